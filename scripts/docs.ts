@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT_NAMES, AGENTS, keyInputOf, keyVariablesOf } from '../src/core/agent-names.ts';
-import { agentChoices } from '../src/core/setup/workflow.ts';
 import { INPUT_ROWS, JOB_ROWS } from '../src/config/input-rows.ts';
 import { SETTING_ROWS, type SettingGroup } from '../src/config/setting-rows.ts';
 import { outputsIn, withInputs } from './action-yml.ts';
@@ -133,7 +132,7 @@ export function withCapabilities(page: string): string {
     '|---|---|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');
-  const keys = agentChoices.map((name) => {
+  const keys = AGENT_NAMES.filter((name) => keyVariablesOf(name).length > 0).map((name) => {
     const inputs = keyVariablesOf(name).map((variable) => `\`${keyInputOf(variable)}\``);
     return `| \`${name}\` | ${inputs.join(' or ')} |`;
   });

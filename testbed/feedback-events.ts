@@ -22,6 +22,7 @@ export const feedbackEvents = {
       action,
       review: {
         id: review.id,
+        node_id: `PRR_${String(review.id)}`,
         user: personJson(state, review.author),
         body: review.body === '' ? null : review.body,
         commit_id: pullOf(state, review.pull).headSha,
@@ -47,6 +48,7 @@ export const feedbackEvents = {
         action,
         comment: {
           id: comment.id,
+          node_id: `PRRC_${String(comment.id)}`,
           pull_request_review_id: comment.review,
           ...(first === undefined || first.id === comment.id ? {} : { in_reply_to_id: first.id }),
           diff_hunk: thread.hunk,

@@ -4,7 +4,7 @@ import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
 import { type FailedOutcome, failureOf } from '../run/failure.ts';
 import { inputTexts, logDebug } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
-import { ALL_PROVIDERS, loginProblemsByAgent, loginProblemsOf } from '../wiring/agents/providers.ts';
+import { ALL_PROVIDERS, ambiguousLogins, loginProblemsByAgent, loginProblemsOf } from '../wiring/agents/providers.ts';
 import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { secretsOf, type World } from '../wiring/world.ts';
 
@@ -42,8 +42,10 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
   );
   const config = settled === null ? null : await attempt(ofInputs, () => buildConfig(settled));
   if (config !== null && context !== null) {
-    const loginProblems = loginProblemsOf(environment, config.agent.order);
-    const otherLoginProblems = loginProblemsByAgent(environment, config.agent.others);
+    const { order, others } = config.agent;
+    const logsIn = config.handoff.login.kind !== 'lasting';
+    const loginProblems = [...loginProblemsOf(environment, order), ...ambiguousLogins(environment, order, logsIn)];
+    const otherLoginProblems = loginProblemsByAgent(environment, others);
     const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
     const verifyProblems = withheldVariables(config.verify, { job: environment, given });
     return { kind: 'ready', config, context: { ...context, loginProblems, otherLoginProblems, verifyProblems } };

@@ -27,6 +27,7 @@ const SETTLED_MARKER = '<!-- ralph-action:settled -->';
 
 /** GraphQL's names of the reactions. */
 const REACTIONS = { eyes: 'EYES', '+1': 'THUMBS_UP', '-1': 'THUMBS_DOWN', confused: 'CONFUSED' } as const;
+const REACT = 'mutation ($input: AddReactionInput!) { addReaction(input: $input) { clientMutationId } }';
 
 /**
  * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
@@ -131,21 +132,21 @@ export function createCommentMethods(
     },
 
     react(target, reaction) {
-      const on = target.kind === 'issue' ? `#${String(target.number)}` : `comment ${String(target.id)}`;
-      return ask({ doing: `react to ${on}`, needs: ['issues: write'] }, async (octokit, at) => {
+      const on = target.kind === 'issue' ? `#${String(target.number)}` : `${target.kind} ${String(target.id)}`;
+      const needs = [target.kind === 'review' ? 'pull-requests: write' : 'issues: write'];
+      return ask({ doing: `react to ${on}`, needs }, async (octokit, at) => {
+        const content = REACTIONS[reaction];
         if (target.kind === 'issue') {
           const subjectId = nodes.threads.get(target.number);
-          const content = REACTIONS[reaction];
           await write(octokit, {
             mutation: subjectId === undefined ? null : { name: 'addReaction', input: { subjectId, content } },
             answerOf: () => undefined,
             alone: () =>
               octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction }),
           });
-        } else if (target.kind === 'review-comment')
-          await octokit.rest.reactions
-            .createForPullRequestReviewComment({ ...at, comment_id: target.id, content: reaction })
-            .catch(unlessDeleted);
+        } else if (target.kind === 'review')
+          // REST has no reactions to reviews.
+          await octokit.graphql(REACT, { input: { subjectId: target.id, content } }).catch(unlessAllMissing);
         else
           await octokit.rest.reactions
             .createForIssueComment({ ...at, comment_id: target.id, content: reaction })
@@ -201,18 +202,15 @@ async function rewrite(octokit: Octokit, rewritten: readonly Rewritten[]): Promi
   const values = Object.fromEntries(
     named.flatMap(({ n, nodeId, body }) => [[`i${n}`, nodeId], ...(body === null ? [] : [[`b${n}`, body]])]),
   ) as Record<string, string>;
-  try {
-    await octokit.graphql(`mutation (${types.join(', ')}) { ${changes.join(' ')} }`, values);
-  } catch (error) {
-    if (!isAllMissing(error)) throw error;
-  }
+  await octokit.graphql(`mutation (${types.join(', ')}) { ${changes.join(' ')} }`, values).catch(unlessAllMissing);
 }
 
-function isAllMissing(error: unknown): boolean {
+/** Ignores the error of GraphQL for a request whose targets are all deleted. */
+function unlessAllMissing(error: unknown): void {
   const { errors = [] } = (error instanceof Error ? error : {}) as {
     readonly errors?: readonly { readonly type?: string }[];
   };
-  return errors.length > 0 && errors.every(({ type }) => type === 'NOT_FOUND');
+  if (errors.length === 0 || errors.some(({ type }) => type !== 'NOT_FOUND')) throw error;
 }
 
 /** Ignores the error for a deleted comment, which somebody deleted on purpose. */

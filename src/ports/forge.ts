@@ -381,7 +381,8 @@ export interface RequestsSent {
   readonly resetAt: number | null;
 }
 
-/** The target of a reaction; a `review-comment` is a comment in a review thread. */
+/** The target of a reaction; `review` has GraphQL's id of a review, or of a comment in one. */
 export type ReactionTarget =
   | { readonly kind: 'issue'; readonly number: number }
-  | { readonly kind: 'comment' | 'review-comment'; readonly id: number };
+  | { readonly kind: 'comment'; readonly id: number }
+  | { readonly kind: 'review'; readonly id: string };

@@ -185,7 +185,9 @@ export interface StoredComment {
 
 export interface StoredReaction {
   readonly id: number;
-  readonly on: { readonly kind: 'issue'; readonly number: number } | { readonly kind: 'comment'; readonly id: number };
+  readonly on:
+    | { readonly kind: 'issue'; readonly number: number }
+    | { readonly kind: 'comment' | 'review' | 'review-comment'; readonly id: number };
   readonly author: Person;
   readonly content: string;
   readonly createdAt: number;

@@ -1,10 +1,10 @@
-import { DEFAULT_AGENT } from '../../core/agent-names.ts';
+import { AGENT_NAMES, AGENTS, DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
 import { changeToRemove, changeToWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
-import { agentChoices, callsWorkflow, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
+import { callsWorkflow, keyKinds, loginOfChoices, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
@@ -18,8 +18,8 @@ import { verifyProblem } from './verify-command.ts';
 import { wrapText } from '../terminal-text.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
-const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--key KIND]
-                  [--workflow FORM] [--prompt] [--remove] [--json]
+const HELP = `Usage: ralph init [--yes] [--verify COMMAND] [--agent NAME] [--agent-path PATH]
+                  [--key KIND] [--workflow FORM] [--prompt] [--remove] [--json]
 
 Sets a repository up. It reads your own CI: the jobs that run for pull requests
 and pushes say which set-up steps and which tests the project has; without such
@@ -34,8 +34,11 @@ At the end, init lists what is left to do by hand, and what a run can cost.
   --verify COMMAND   what must pass before work counts as done (default: the
                      tests of your CI, or those that were found)
   --agent NAME       which agent works (default: ${DEFAULT_AGENT}), one of
-                     ${agentChoices.join(', ')}
-  --key KIND         who pays for Claude: api-key (default) or subscription
+                     ${AGENT_NAMES.join(', ')}
+  --agent-path PATH  its program; acp and command are programs of yours
+  --key KIND         who pays for Claude: api-key (default) or subscription;
+                     without a stored key aws, google or anthropic, to which
+                     each run then logs in
   --prompt           also writes .ralph/PROMPT.md, to change the instructions
                      that the agent gets
   --workflow FORM    three-jobs (default on github.com): the agent's job holds
@@ -62,7 +65,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     args,
     {
       ...{ yes: 'flag', prompt: 'flag', remove: 'flag', json: 'flag' },
-      ...{ verify: 'value', agent: 'value', key: 'value', workflow: 'value', action: 'value' },
+      ...{ verify: 'value', agent: 'value', 'agent-path': 'value', key: 'value', workflow: 'value', action: 'value' },
       ...{ dir: 'value', remote: 'value' },
     },
     { name: 'an argument', min: 0, max: 0 },
@@ -163,22 +166,37 @@ function failed(terminal: Terminal, problems: readonly string[]): CommandEnd {
 
 function valueProblems(given: ParsedArguments): readonly string[] {
   const [verify = ''] = given.values('verify');
-  const [key = 'api-key'] = given.values('key');
-  const [workflow = 'single'] = given.values('workflow');
-  const [agent = defaultOf('agent')] = given.values('agent');
-  const isAgent = agentChoices.some((name) => name === agent);
+  const [workflow = 'three-jobs'] = given.values('workflow');
+  const [path = ''] = given.values('agent-path');
+  const { agent, key } = agentOf(given);
+  const isLogin = agent !== null && key !== null && loginOfChoices({ agent, key }) !== null;
   const isShape = workflowShapes.some((shape) => shape === workflow);
   const [action] = given.values('action');
   const why = verifyProblem(verify);
   return [
     ...(why === null ? [] : [`--verify: ${why}`]),
-    ...(key === 'api-key' || key === 'subscription' ? [] : ['--key: expected api-key or subscription.']),
-    ...(isAgent ? [] : [`--agent: expected one of ${agentChoices.join(', ')}.`]),
+    ...(key === null ? [`--key: expected one of ${keyKinds.join(', ')}.`] : []),
+    ...(isLogin && workflow === 'single' ? ['--key: a login of each run needs the workflow of three jobs.'] : []),
+    ...(agent === null ? [`--agent: expected one of ${AGENT_NAMES.join(', ')}.`] : []),
+    ...(agent !== null && AGENTS[agent].source === null && path.trim() === ''
+      ? [`--agent-path: name the program, since the agent ${agent} is one of yours.`]
+      : []),
+    ...(verifyProblem(path) === null ? [] : [`--agent-path: ${verifyProblem(path) ?? ''}`]),
     ...(isShape ? [] : ['--workflow: expected three-jobs or single.']),
     ...(action === undefined || /^[\w.-]+\/[\w.-]+@[\w./-]+$/.test(action)
       ? []
       : ['--action: expected OWNER/NAME@VERSION, such as OWNER/ralph-action@v1.']),
   ];
+}
+
+/** Returns the agent and the kind of its key; null for a name that is unknown. */
+function agentOf(given: ParsedArguments) {
+  const [name = defaultOf('agent')] = given.values('agent');
+  const [kind = 'api-key'] = given.values('key');
+  return {
+    agent: AGENT_NAMES.find((known) => known === name) ?? null,
+    key: keyKinds.find((known) => known === kind) ?? null,
+  };
 }
 
 const GITHUB = 'https://github.com';
@@ -202,11 +220,18 @@ function choicesOf(
   // action's name.
   const isCallable = services?.steps !== null && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
+  const of = agentOf(given);
+  const who = {
+    agent: of.agent ?? DEFAULT_AGENT,
+    key: of.key ?? 'api-key',
+    agentPath: given.values('agent-path')[0] ?? '',
+  };
   return {
-    shape: workflowShapes.find((shape) => shape === asked) ?? (isSingle ? 'single' : 'three-jobs'),
+    shape:
+      workflowShapes.find((shape) => shape === asked) ??
+      (isSingle && loginOfChoices(who) === null ? 'single' : 'three-jobs'),
     verify: verify === undefined ? proposedVerify(project) : [verify].filter((line) => line.trim() !== ''),
-    agent: agentChoices.find((name) => name === (given.values('agent')[0] ?? defaultOf('agent'))) ?? DEFAULT_AGENT,
-    key: given.values('key')[0] === 'subscription' ? 'subscription' : 'api-key',
+    ...who,
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),
     repository: checkout.home?.repository ?? null,

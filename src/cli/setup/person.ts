@@ -1,14 +1,20 @@
 import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
 import type { Choices } from '../../core/setup/files.ts';
-import { type AgentName, AGENTS } from '../../core/agent-names.ts';
-import { agentChoices, isLeftToFile } from '../../core/setup/workflow.ts';
+import { AGENT_NAMES, type AgentName, AGENTS } from '../../core/agent-names.ts';
+import { LOGINS } from '../../core/agents/login-term.ts';
+import { isLeftToFile } from '../../core/setup/workflow.ts';
 import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
 
 /** Ctrl-D, the end of input, which the prompts would otherwise ignore and wait without end. */
 const END_OF_INPUT = '\u0004';
+
+const LOGIN_OPTIONS = Object.entries(LOGINS).map(([value, { title }]) => ({
+  value: value as keyof typeof LOGINS,
+  label: `${title}, without a stored key`,
+}));
 
 /** Creates the person at the terminal. */
 export function createPerson(terminal: { readonly input: Readable; readonly output: Writable }): Person {
@@ -49,10 +55,20 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
         : await select<AgentName>({
             ...terminal,
             message: 'Which agent does the work?',
-            options: agentChoices.map((value) => ({ value, label: AGENTS[value].title })),
+            options: AGENT_NAMES.map((value) => ({ value, label: AGENTS[value].title })),
             initialValue: found.agent,
           });
       if (isCancel(agent)) return null;
+      const agentPath =
+        AGENTS[agent].source !== null
+          ? found.agentPath
+          : await text({
+              ...terminal,
+              message: 'Which program is it? (a path in the repository, or the name of a program)',
+              initialValue: found.agentPath,
+              validate: (answer) => verifyProblem(answer ?? '') ?? (answer?.trim() ? undefined : 'it has no name.'),
+            });
+      if (isCancel(agentPath)) return null;
       const key =
         agent !== 'claude'
           ? found.key
@@ -62,6 +78,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
               options: [
                 { value: 'api-key', label: 'an API key of the Claude Console' },
                 { value: 'subscription', label: 'a Claude subscription' },
+                ...(shape === 'single' ? [] : LOGIN_OPTIONS),
               ],
               initialValue: found.key,
             });
@@ -76,6 +93,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
       return {
         ...found,
         agent,
+        agentPath,
         shape,
         key,
         prompt,

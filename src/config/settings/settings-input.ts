@@ -1,3 +1,4 @@
+import { LOGIN_INPUTS, severalLogins } from '../../core/agents/login-term.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import { capText, firstLines, oneLine, completeSentence } from '../../core/text/phrase.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
@@ -67,9 +68,11 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
   const read = Object.entries(entries)
     .filter(([name]) => !left.includes(name))
     .map(([name, value]) => readEntry(name, value));
+  const logins = [...LOGIN_INPUTS.values()].filter((name) => (textOfValue(entries[name]) ?? '') !== '');
+  const several = left.length === 0 ? null : severalLogins(logins);
   return {
     found: read.flatMap((entry) => (typeof entry === 'string' || entry === null ? [] : [entry])),
-    problems: read.flatMap((entry) => (typeof entry === 'string' ? [entry] : [])),
+    problems: [several, ...read].flatMap((entry) => (typeof entry === 'string' ? [entry] : [])),
     nested: typeof nested === 'string' ? nested : null,
   };
 }

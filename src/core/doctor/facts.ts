@@ -1,7 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
 import type { ReportedSettings } from '../settings/effective.ts';
 import { issueLane, QUEUE } from '../tasks/ids.ts';
-import type { Workflow } from './workflow.ts';
+import type { RalphStep, Workflow } from './workflow.ts';
 
 /** A value that was asked for, or a sentence about why it is unknown. */
 export type Asked<T> =
@@ -153,10 +153,10 @@ export interface ActionRules {
     texts: Readonly<Record<string, string>>,
   ) => readonly { readonly name: string; readonly why: string }[];
   readonly events: readonly { readonly event: string; readonly types: readonly string[] | null }[];
-  /** Returns the problems of a login with these variables, for the agents that the inputs name. */
+  /** Returns the problems of a login with these variables, for the agents that a step's inputs name. */
   readonly loginProblems: (
     environment: Readonly<Record<string, string>>,
-    inputs: Readonly<Record<string, string>>,
+    step: Pick<RalphStep, 'action' | 'inputs'>,
   ) => readonly string[];
   /** Returns the agents that the inputs name, in their order. If `path` is null, `version` is installed. */
   readonly agents: (

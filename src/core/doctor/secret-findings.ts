@@ -2,27 +2,36 @@ import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
-import { isExpression, secretsIn } from './workflow.ts';
+import { isExpression, type RalphStep, secretsIn } from './workflow.ts';
 
 /** Checks that the step gets the keys that its agents need, from secrets that exist. */
 export function secretFindings(examined: ExaminedStep): readonly Finding[] {
   const { step, rules, repository } = examined;
-  const given = Object.entries(step.inputs).filter(([name, text]) => rules.keyInputs.includes(name) && text !== '');
-  const environment = {
-    ...Object.fromEntries(
-      // The values are not known here, only whether a variable will have one.
-      Object.entries(step.environment)
-        .filter(([, text]) => text !== '')
-        .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),
-    ),
-    ...Object.fromEntries(given.map(([name]) => [variableOf(name), 'given'])),
-  };
+  const given = keysGiven(step, rules);
   const link = settingsPageOf(repository, 'settings/secrets/actions');
-  const problems = rules.loginProblems(environment, step.inputs);
+  const problems = rules.loginProblems(variablesOf(step, rules), step);
   if (problems.length > 0)
     return problems.map((says) => problemFinding('secret', says, createRemedy('Pass the key to the step.', { link })));
   const texts = [...given.map(([, text]) => text), ...Object.values(step.environment)];
   return [...exposedKeys(examined, link), ...swappedKeys(given, rules), ...missingSecrets(examined, texts, link)];
+}
+
+function keysGiven({ inputs }: RalphStep, { keyInputs }: Keys): readonly (readonly [string, string])[] {
+  return Object.entries(inputs).filter(([name, text]) => keyInputs.includes(name) && text !== '');
+}
+
+type Keys = Pick<ActionRules, 'keyInputs'>;
+
+/** Returns the variables of a step, with its keys. Their values are not known, only that they will have one. */
+export function variablesOf(step: RalphStep, rules: Keys): Readonly<Record<string, string>> {
+  return {
+    ...Object.fromEntries(
+      Object.entries(step.environment)
+        .filter(([, text]) => text !== '')
+        .map(([name, text]) => [name, isExpression(text) ? 'given' : text]),
+    ),
+    ...Object.fromEntries(keysGiven(step, rules).map(([name]) => [variableOf(name), 'given'])),
+  };
 }
 
 /**

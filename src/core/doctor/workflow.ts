@@ -1,4 +1,5 @@
 import { KEY_INPUTS } from '../agent-names.ts';
+import { LOGIN_INPUTS } from '../agents/login-term.ts';
 /** The parts of a workflow with the action that the checks read. */
 export interface Workflow {
   readonly path: string;
@@ -82,13 +83,6 @@ export function logsIn(uses: string): boolean {
 /** Matches the inputs by which that workflow logs in. */
 const LOGIN_INPUT = /^(?:(?:aws|google)-[a-z-]+|anthropic-(?!api-key$)[a-z-]+)$/;
 
-/** The variable that means a login of the agent, for each input that names one; a value is as good as a key. */
-const LOGIN_VARIABLES = {
-  'aws-role': { CLAUDE_CODE_USE_BEDROCK: '1' },
-  'google-workload-identity-provider': { CLAUDE_CODE_USE_VERTEX: '1' },
-  'anthropic-federation-rule': { CLAUDE_CODE_OAUTH_TOKEN: '${{ steps.anthropic.outputs.token }}' },
-} as const;
-
 /** Returns a job that calls the reusable workflow as one step with the action, or an empty list for any other job. */
 function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
   const action = scalarTextOf(given.uses);
@@ -100,7 +94,7 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
   } = textsOf(given.with);
   const isOfLogin = ([name]: readonly [string, string]): boolean => logsIn(action) && LOGIN_INPUT.test(name);
   const inputs = Object.fromEntries(Object.entries(rest).filter((entry) => !isOfLogin(entry)));
-  const logins = Object.entries(LOGIN_VARIABLES).filter(([name]) => logsIn(action) && (rest[name] ?? '') !== '');
+  const logins = [...LOGIN_INPUTS].filter(([, name]) => logsIn(action) && (rest[name] ?? '') !== '');
   return [
     {
       job,
@@ -115,7 +109,12 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
       hasEnvironment: false,
       inputs: { ...inputs, ...textsOf(given.secrets) },
       given: { ...inputs, ...textsOf(given.secrets) },
-      environment: Object.assign({}, ...logins.map(([, variables]) => variables)) as Texts,
+      environment: Object.fromEntries(
+        logins.map(([variable]) => [
+          variable,
+          variable.endsWith('TOKEN') ? '${{ steps.anthropic.outputs.token }}' : '1',
+        ]),
+      ),
       checkout: { ref: 'its own choice', 'fetch-depth': '0', 'persist-credentials': 'false' },
       caches: [],
     },

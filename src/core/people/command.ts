@@ -1,7 +1,7 @@
 import type { OrderKind } from '../sharing/orders.ts';
 import { parseTaskName, type TaskId } from '../tasks/ids.ts';
 import { cutText } from '../text/phrase.ts';
-import { nearestName } from '../text/nearest.ts';
+import { isAlmostName, nearestName } from '../text/nearest.ts';
 
 /** The beginning of every comment by Ralph, so that Ralph recognizes its comments by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
@@ -83,8 +83,11 @@ export function commandIn(text: string, bot: string | null = null): RalphCommand
     .trim();
   const command = parseCommand(line);
   const isSentence = /\p{L}/u.test(words) && !/^[\w#.-]*$/.test(words.trim());
-  // One or two words near a command, or one with numbers, are most likely a mistyped one.
-  const isMistyped = WANTS_END.test(line) || (/^\S+(?: \S+|[ \d#]*)$/.test(line) && nearestCommand(line) !== null);
+  // Near a command, one word, also with numbers, is most likely a mistyped one; but `rename it` is a request.
+  const isNear = /^\S+[ \d#]*$/.test(line)
+    ? nearestCommand(line) !== null
+    : /^\S+ \S+$/.test(line) && [line, line.replace(/ .*/, '')].some((one) => isAlmostName(one, Object.keys(known)));
+  const isMistyped = WANTS_END.test(line) || isNear;
   return command.kind === 'unknown' && isSentence && !isMistyped ? { kind: 'request' } : command;
 }
 

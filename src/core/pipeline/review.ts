@@ -22,12 +22,18 @@ const MAX_FILE_CHARS = 200;
 
 const MAX_TEXT_CHARS = 400;
 
-/** Number of closing brackets, from the end of a text, at which its JSON may end. */
-const MAX_ENDS = 50;
+/** Maximum number of opening brackets, from its list of findings back, at which a JSON object may start. */
+const MAX_STARTS = 50;
 
 const findingSchema = z.object({
   file: z.string().min(1).describe('Path of the file, relative to the root of the repository.'),
-  line: z.int().min(1).nullable().default(null).describe('Line in the file; null for the file as a whole.'),
+  line: z
+    .int()
+    .min(0)
+    .nullable()
+    .default(null)
+    .overwrite((line) => (line === 0 ? null : line))
+    .describe('Line in the file; null or 0 for the file as a whole.'),
   severity: z.enum(severities).describe('`high`: must not be merged; `medium`: should be fixed; `low`: a suggestion.'),
   text: z.string().min(1).describe('What is wrong, and what happens because of it.'),
 });
@@ -90,20 +96,40 @@ export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: s
   };
 }
 
-/** Returns each JSON with findings; undefined where one is broken. */
+/** Returns each JSON object with findings, in whatever order its keys are; undefined where one is broken. */
 function findingsIn(message: string): readonly unknown[] {
-  const starts = [...message.matchAll(/\{\s*"findings"\s*:/g)].map(({ index }) => index);
-  return starts.map((start, at) => jsonAtStart(message.slice(start, starts[at + 1])));
+  const keys = [...message.matchAll(/"findings"\s*:\s*[[{]/g)].map(({ index }) => index);
+  return keys.map((key, at) => {
+    const from = keys[at - 1] ?? 0;
+    return jsonAround(message.slice(from, keys[at + 1]), key - from);
+  });
 }
 
-function jsonAtStart(text: string): unknown {
-  let end = text.lastIndexOf('}');
-  for (let tried = 0; tried < MAX_ENDS && end > 0; tried += 1) {
-    const json = tryJson(text.slice(0, end + 1));
+/** Returns the innermost JSON object around a position. */
+function jsonAround(text: string, position: number): unknown {
+  let start = position;
+  for (let tried = 0; tried < MAX_STARTS && start > 0; tried += 1) {
+    start = text.lastIndexOf('{', start - 1);
+    const end = start < 0 ? 0 : afterObject(text, start);
+    const json = end > position ? tryJson(text.slice(start, end)) : undefined;
     if (json !== undefined) return json;
-    end = text.lastIndexOf('}', end - 1);
   }
   return undefined;
+}
+
+/** Returns the position after the closing bracket of the object that starts here; 0 if there is none. */
+function afterObject(text: string, start: number): number {
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = start; at < text.length; at += 1) {
+    const letter = text[at];
+    if (letter === '"') isQuoted = !isQuoted;
+    else if (isQuoted) at += letter === '\\' ? 1 : 0;
+    else if (letter === '{') depth += 1;
+    else if (letter === '}') depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return 0;
 }
 
 /** True if a task is not done because of this review. A review that nobody can read holds as well. */
@@ -144,7 +170,7 @@ Change nothing, and do not finish the task: you only review it. End your final m
 
 {"findings": [{"file": "src/total.ts", "line": 12, "severity": "high", "text": "Adds the price twice when the order has a discount."}]}
 
-- \`file\` is a path from the root of the repository; \`line\` a line of it, or null.
+- \`file\` is a path from the root of the repository; \`line\` a line of it, or null for the whole file.
 - \`severity\` is ${severities.map((severity) => `\`${severity}\``).join(', ')}: must not be merged, should be fixed, is a suggestion.
 - You found nothing: {"findings": []}. A review without this JSON does not count as one.`;
 

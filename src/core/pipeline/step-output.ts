@@ -48,7 +48,10 @@ export interface StepOutput {
   readonly fencedBlock: boolean;
   /** See AgentRun. */
   readonly failedServers: readonly string[];
-  /** Set for a review, and a failed call of a step's own agent: only its usage counts for the iteration. */
+  /**
+   * Set for a review, unless its failure ends the run, and for a failed call of a step's own agent: only its usage
+   * counts for the iteration.
+   */
   readonly isUsageOnly?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { SETUP_PATHS, type Choices } from './files.ts';
 import { namesOf } from '../text/phrase.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
-import { isLeftToFile, keyOfChoices } from './workflow.ts';
+import { isLeftToFile, keyOfChoices, loginOfChoices } from './workflow.ts';
 
 /**
  * A step that a person takes. `path` is a page of the repository on GitHub, relative to its URL, or null if there is
@@ -27,7 +27,7 @@ export function hasServices(text: string): boolean {
 /** Parses the facts about an existing workflow from its text. */
 export function parsePresentWorkflow(text: string): PresentWorkflow {
   const named =
-    /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:\/\.github\/workflows\/ralph\.yml)?(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(
+    /^[\s-]*uses:\s*["']?([\w./-]*ralph-action(?:\/\.github\/workflows\/ralph(?:-keyless)?\.yml)?(?:@[\w./-]+)?)["']?\s*(?:#.*)?$/m.exec(
       text,
     )?.[1];
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
@@ -39,6 +39,18 @@ export function parsePresentWorkflow(text: string): PresentWorkflow {
     hasVerify: /^\s+verify:/m.test(text),
     hasServices: hasServices(text) || /^\s+allowed-hosts:.*\blocalhost:\d/m.test(text),
   };
+}
+
+/** Returns the steps that let the agent reach its model. */
+function accessSteps(choices: Choices, workflow: string): readonly Step[] {
+  const key = keyOfChoices(choices);
+  if (key !== null) return [{ what: `Add the secret ${key.secret}.`, path: '/settings/secrets/actions/new' }];
+  const login = loginOfChoices(choices);
+  const what =
+    login === null
+      ? `Let a step of the set-up install ${choices.agentPath}, and add to ${workflow} agent-env with the names of its variables, and allowed-hosts with its host.`
+      : `Let ${login.title} trust the repository, as "No stored keys" in docs/recipes.md says, and fill in ${namesOf(login.inputs)} in ${workflow}.`;
+  return [{ what, path: null }];
 }
 
 /** Returns the steps that remain after the files are written, in order. */
@@ -100,7 +112,7 @@ export function stepsByHand(given: {
       what: `Commit the files and get them onto ${defaultBranch ?? 'the default branch'}: workflows run from there.`,
       path: null,
     },
-    { what: `Add the secret ${keyOfChoices(choices).secret}.`, path: '/settings/secrets/actions/new' },
+    ...accessSteps(choices, ralphWorkflow),
     { what: 'Tick "Allow GitHub Actions to create and approve pull requests".', path: '/settings/actions' },
     { what: `Create the label ${choices.label}, then put it on an issue.`, path: '/labels' },
   ];

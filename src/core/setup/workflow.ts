@@ -1,4 +1,5 @@
-import { AGENT_NAMES, type AgentName, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
+import { type AgentName, AGENTS, DEFAULT_AGENT, keyInputOf, keyVariablesOf } from '../agent-names.ts';
+import { LOGINS } from '../agents/login-term.ts';
 import { namesOf } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { servicesOf } from './ci/services.ts';
@@ -8,17 +9,23 @@ import { yamlText } from '../text/yaml-text.ts';
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
 
-/** Names of the agents that init can set up, as in the input `agent`: those with a key that an input takes. */
-export const agentChoices: readonly AgentName[] = AGENT_NAMES.filter((name) => keyVariablesOf(name).length > 0);
+/** The kinds of Claude's key: a stored one, or a login of each run to a provider. */
+export const keyKinds = ['api-key', 'subscription', 'aws', 'google', 'anthropic'] as const;
 
-/** Returns the input and the secret of the key that a workflow needs. */
-export function keyOfChoices({ agent, key }: Pick<WorkflowChoices, 'agent' | 'key'>): {
-  readonly input: string;
-  readonly secret: string;
-} {
-  const [usual = '', other = usual] = keyVariablesOf(agent);
+/** Returns the provider to which each run of the workflow logs in; null if it has a stored key, or needs none. */
+export function loginOfChoices({ agent, key }: AgentChoices): (typeof LOGINS)[keyof typeof LOGINS] | null {
+  const canLogIn = AGENTS[agent].provider.switches.length > 0;
+  return !canLogIn || key === 'api-key' || key === 'subscription' ? null : LOGINS[key];
+}
+
+type AgentChoices = Pick<WorkflowChoices, 'agent' | 'key'>;
+
+/** Returns the input and the secret of the key that a workflow needs; null if it needs none. */
+export function keyOfChoices(choices: AgentChoices): { readonly input: string; readonly secret: string } | null {
+  const { agent, key } = choices;
+  const [usual, other = usual] = keyVariablesOf(agent);
   const secret = agent === 'claude' && key === 'subscription' ? other : usual;
-  return { input: keyInputOf(secret), secret };
+  return secret === undefined || loginOfChoices(choices) !== null ? null : { input: keyInputOf(secret), secret };
 }
 
 /** The decisions of a person about the workflow; in the shape `single`, one job does everything. */
@@ -27,8 +34,10 @@ export interface WorkflowChoices {
   /** Commands that must pass, one per line; empty if none are known. */
   readonly verify: readonly string[];
   readonly agent: AgentName;
-  /** The kind of Claude's key; other agents have only one kind. */
-  readonly key: 'api-key' | 'subscription';
+  /** The program of the agent; empty for the package that runs install. */
+  readonly agentPath: string;
+  /** The kind of Claude's key; other agents have only one kind. A login needs the shape `three-jobs`. */
+  readonly key: (typeof keyKinds)[number];
   /** The text after `uses:`, or null for the template's. */
   readonly action: string | null;
   /** The label that makes an issue a task. */
@@ -57,7 +66,7 @@ const SETUP_PLACE = /^ {6}# What the project needs[^\n]*\n/m;
 const VERIFY_PLACE = /^ {10}# verify:[^\n]*\n?/m;
 const STEPS_PLACE = /^ {4}steps:\n/m;
 const CHECKOUT_PLACE = /^ {10}fetch-depth:[^\n]*\n/m;
-const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*$/m;
+const KEY_PLACE = /^ {10}anthropic-api-key:[^\n]*\n/m;
 const WATCHED_PLACE = /^( {4}workflows: )\[[^\n]*\]$/m;
 const LABEL_PLACE = /\blabel\.name == '[^':]*(:plan)?'/g;
 const ACTION_PLACE = /^( {6}- uses: )\S*\/ralph-action@\S+$/m;
@@ -77,7 +86,9 @@ export function renderWorkflow(
   const services = servicesOf(project.learned?.services ?? {});
   const isStarted = services !== null && (choices.shape === 'single' || services.steps !== null);
   const inputs = [
+    ...(loginOfChoices(choices)?.inputs ?? []).map((input) => `${input}: ''`),
     ...(choices.agent === DEFAULT_AGENT || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
+    ...(choices.agentPath === '' ? [] : [`agent-path: ${yamlText(choices.agentPath)}`]),
     ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
     ...(!isStarted || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
     ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),
@@ -168,7 +179,7 @@ export function callsWorkflow(text: string): boolean {
 
 const WITH_PLACE = /^ {4}# with:\n {4}# {3}verify:[^\n]*\n/m;
 const CALL_PLACE = /^( {4}uses: )\S*\/ralph-action(\/\S+)@\S+$/m;
-const SECRET_PLACE = /^ {4}secrets: \{ anthropic-api-key:[^\n]*$/m;
+const SECRET_PLACE = /^ {4}secrets: \{ anthropic-api-key:[^\n]*\n/m;
 
 function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: readonly string[]): string {
   const comments = verifyComment(choices, '# verify: npm ci && npm test');
@@ -178,18 +189,20 @@ function renderThreeJobs(template: string, choices: WorkflowChoices, inputs: rea
       return isLeftToFile(choices, 'verify') ? indented(comments, 4).join('') : comment;
     })
     .replace(SECRET_PLACE, () => {
-      const { input, secret } = keyOfChoices(choices);
-      return `    secrets: { ${input}: '\${{ secrets.${secret} }}' }`;
+      const key = keyOfChoices(choices);
+      return key === null ? '' : `    secrets: { ${key.input}: '\${{ secrets.${key.secret} }}' }\n`;
     })
     .replace(CALL_PLACE, (line, start: string, path: string) => {
       const [name = '', version = ''] = (choices.action ?? '').split('@');
       return choices.action === null ? line : `${start}${name}${path}@${version}`;
-    });
-}
-
-function keyLine(choices: WorkflowChoices): string {
-  const { input, secret } = keyOfChoices(choices);
-  return `${input}: \${{ secrets.${secret} }}`;
+    })
+    .replace(/^permissions:\n|\/ralph(?=\.yml@)/gm, (found) =>
+      loginOfChoices(choices) === null
+        ? found
+        : found.startsWith('/')
+          ? '/ralph-keyless'
+          : `${found}  id-token: write # log in to the model's provider\n`,
+    );
 }
 
 function indented(lines: readonly string[], by: number): readonly string[] {
@@ -210,7 +223,10 @@ function renderSingle(
     .replace(SETUP_PLACE, (comment) => (setup.length === 0 ? comment : setup.join('')))
     .replace(VERIFY_PLACE, (comment) => indented([...verifyComment(choices, comment.trim()), ...inputs], 10).join(''))
     .replace(LABEL_PLACE, (_, more = '') => `label.name == '${choices.label.replaceAll("'", "''")}${more}'`)
-    .replace(KEY_PLACE, () => `          ${keyLine(choices)}`)
+    .replace(KEY_PLACE, () => {
+      const key = keyOfChoices(choices);
+      return key === null ? '' : `          ${key.input}: \${{ secrets.${key.secret} }}\n`;
+    })
     .replace(ACTION_PLACE, (line, start: string) => (choices.action === null ? line : `${start}${choices.action}`));
 }
 

@@ -10,6 +10,12 @@ export function nearestName<Name extends string>(word: string, names: readonly N
   return best?.name ?? null;
 }
 
+/** True if at most one letter keeps `word` from being one of the names. */
+export function isAlmostName(word: string, names: readonly string[]): boolean {
+  const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
+  return names.some((name) => editDistance(typed, name) <= 1);
+}
+
 /** Returns all names, the most likely meant ones first. */
 export function sortByNearness(word: string, names: readonly string[]): readonly string[] {
   const typed = word.slice(0, MAX_TYPED_CHARS);

@@ -195,13 +195,14 @@ export const EVENTS: readonly EventRow[] = [
       if (isOwnComment(review.body)) return dismissEvent("The review is Ralph's own.");
       const about = { pull, sender, inputs };
       // A review without a command starts a run that reads its threads. A reply in a thread is a review without a text.
-      const command =
-        action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo: null }, about) : null;
+      // A reaction to a review without a text would be seen nowhere.
+      const reactTo = review.body === '' ? null : review.node_id;
+      const command = action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'dismissed') return dismissEvent('The review was dismissed, so it asks for nothing.');
       if (review.state.toLowerCase() === 'approved' && commandIn(review.body)?.kind !== 'request')
         return dismissEvent('An approval asks for nothing.');
-      return meaningOfReview(about);
+      return meaningOfReview(about, reactTo);
     },
   }),
   row({
@@ -209,10 +210,10 @@ export const EVENTS: readonly EventRow[] = [
     types: ['created', 'edited', 'deleted'],
     does: 'The same for a reply in a thread, an edited comment, and a command in a thread. Other comments come with their review.',
     payload: payloadSchemas.reviewCommented,
-    means: ({ action, comment: { id, body, in_reply_to_id: answers }, pull_request: pull, sender }, inputs) => {
+    means: ({ action, comment, pull_request: pull, sender }, inputs) => {
+      const { node_id: reactTo, body, in_reply_to_id: answers } = comment;
       if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
       const about = { pull, sender, inputs };
-      const reactTo = typeof id === 'number' ? ({ kind: 'review-comment', id } as const) : null;
       const command = action === 'created' ? meaningOfReviewCommand({ body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'deleted') return dismissEvent('The comment was deleted, so it asks for nothing.');

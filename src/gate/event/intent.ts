@@ -74,15 +74,14 @@ export type Intent =
       readonly about: 'review' | 'check';
       /** The person who commented; null for CI. */
       readonly actor: Account | null;
-      /** The comment that gets the acknowledging reaction, because it addresses Ralph; absent if there is none. */
+      /** The comment or review that gets the acknowledging reaction; absent if there is none. */
       readonly reactTo?: ReactionTarget | null;
     }
   | {
       readonly kind: 'command';
       readonly command: RalphCommand;
       /**
-       * The comment that gets the acknowledging reaction; null if there is none: GitHub has no reactions to the body of
-       * a review.
+       * The comment or review that gets the acknowledging reaction; null if there is none.
        */
       readonly reactTo: ReactionTarget | null;
       /** Present if the comment mentions the bot that opened the pull request, be it Ralph's or another one. */

@@ -30,6 +30,14 @@ const number = z.int().positive();
 
 const sha = z.string().regex(/^[\da-f]{40,64}$/);
 
+/** GraphQL's id of a review or a comment, as the target of a reaction; null if it cannot be used. */
+const node = z
+  .string()
+  .regex(/^[\w=+/-]{1,200}$/)
+  .transform((id) => ({ kind: 'review', id }) as const)
+  .nullable()
+  .catch(null);
+
 const action = z.string().max(100);
 
 const account = z
@@ -122,13 +130,13 @@ export const payloadSchemas = {
   }),
   reviewed: z.object({
     action,
-    review: z.object({ state: z.string().max(40), body: text }),
+    review: z.object({ node_id: node, state: z.string().max(40), body: text }),
     pull_request: openPull,
     sender: account,
   }),
   reviewCommented: z.object({
     action,
-    comment: z.object({ id: number.nullish(), body: text, in_reply_to_id: number.nullish() }),
+    comment: z.object({ node_id: node, body: text, in_reply_to_id: number.nullish() }),
     pull_request: openPull,
     sender: account,
   }),

@@ -69,7 +69,7 @@ export function stepAgentProblems(
     agent: { order, others },
     context,
   }: {
-    readonly agent: GateDeps['config']['agent'];
+    readonly agent: Pick<GateDeps['config']['agent'], 'order' | 'others'>;
     readonly context: Pick<GateDeps['context'], 'otherLoginProblems'> | null;
   },
 ): readonly string[] {

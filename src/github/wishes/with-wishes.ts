@@ -20,7 +20,7 @@ const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishW
   changeLabels: (number) => `new labels on #${String(number)}`,
   addLabels: (number) => `new labels on #${String(number)}`,
   react: (target) =>
-    target.kind === 'issue' ? `a reaction on #${String(target.number)}` : `a reaction on comment ${String(target.id)}`,
+    target.kind === 'issue' ? `a reaction on #${String(target.number)}` : `a reaction on a ${target.kind}`,
 };
 
 /** Wishes that GitHub refused for one reason; `why` is the whole explanation of the first refusal. */

@@ -5,7 +5,7 @@ import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
 import { configurationProblem } from '../../core/lane/verdict/verdict.ts';
-import { judgeAgentAttempt, type Attempt, type StepOutput } from '../../core/pipeline/step-output.ts';
+import { judgeAgentAttempt, type Attempt, type StepOutput, whyRunEnds } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOfStep, promptOfStep, type Step } from '../../core/pipeline/pipeline.ts';
 import { findingLines, parseReview, type ReviewResult, unreadableReview } from '../../core/pipeline/review.ts';
 import { type EarlierStep, reviewsIn, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
@@ -181,7 +181,8 @@ export async function tryAgent(
   const { sessionId } = agentRun.analysis;
   const attempt = judgeAgentAttempt(agentRun);
   const passed = attempt.result.kind === 'passed';
-  const isUsageOnly = step.review !== null || (own !== null && !passed);
+  const isUsageOnly =
+    own === null ? step.review !== null && whyRunEnds(agentRun) === null : step.review !== null || !passed;
   // Refused tools are judged by the rules of the iteration's agent, and a review needs none.
   const ofOwn = step.review === null && own === null ? {} : { denials: [] };
   const output: StepOutput = { ...agentRun, isUsageOnly, analysis: { ...agentRun.analysis, ...ofOwn } };

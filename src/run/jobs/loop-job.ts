@@ -1,4 +1,6 @@
-import { runTimeUnder } from '../../core/agents/login-term.ts';
+import { AGENTS } from '../../core/agent-names.ts';
+import { loginOfNone, runTimeUnder } from '../../core/agents/login-term.ts';
+import { agentsOfSteps } from '../../core/pipeline/pipeline.ts';
 import { stepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { oneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -128,7 +130,12 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
       "This job began more than an hour after the gate's job, so another run may soon take over. No call was made. Run the workflow again when runners are free.",
     );
   const repository = await connect.repository();
+  const { order } = config.agent;
+  const called = [...new Set([...order, ...agentsOfSteps(handed.intake.pipeline)].map(({ name }) => name))];
+  const isLoginUsed =
+    config.handoff.login.kind === 'lasting' || called.some((name) => AGENTS[name].provider.switches.length > 0);
   const problems = [
+    ...(isLoginUsed ? [] : [loginOfNone(called)]),
     ...(await repository.problems()),
     ...context.loginProblems,
     ...stepAgentProblems(handed.intake.pipeline, { agent: config.agent, context }),

@@ -66,6 +66,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
           variables: world.variables,
           allowedTools: config.policy.allowedTools,
           within: config.workingDirectory,
+          agents: { agent: config.agent, context: isSplit ? null : context },
         });
   const verify: BaseTrial = isSplit
     ? { kind: 'not-tried' }

@@ -7,18 +7,19 @@ import { listField, parsePriceLines, workingFolderOf } from '../../config/fields
 import { inputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
-import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
+import { variablesOf } from '../../core/doctor/secret-findings.ts';
+import { isExpression, logsIn, type Workflow } from '../../core/doctor/workflow.ts';
 import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { EVENTS } from '../../gate/event/event-table.ts';
-import { findPipeline } from '../../gate/lane/pipeline.ts';
+import { findPipeline, stepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
 import { unpricedModels } from '../agents/prices.ts';
-import { ALL_PROVIDERS, loginProblemsOf } from '../agents/providers.ts';
+import { ALL_PROVIDERS, ambiguousLogins, loginProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
 
 /** The rules of this version of the action. */
 export const actionRules: ActionRules = {
@@ -27,7 +28,10 @@ export const actionRules: ActionRules = {
   renamed: newPlaceOfInput,
   inputProblems,
   events: EVENTS,
-  loginProblems: (environment, inputs) => loginProblemsOf(environment, chooseFrom(inputs).order),
+  loginProblems: (environment, { action, inputs }) => {
+    const { order } = chooseFrom(inputs);
+    return [...loginProblemsOf(environment, order), ...ambiguousLogins(environment, order, logsIn(action))];
+  },
   agents: (inputs) => chooseFrom(inputs).order,
   unpricedModels: (inputs) =>
     unpricedModels(
@@ -45,7 +49,9 @@ export const actionRules: ActionRules = {
   defaults: DEFAULTS,
 };
 
-type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'>;
+type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'> & {
+  readonly agents: Parameters<typeof stepAgentProblems>[1];
+};
 
 /** Reads the pipeline as a run does, and returns what the run would log. */
 export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['found']> {
@@ -61,8 +67,11 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     const { problems } = signalsInFiles(base);
     // The schema reports problems of a file with steps.
     if (found.kind === 'wrong') return found;
-    if (problems.length > 0)
-      return { kind: 'wrong', problems: problems.map((problem) => fromRoot(world.within, problem)) };
+    const wrong = [
+      ...problems.map((problem) => fromRoot(world.within, problem)),
+      ...stepAgentProblems(found.kind === 'none' ? null : found.pipeline, world.agents),
+    ];
+    if (wrong.length > 0) return { kind: 'wrong', problems: wrong };
     return { kind: 'read', says, warnings: found.kind === 'none' ? [] : found.warnings };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
@@ -81,10 +90,14 @@ export async function tryPipelines(
 ): Promise<readonly PipelineTrial[]> {
   const asked =
     workflows.length > 0
-      ? workflows.map(({ path, uses: [step] }) => ({ where: path, environment: step?.environment ?? {} }))
-      : [{ where: null, environment: env }];
+      ? workflows.map(({ path, uses: [step] }) => ({
+          where: path,
+          environment: step?.environment ?? {},
+          keys: step === undefined ? {} : variablesOf(step, actionRules),
+        }))
+      : [{ where: null, environment: env, keys: env }];
   const trials: PipelineTrial[] = [];
-  for (const { where, environment } of asked) {
+  for (const { where, environment, keys } of asked) {
     const inForce = settings.find(({ workflow }) => where === null || workflow === where)?.settings ?? [];
     const inputs = Object.fromEntries(inForce.map(({ input, text }) => [input, text]));
     const names = listField().parse(inputs['agent-env'] ?? '');
@@ -93,6 +106,7 @@ export async function tryPipelines(
     const texts = new Set<string>();
     const within = workingFolderOf(inputs);
     const repository = committed(within, { folder, env, texts });
+    const agent = chooseFrom(inputs);
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
     const found = await tryPipeline({
       repository,
@@ -100,6 +114,7 @@ export async function tryPipelines(
       variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: toolRulesOf(tools),
       within,
+      agents: { agent, context: { otherLoginProblems: loginProblemsByAgent(keys, agent.others) } },
     });
     const open = names.filter((name) => known.every(([one]) => one !== name));
     const openVariables = open.filter((name) => [...texts].some((text) => text.includes(`\${${name}`)));

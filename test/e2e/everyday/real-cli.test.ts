@@ -31,9 +31,21 @@ test(
 );
 
 // Also tested by integration/agents/claude-broker.
-deepTest(
-  'the same on Amazon Bedrock: requests are signed with keys of AWS that neither agent, log nor state holds',
-  async () => {
+deepTest.each([
+  [
+    'requests are signed with keys of AWS',
+    (secret: string) => ({ AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE', AWS_SECRET_ACCESS_KEY: secret }),
+    /^AWS4-HMAC-SHA256 Credential=ASIAEXAMPLE\//,
+  ],
+  [
+    'requests have its key',
+    (secret: string) => ({ AWS_BEARER_TOKEN_BEDROCK: secret }),
+    /^Bearer a-secret-access-key-of-the-job$/,
+  ],
+])(
+  'the same on Amazon Bedrock: %s, which neither agent, log nor state holds',
+  { timeout: 400_000 },
+  async (_, keysOf, authorization) => {
     await using model = await startScriptedModel({ script: workerScript() });
     await using scene = await createScene();
     scene.openIssue('Count');
@@ -41,9 +53,9 @@ deepTest(
     const env = {
       RUNNER_TOOL_CACHE: TOOL_CACHE,
       CLAUDE_CODE_USE_BEDROCK: '1',
+      ANTHROPIC_API_KEY: '',
       AWS_REGION: 'eu-west-1',
-      AWS_ACCESS_KEY_ID: 'ASIAEXAMPLE',
-      AWS_SECRET_ACCESS_KEY: secret,
+      ...keysOf(secret),
       ANTHROPIC_BEDROCK_BASE_URL: model.url,
     };
     const ended = await scene.run({ inputs: { 'agent-path': '', 'anthropic-api-key': '' }, env });
@@ -53,7 +65,7 @@ deepTest(
     expect([...shown, ended.summary].join('\n')).not.toContain(secret);
     for (const { path, headers } of model.requests) {
       expect(path).toMatch(/^\/model\/eu\.anthropic\.claude-[^/]+\/invoke-with-response-stream$/);
-      expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=ASIAEXAMPLE\//);
+      expect(headers.authorization).toMatch(authorization);
     }
   },
 );

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { submitReview } from '../../../testbed/github/feedback/reviews.ts';
 import type { Person } from '../../../testbed/github/accounts.ts';
 import { editComment, transferIssue } from '../../../testbed/github/people.ts';
 import { addComment, addIssue } from '../../../testbed/github/state.ts';
@@ -369,6 +370,20 @@ describe('a reaction', () => {
     );
     await at.forge.react({ kind: 'comment', id }, reaction);
     expect(at.github.state.reactions).toMatchObject([{ on: { kind: 'comment', id }, content: reaction }]);
+  });
+
+  test('is put on a review and on a comment in it, and a deleted one does not count as a failure', async () => {
+    await using at = await openThread();
+    const { state } = at.github;
+    const comments = [{ path: 'a.ts', line: 1, body: 'Why?' }];
+    const { review, threads } = submitReview(state, { pull: 1, by: 'octo', state: 'COMMENTED', comments }, now);
+    await at.forge.react({ kind: 'review', id: `PRR_${String(review.id)}` }, 'eyes');
+    await at.forge.react({ kind: 'review', id: `PRRC_${String(threads[0]?.comments[0]?.id)}` }, '-1');
+    await at.forge.react({ kind: 'review', id: 'PRR_404' }, 'eyes');
+    expect(state.reactions).toMatchObject([
+      { on: { kind: 'review', id: review.id }, content: 'eyes' },
+      { on: { kind: 'review-comment' }, content: '-1' },
+    ]);
   });
 
   test('is put on an issue, and once however often it is asked for', async () => {

@@ -32,13 +32,18 @@ const pullOf = ({ forge }: Project): object => {
 };
 const inThread = (project: Project, body: string, login = 'ann'): Event => ({
   name: 'pull_request_review_comment',
-  payload: { action: 'created', comment: { id: 77, body }, pull_request: pullOf(project), sender: senderOf(login) },
+  payload: {
+    action: 'created',
+    comment: { id: 77, node_id: 'PRRC_77', body },
+    pull_request: pullOf(project),
+    sender: senderOf(login),
+  },
 });
 const inReview = (project: Project, body: string, login = 'ann'): Event => ({
   name: 'pull_request_review',
   payload: {
     action: 'submitted',
-    review: { state: 'commented', body },
+    review: { node_id: 'PRR_7', state: 'commented', body },
     pull_request: pullOf(project),
     sender: senderOf(login),
   },
@@ -46,7 +51,7 @@ const inReview = (project: Project, body: string, login = 'ann'): Event => ({
 
 const approving = (project: Project, body: string): Event => {
   const { name, payload } = inReview(project, body);
-  return { name, payload: { ...(payload as object), review: { state: 'approved', body } } };
+  return { name, payload: { ...(payload as object), review: { node_id: 'PRR_8', state: 'approved', body } } };
 };
 const approval = (text: string) => review({ state: 'approved', text, at: 77_000 });
 
@@ -79,10 +84,17 @@ describe('a command in a review', () => {
     });
   });
 
-  test('in a thread: acknowledged there', async () => {
+  test.each<[string, (project: Project) => Event, readonly string[]]>([
+    ['a command in a thread', (project) => inThread(project, '/ralph status'), ['eyes on review PRRC_77']],
+    ['a command in a review', (project) => inReview(project, '/ralph status'), ['eyes on review PRR_7']],
+    ['the text of a review', (project) => inReview(project, 'Please rename it.'), ['eyes on review PRR_7']],
+    ['a command of a stranger', (project) => inReview(project, '/ralph run', 'eve'), ['-1 on review PRR_7']],
+    ['the text of a stranger', (project) => inReview(project, 'Please rename it.', 'eve'), []],
+    ['a review without a text', (project) => inReview(project, ''), []],
+  ])('%s is acknowledged there', async (_, event, seen) => {
     const project = await begun();
-    await runOnce(project, { event: inThread(project, '/ralph status') });
-    expect(project.forge.writes).toContain('eyes on comment 77');
+    await runOnce(project, { event: event(project) });
+    expect(project.forge.writes.filter((write) => / on (?:review|comment) /.test(write))).toEqual(seen);
   });
 });
 
@@ -229,7 +241,7 @@ describe('a request in a review', () => {
     const text = '/ralph please call it Greeter';
     project.forge.saidOf.set(BRANCH, { threads: [thread([comment(77, text)])] });
     expect(await next(project, inThread(project, text))).toMatchObject({ calls: 1 });
-    expect(project.forge.writes).toContain('eyes on comment 77');
+    expect(project.forge.writes).toContain('eyes on review PRRC_77');
     expect(project.script.calls.at(-1)?.prompt).toContain('please call it Greeter');
     expect(project.forge.replies.map(({ replyTo }) => replyTo)).toEqual([77]);
   });
@@ -242,6 +254,7 @@ describe('a request in a review', () => {
     const text = '/ralph please call it Greeter';
     project.forge.saidOf.set(BRANCH, said(text));
     expect(await next(project, event(project, text))).toMatchObject({ calls: 1 });
+    expect(project.forge.writes).toContain(`eyes on review ${event === approving ? 'PRR_8' : 'PRRC_77'}`);
     expect(project.script.calls.at(-1)?.prompt).toContain('please call it Greeter');
     expect(await next(project)).toMatchObject({ calls: 0 });
   });

@@ -199,6 +199,25 @@ describe('findings', () => {
     expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
   });
 
+  test.each<[string, Behaviour, string]>([
+    ['at its limit', usageLimited(noon + 3 * HOUR), 'parked (usage_limit)'],
+    [
+      'with a refused key',
+      () => ({ exitCode: 1, output: { agentError: { kind: 'auth', text: '401 no' } } }),
+      'failed (configuration)',
+    ],
+  ])('a review by the agent of the iteration, %s, costs no further call', async (_, reviewer, end) => {
+    const own = review({ agent: undefined, hold: 'high' }, { continue_on_error: true });
+    const project = createProject({
+      agent: [steadyWorker, reviewer, finisher],
+      files: filesWith(work, own, { type: 'agent', name: 'fix' }),
+    });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end, calls: 2 });
+    expect(savedState(project).providers).toMatchObject({ claude: { kind: 'open' } });
+    expect(run.work?.journal[0]?.commit).not.toBeNull();
+  });
+
   test('the words of a review do not become the message of a commit after it', async () => {
     const words: Behaviour = () => ({ words: '{"findings": []}', output: { signal: { summary: 'Looks good.' } } });
     const project = projectWith([words], { steps: [work, review(), { type: 'git-commit', name: 'keep' }] });

@@ -27,6 +27,22 @@ test('a run with a stored key takes its time, and one with a shorter login ends 
   expect(storedRuns(short.project)).toHaveLength(1);
 });
 
+test.each([
+  ['', /This workflow logs in for Claude Code only, and the run calls codex\. Use the workflow ralph\.yml/],
+  [JSON.stringify({ steps: [{ name: 'work', type: 'agent', config: { agent: 'claude' } }] }), null],
+])('a login that only a step can use, or nobody: %j', async (steps, why) => {
+  const project = createProject({
+    agent: [steadyWorker],
+    files: steps === '' ? {} : { '.ralph/config.json': steps },
+    inputs: { agent: 'codex', 'login-ends': new Date(noon + 60 * MINUTE).toISOString(), 'max-iterations': '1' },
+  });
+  const { loop, publish } = await runSplit(project, { event: labeled(1) });
+  expect(publish?.end).toBe(why === null ? 'limit (iterations)' : 'failed (configuration)');
+  expect(loop?.machine.calls() ?? 0).toBe(why === null ? 1 : 0);
+  if (why !== null)
+    expect(JSON.stringify([...project.forge.notifications.values()].map((one) => [...one]))).toMatch(why);
+});
+
 test.each<[number | 'none', RegExp]>([
   [1, /The agent's login ends at .*, too early for a call/],
   ['none', /This run has no login of its agent/],

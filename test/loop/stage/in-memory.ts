@@ -1234,7 +1234,7 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(
           target.kind === 'issue'
             ? `${reaction} on #${String(target.number)}`
-            : `${reaction} on comment ${String(target.id)}`,
+            : `${reaction} on ${target.kind} ${String(target.id)}`,
         );
       }),
     stepUrl: () => ask('stepUrl', () => null),

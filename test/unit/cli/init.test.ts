@@ -211,6 +211,19 @@ test('init says what it takes from CI, what CI also runs, and what it leaves out
   expect((await files()).split('\n').filter((path) => /ralph/.test(path))).toEqual([]);
 });
 
+test('a login in place of a key is left to do by hand, and so is a program of a person', async () => {
+  const login = (await init('--yes', '--key', 'google')).out;
+  expect(login).toContain('Let Google Vertex AI trust the repository');
+  expect(login).toContain(
+    'fill in google-workload-identity-provider, google-service-account in .github/workflows/ralph.yml.',
+  );
+  expect(login).not.toMatch(/Add the secret|Rename/);
+  await init('--yes', '--remove');
+  const own = (await init('--yes', '--agent', 'acp', '--agent-path', 'bin/agent')).out;
+  expect(own).toContain('Let a step of the set-up install bin/agent');
+  expect(own).not.toContain('Add the secret');
+});
+
 test('a file that git ignores must be added by force', async () => {
   await writeFile(join(folder, '.gitignore'), '.ralph/\n');
   expect((await init('--yes')).out).toContain(
@@ -259,7 +272,8 @@ test.skipIf(process.getuid?.() === 0).each<[string, string]>([
 
 describe('a person who gives up', () => {
   const found: Choices = {
-    ...{ shape: 'single', verify: ['npm test'], agent: 'claude', key: 'api-key', action: null, prompt: false },
+    ...{ shape: 'single', verify: ['npm test'], agent: 'claude', agentPath: '', key: 'api-key' },
+    ...{ action: null, prompt: false },
     ...{ label: 'ralph', repository: null, leftTo: null },
   };
   /** Types each text after the screen shows something new. */
@@ -284,6 +298,19 @@ describe('a person who gives up', () => {
     expect(await answer([key], (person) => person.review('Write?', () => undefined))).toBe(false);
   });
 
+  test('or not: a program of their own has a path, and Claude a login in place of a key', async () => {
+    const [down, last] = ['\u001B[B', '\u001B[A\u001B[A'];
+    const own = await answer(['\r', '\r', '\r', last, '\r', 'bin/agent', '\r', '\r'], (person) =>
+      person.choose(found, ['x']),
+    );
+    expect(own).toEqual({ ...found, agent: 'acp', agentPath: 'bin/agent' });
+    const three = { ...found, shape: 'three-jobs' } as const;
+    const login = await answer(['\r', '\r', '\r', '\r', down, down, '\r', '\r'], (person) =>
+      person.choose(three, ['x']),
+    );
+    expect(login).toEqual({ ...three, key: 'aws' });
+  });
+
   test('or not: what CI also runs is added, another agent has one kind of key, and a key shows the diff', async () => {
     const chosen = await answer(['\r', '\r', ' ', '\r', '\u001B[B', '\r', '\r'], (person) =>
       person.choose(found, ['npm run lint', 'npm run types']),
@@ -305,6 +332,9 @@ describe('a person who gives up', () => {
 test.each<[string, readonly string[], string]>([
   ['no terminal', [], 'there is no terminal'],
   ['an invalid kind of key', ['--yes', '--key', 'x'], '--key: expected'],
+  ['a program without its path', ['--yes', '--agent', 'acp'], '--agent-path: name the program'],
+  ['an expression as path', ['--yes', '--agent', 'acp', '--agent-path', '${{ x }}'], 'GitHub would evaluate'],
+  ['a login in one job', ['--yes', '--key', 'aws', '--workflow', 'single'], '--key: a login of each run needs'],
   ['an invalid agent', ['--yes', '--agent', 'x'], '--agent: expected'],
   ['an expression as command', ['--yes', '--verify', '${{ secrets.X }}'], 'GitHub would evaluate'],
 ])('%s ends with 2', async (_, args, why) => {

@@ -23,9 +23,9 @@ export function createIssueMutations(
 
   return {
     addReaction: ({ input }: { readonly input: { readonly subjectId: string; readonly content: string } }) => {
-      const issue = issueToChange(input.subjectId);
+      const { on, issue } = reviewed(input.subjectId) ?? issueAt(input.subjectId);
       if (issue.locked) throw locked('reaction');
-      reactTo(call, { on: { kind: 'issue', number: issue.number }, content: CONTENTS[input.content] ?? '' });
+      reactTo(call, { on, content: CONTENTS[input.content] ?? '' });
       return done;
     },
     addLabelsToLabelable: ({ input }: LabelsInput) => {
@@ -45,6 +45,24 @@ export function createIssueMutations(
       return { commentEdge: { node: comment(added) } };
     },
   };
+
+  function issueAt(nodeId: string) {
+    const issue = issueToChange(nodeId);
+    return { issue, on: { kind: 'issue', number: issue.number } } as const;
+  }
+
+  /** Returns a review, or a comment in one, with the issue of its pull request; null for any other id. */
+  function reviewed(nodeId: string) {
+    const review = state.reviews.find(({ id }) => nodeId === `PRR_${String(id)}`);
+    const comments = state.threads.flatMap((thread) => thread.comments.map((one) => ({ ...one, pull: thread.pull })));
+    const comment = comments.find(({ id }) => nodeId === `PRRC_${String(id)}`);
+    const found = review ?? comment;
+    if (found === undefined) return null;
+    if (token.permissions.pull_requests !== 'write') throw forbidden();
+    const issue = state.issues.find(({ number }) => number === found.pull);
+    if (issue === undefined) throw unresolved(nodeId);
+    return { issue, on: { kind: review === undefined ? 'review-comment' : 'review', id: found.id } } as const;
+  }
 
   function issueToChange(nodeId: string): StoredIssue {
     const issue = state.issues.find(({ id }) => nodeId === `I_${String(id)}`);

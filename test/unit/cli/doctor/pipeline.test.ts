@@ -92,6 +92,39 @@ test.each<[string, object, RegExp]>([
   ]);
 });
 
+const REVIEW = { name: 'review', type: 'agent', config: { agent: 'codex', role: 'review', hold: 'high' } };
+
+test.each<[string, object, RegExp]>([
+  ['an unknown agent', { agent: 'codec' }, /:\d+:\d+ `agent` must be one of: claude, codex/],
+  ['an unknown role', { role: 'judge', hold: undefined }, /:\d+:\d+ `role` /],
+  ['an unknown severity', { hold: 'severe' }, /:\d+:\d+ `hold` /],
+  ['a hold without a review', { role: undefined }, /:\d+:\d+ only a step with `role: review` has findings that hold/],
+  [
+    'an agent without its key',
+    {},
+    /^step review calls the agent codex: There is no key for the agent: `openai-api-key`/,
+  ],
+  [
+    'a program without its path',
+    { agent: 'acp' },
+    /^step review calls the agent acp: give its path: `agent-path: acp=/,
+  ],
+])('a review with %s, as a run says it', async (_, config, says) => {
+  const file = pipeline(AGENT, { ...REVIEW, config: { ...REVIEW.config, ...config } });
+  expect(await found({ [FILE]: file, [WORKFLOW]: workflow('verify: make\nanthropic-api-key: x') })).toMatchObject([
+    { check: 'pipeline', kind: 'problem', says: expect.stringMatching(says) as string },
+  ]);
+});
+
+test('a review whose agent has its key', async () => {
+  const inputs =
+    'verify: make\nanthropic-api-key: x\nopenai-api-key: ${{ secrets.OPENAI_API_KEY }}\nmodel: codex=gpt-5';
+  const findings = await found({ [FILE]: pipeline(AGENT, REVIEW), [WORKFLOW]: workflow(inputs) });
+  expect(findings.map(({ kind }) => kind)).toEqual(['ok']);
+  const unused = await found({ [FILE]: pipeline(AGENT) });
+  expect(lines(unused)).toEqual([expect.stringMatching(/has a line for codex, which is neither among the agents nor/)]);
+});
+
 test('done signals that cannot be used, with and without steps', async () => {
   for (const steps of [{}, { steps: [AGENT] }])
     expect(lines(await found({ [FILE]: JSON.stringify({ ...steps, signals: { done: 7 } }) }))).toEqual([

@@ -86,6 +86,19 @@ describe('what `settings` takes', () => {
     });
   });
 
+  test('of the reusable workflow one login', () => {
+    const both = {
+      'aws-role': 'arn:aws:iam::1:role/ralph',
+      'google-workload-identity-provider': 'projects/1',
+      settings: '',
+    };
+    expect(read(JSON.stringify(both)).problems).toEqual([
+      'The agent is given several logins, and it uses only one: `aws-role`, `google-workload-identity-provider`. Remove the others.',
+    ]);
+    const one = { ...both, 'aws-role': '', 'aws-region': 'eu-west-1', 'google-region': 'global' };
+    expect(read(JSON.stringify(one)).problems).toEqual([]);
+  });
+
   test('of the reusable workflow no secret, since its gate hands over what it is given', () => {
     const settings = 'notify-webhook: https://hooks.test/secret\nmax-iterations: 8';
     expect(read(JSON.stringify({ 'runs-on': 'ubuntu-latest', settings })).problems).toEqual([

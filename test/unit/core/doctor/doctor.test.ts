@@ -839,6 +839,21 @@ describe('a workflow that calls the one without stored keys', () => {
     },
   );
 
+  test('takes one provider', () => {
+    const both = factsOf('aws-role', '      aws-role: x', '      aws-role: x\n      anthropic-federation-rule: x');
+    expect(of(both, 'secret')).toMatchObject([
+      { kind: 'problem', says: expect.stringContaining('`aws-role`, `CLAUDE_CODE_OAUTH_TOKEN`') as string },
+    ]);
+    const clouds = factsOf(
+      'aws-role',
+      '      aws-role: x',
+      '      aws-role: x\n      google-workload-identity-provider: x',
+    );
+    expect(of(clouds, 'secret')).toMatchObject([
+      { kind: 'problem', says: expect.stringContaining('`aws-role`, `google-workload-identity-provider`') as string },
+    ]);
+  });
+
   test('needs a provider, the permission to log in, and inputs that exist', () => {
     expect(of(factsOf('google-project'), 'secret')).toMatchObject([{ kind: 'problem' }]);
     expect(of(factsOf('aws-role', '  id-token: write\n'), 'permissions')).toMatchObject([

@@ -45,7 +45,13 @@ describe('findings are read from the final message', () => {
     ['in a fence, with words after it', `\`\`\`json\n${saying(finding('low'))}\n\`\`\`\nThat is {all}.`, 1],
     ['over several lines', JSON.stringify({ findings: [finding('low'), finding('high')] }, null, 2), 2],
     ['without a line', saying(finding('low', { line: undefined }), finding('low', { line: null })), 2],
+    ['for a file as a whole, by the line 0', saying(finding('low', { line: 0 })), 1],
+    ['after other keys', JSON.stringify({ summary: { findings: 1, 'src/{a}': '}' }, findings: [finding('low')] }), 1],
+    ['before other keys', JSON.stringify({ findings: [finding('low')], stats: { low: 1 }, summary: 'Fine.' }), 1],
+    ['in an object of their own', JSON.stringify({ review: { verdict: 'ok', findings: [finding('low')] } }), 1],
+    ['with more about each', saying(finding('low', { id: 'F1', suggestion: { line: 7 } })), 1],
     ['all of several', `${saying(finding('high'), finding('high'))}\nAnd:\n${saying(finding('low'))}`, 3],
+    ['also where the later one begins otherwise', `${saying(finding('high'))}\n{"summary": {}, "findings": []}`, 1],
     ['with others that it quotes', `${saying(finding('high'))}\n\`a\` says {"findings": []} at its end.`, 1],
     ['with a form that it quotes', `I was asked for {"findings": [...]}:\n${saying(finding('high'))}`, 1],
     ['text with JSON in it', saying(finding('low', { text: '{"findings": []} is wrong }' })), 1],
@@ -65,12 +71,17 @@ describe('findings are read from the final message', () => {
     ['no text', saying(finding('low', { text: '' })), /^findings\.0\.text: /],
     ['10 MB of findings', saying(...Array<object>(100_000).fill(finding('low'))), /more than 200000 characters/],
     ['many brackets', `{"findings":${'}'.repeat(199_000)}`, /no JSON/],
+    ['brackets without end', `${'{"a":'.repeat(9000)}{"findings":["${'\\"'.repeat(70_000)}`, /no JSON/],
   ])('unreadable: %s', (_, message, why) => {
     expect(read(message, 'low')).toMatchObject({
       findings: [],
       holding: 0,
       unreadable: expect.stringMatching(why) as string,
     });
+  });
+
+  test('a line 0 means the whole file', () => {
+    expect(read(saying(finding('low', { line: 0 }))).findings).toMatchObject([{ line: null }]);
   });
 
   test('the worst come first, and are kept', () => {

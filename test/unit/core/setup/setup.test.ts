@@ -38,7 +38,7 @@ function projectOf(files: Files) {
 function choicesFor(files: Files): Choices {
   const verify = proposedVerify(projectOf(files));
   return {
-    ...{ shape: 'single', verify, agent: 'claude', key: 'api-key' },
+    ...{ shape: 'single', verify, agent: 'claude', agentPath: '', key: 'api-key' },
     ...{ action: null, prompt: false, label: 'ralph', repository: null, leftTo: null },
   };
 }
@@ -565,6 +565,28 @@ test.each<[Choices['agent'], Choices['key'], string]>([
     const [input = '', secret = ''] = line.split(': ');
     expect(text).toContain(shape === 'single' ? `${line}\n` : `    secrets: { ${input}: '${secret}' }\n`);
     expect(/^ +agent: (\S+)$/m.exec(text)?.[1]).toBe(agent === 'claude' ? undefined : agent);
+  }
+});
+
+test.each<[Choices['key'], string]>([
+  ['aws', "aws-role: ''\n      aws-region: ''"],
+  ['google', "google-workload-identity-provider: ''\n      google-service-account: ''"],
+  ['anthropic', "anthropic-federation-rule: ''\n      anthropic-organization: ''"],
+])('without a stored key, %s is logged in to', async (key, inputs) => {
+  const text = workflowOf({}, { ...choicesFor({}), key, shape: 'three-jobs', action: 'acme/ralph-action@v1' });
+  expect(text).toContain('permissions:\n  id-token: write #');
+  expect(text).toContain('    uses: acme/ralph-action/.github/workflows/ralph-keyless.yml@v1\n');
+  expect(text).toContain(`    with:\n      # verify: npm ci && npm test\n      ${inputs}\n`);
+  expect(text).not.toMatch(/secrets|api-key/);
+  expect(await problemsOf({ where: OWN, text })).toEqual([]);
+});
+
+test.each(['acp', 'command'] as const)('the agent %s is a program that needs no key here', async (agent) => {
+  for (const shape of ['single', 'three-jobs'] as const) {
+    const text = workflowOf({}, { ...choicesFor({}), agent, agentPath: './bin/agent', shape });
+    expect(text).toMatch(new RegExp(`^ +agent: ${agent}\n +agent-path: "\\./bin/agent"$`, 'm'));
+    expect(text).not.toMatch(/secrets\.|api-key/);
+    expect(await problemsOf({ where: OWN, text })).toEqual([]);
   }
 });
 
