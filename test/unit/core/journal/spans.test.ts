@@ -30,7 +30,7 @@ function pathsOf(spans: readonly RunSpan[]): readonly string[] {
   return spans.map(pathOf);
 }
 
-const called = { startedAt: 2000, endedAt: 3000, tokens: 10, costUsd: null };
+const called = { startedAt: 2000, endedAt: 3000, tokens: 10, outputTokens: 4, costUsd: null };
 const step = (name: string, change: Partial<StepRecord> = {}): StepRecord => ({
   ...{ name, kind: 'command', optional: false, result: { kind: 'passed' }, attempts: 1, durationMs: 500, tail: '' },
   ...{ changed: false, calls: [], denials: [], allowedTools: null, marker: null, circuit: null },
@@ -46,7 +46,15 @@ describe('the spans of a job', () => {
       { phase: 'loop', run: null },
       ['ralph loop', 'ralph loop > ralph iteration', 'ralph loop > ralph iteration > invoke_agent claude'],
     ],
-    ['the job that publishes', { phase: 'publish' }, ['ralph run', 'ralph run > ralph publish']],
+    ['the job that publishes', { phase: 'publish', iterations: [] }, ['ralph run', 'ralph run > ralph publish']],
+    [
+      'the job that publishes the work of a cancelled loop',
+      { phase: 'publish', iterations: [entry(1)] },
+      [
+        ...['ralph run', 'ralph run > ralph publish', 'ralph run > ralph iteration'],
+        'ralph run > ralph iteration > invoke_agent',
+      ],
+    ],
     [
       'a call that was made again',
       { iterations: [{ ...entry(1), madeAgain: { at: entry(1).startedAt + 1000, why: 'stall' } }] },
@@ -78,7 +86,7 @@ describe('the spans of a job', () => {
     const jobs = [
       made({ phase: 'gate', run: null, iterations: [] }),
       made({ phase: 'loop', run: null }),
-      made({ phase: 'publish' }),
+      made({ phase: 'publish', iterations: [] }),
     ];
     expect(new Set(jobs.map(({ traceId }) => traceId))).toEqual(new Set([expect.stringMatching(/^[0-9a-f]{32}$/)]));
     const spans = jobs.flatMap((one) => one.spans);
@@ -94,7 +102,10 @@ describe('the spans of a job', () => {
       made({ phase: 'gate', run: null, iterations: [], beginsSeveral: true }),
       ...['queue', 'issue-5'].flatMap((lane) => {
         const runTag = `${job.runTag}:${lane}`;
-        return [made({ runTag, phase: 'loop', run: null, iterations: [] }), made({ runTag, phase: 'publish' })];
+        return [
+          made({ runTag, phase: 'loop', run: null, iterations: [] }),
+          made({ runTag, phase: 'publish', iterations: [] }),
+        ];
       }),
     ];
     expect(new Set(jobs.map(({ traceId }) => traceId))).toEqual(new Set([made().traceId]));
@@ -102,6 +113,12 @@ describe('the spans of a job', () => {
     const branch = ['run > ralph loop', 'run', 'run > ralph publish'].map((path) => `ralph gate > ralph ${path}`);
     expect(pathsOf(spans)).toEqual(['ralph gate', ...branch, ...branch]);
     expect(new Set(spans.map(({ id }) => id)).size).toBe(spans.length);
+  });
+
+  test('of the branches of a run at home are one tree, whose root is the first process', () => {
+    const beside = { runTag: `${job.runTag}:issue-5`, iterations: [] };
+    const spans = [made({ iterations: [] }), made(beside)].flatMap((one) => one.spans);
+    expect(pathsOf(spans)).toEqual(['ralph run', 'ralph run > ralph run']);
   });
 });
 
@@ -122,6 +139,17 @@ describe('what is not known is absent', () => {
       'gen_ai.agent.name': 'codex',
       'ralph.tokens': 12_345,
     });
+  });
+
+  test('the kinds of tokens, in the journal of an earlier version', () => {
+    const tokensOf = (change: object) =>
+      attributes(entry(1, { evidence: { steps: [step('work', { calls: [{ ...called, ...change }] })] } })).at(-1);
+    expect(tokensOf({})).toMatchObject({
+      'gen_ai.usage.input_tokens': 6,
+      'gen_ai.usage.output_tokens': 4,
+      'ralph.tokens': 10,
+    });
+    expect(Object.keys(tokensOf({ outputTokens: undefined }) ?? {})).not.toContain('gen_ai.usage.input_tokens');
   });
 
   test('the amounts of one of two calls', () => {
