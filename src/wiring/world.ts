@@ -98,8 +98,8 @@ export function hasCollector(environment: World['environment']): boolean {
 }
 
 /**
- * Returns the secrets that the job gave to this process. `config` is what is known of it; null if it is unusable, or not
- * known yet.
+ * Returns the secrets that the job gave to this process. `config` is its usable part; null if there is none, or it is
+ * not known yet.
  */
 export function secretsOf(
   environment: World['environment'],

@@ -79,35 +79,42 @@ function spansOfIteration(
   const { iteration, taskId, agent, startedAt, endedAt, analysis, evidence, verdict, madeAgain } = entry;
   const { tokens, outputTokens, costUsd, sessionId, agentError } = analysis;
   const id = idOf('iteration', iteration);
-  const spanOfCall = (under: string, call: CallUsage): RunSpan => ({
+  const spanOfCall = (
+    under: string,
+    { outputTokens: output = null, ...call }: CallUsage,
+    by: { readonly agent: string | null; readonly conversation: string | null },
+  ): RunSpan => ({
     ...{ id: idOf('call', under, call.startedAt), parent: under, startedAt: call.startedAt, endedAt: call.endedAt },
-    name: `invoke_agent ${agent ?? ''}`.trimEnd(),
+    name: `invoke_agent ${by.agent ?? ''}`.trimEnd(),
     attributes: attributesOf({
       'gen_ai.operation.name': 'invoke_agent',
-      'gen_ai.agent.name': agent,
-      'gen_ai.request.model': models.get(agent ?? '') ?? null,
+      'gen_ai.agent.name': by.agent,
+      'gen_ai.conversation.id': by.conversation,
+      'gen_ai.request.model': models.get(by.agent ?? '') ?? null,
       // The conventions count cached tokens among those of the input.
-      'gen_ai.usage.input_tokens': call.outputTokens == null ? null : (call.tokens ?? 0) - call.outputTokens,
-      'gen_ai.usage.output_tokens': call.outputTokens ?? null,
+      'gen_ai.usage.input_tokens': output === null ? null : Math.max(0, (call.tokens ?? 0) - output),
+      'gen_ai.usage.output_tokens': output,
       ...amountsOf(call),
     }),
     failed: agentError?.kind ?? null,
   });
-  // The amounts of an iteration are those of all its calls, so with two of them neither is known.
+  // The amounts and the conversation of an iteration are those of all its calls, so with two of them neither is known.
   const used = madeAgain === null ? { tokens, outputTokens, costUsd } : { tokens: null, costUsd: null };
   const starts = madeAgain === null ? [startedAt] : [startedAt, madeAgain.at];
   const alone = starts.map((from, at) => ({ startedAt: from, endedAt: starts[at + 1] ?? endedAt, ...used }));
   let stepAt = startedAt;
-  const steps = evidence.steps.flatMap(({ name, kind, result, durationMs, calls }, at): readonly RunSpan[] => {
-    const step = idOf('step', iteration, at);
-    // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
-    const begun = calls[0]?.startedAt ?? stepAt;
-    stepAt = Math.min(endedAt, begun + durationMs);
-    const attributes = { 'ralph.step.name': name, 'ralph.step.kind': kind, 'ralph.step.result': result.kind };
-    const failed = result.kind === 'failed' ? 'step' : null;
-    const span = { id: step, parent: id, name: 'ralph step', startedAt: begun, endedAt: stepAt, attributes, failed };
-    return [span, ...calls.map((call) => spanOfCall(step, call))];
-  });
+  const steps = evidence.steps.flatMap(
+    ({ name, kind, result, durationMs, calls, agent: own }, at): readonly RunSpan[] => {
+      const step = idOf('step', iteration, at);
+      // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
+      const begun = calls[0]?.startedAt ?? stepAt;
+      stepAt = Math.min(endedAt, begun + durationMs);
+      const attributes = { 'ralph.step.name': name, 'ralph.step.kind': kind, 'ralph.step.result': result.kind };
+      const failed = result.kind === 'failed' ? 'step' : null;
+      const span = { id: step, parent: id, name: 'ralph step', startedAt: begun, endedAt: stepAt, attributes, failed };
+      return [span, ...calls.map((call) => spanOfCall(step, call, { agent: own ?? agent, conversation: null }))];
+    },
+  );
   const attributes = attributesOf({
     'ralph.iteration': iteration,
     'ralph.task': taskId,
@@ -115,9 +122,10 @@ function spansOfIteration(
     ...amountsOf(analysis),
   });
   const failed = verdict.agentFailed ? 'agent' : null;
+  const by = { agent, conversation: madeAgain === null ? sessionId : null };
   return [
     { id, parent, name: 'ralph iteration', startedAt, endedAt, attributes, failed },
-    ...(evidence.steps.length === 0 ? alone.map((call) => spanOfCall(id, call)) : steps),
+    ...(evidence.steps.length === 0 ? alone.map((call) => spanOfCall(id, call, by)) : steps),
   ];
 }
 

@@ -220,7 +220,7 @@ function requestsInHistory<Account>(
   return labeling === null ? [ofQuery] : [[labeling], ofQuery];
 }
 
-/** What a query demands by any `project:`. */
+/** The demand of any `project:`, whose events name none. */
 const PROJECT = 'project:';
 
 function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>): number {

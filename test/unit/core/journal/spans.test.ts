@@ -61,10 +61,13 @@ describe('the spans of a job', () => {
       ['ralph run', 'ralph run > ralph iteration', ...Array(2).fill('ralph run > ralph iteration > invoke_agent')],
     ],
     [
-      'a pipeline',
+      'a pipeline, and a step with an agent of its own',
       {
         iterations: [
-          entry(1, { evidence: { steps: [step('lint'), step('work', { kind: 'agent', calls: [called] })] } }),
+          entry(1, {
+            agent: 'claude',
+            evidence: { steps: [step('lint'), step('work', { kind: 'agent', agent: 'codex', calls: [called] })] },
+          }),
         ],
       },
       [
@@ -72,7 +75,7 @@ describe('the spans of a job', () => {
         'ralph run > ralph iteration',
         'ralph run > ralph iteration > ralph step',
         'ralph run > ralph iteration > ralph step',
-        'ralph run > ralph iteration > ralph step > invoke_agent',
+        'ralph run > ralph iteration > ralph step > invoke_agent codex',
       ],
     ],
   ])('%s', (_, change, expected) => {
@@ -137,6 +140,7 @@ describe('what is not known is absent', () => {
     expect(call).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'codex',
+      'gen_ai.conversation.id': 's',
       'ralph.tokens': 12_345,
     });
   });
