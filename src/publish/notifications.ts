@@ -225,14 +225,14 @@ type ConfigurationDeps = Notifying &
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
   const { asked, config, log } = deps;
   const alone = { thread: asked.thread, askers: [asked.by] };
-  const place =
-    asked.thread !== null || config.notify.kind === 'none'
-      ? alone
-      : // The configuration may be that of the token.
-        await findPlace(deps).catch((error: unknown) => {
-          if (config.webhook.address === null) throw error;
-          return alone;
-        });
+  const isAlone = asked.thread !== null || config.notify.kind === 'none';
+  const place = isAlone
+    ? alone
+    : await findPlace(deps).catch((error: unknown) => {
+        // The token may be the problem.
+        if (config.webhook.address === null) throw error;
+        return alone;
+      });
   await notifyOfReason(deps, { ...CONFIGURATION, report, isRemembered: false, warn: log.warning, ...place });
 }
 
