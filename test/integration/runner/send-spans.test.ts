@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { RunSpan } from '../../../src/core/journal/spans.ts';
 import { proxyAgentFor } from '../../../src/github/proxied-fetch.ts';
@@ -41,7 +42,7 @@ afterEach(() => {
 });
 
 /** Makes a certificate for `collector.example.test`, and names it as the standard variable does. */
-function certify(): { readonly key: Buffer; readonly cert: Buffer } {
+async function certify() {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-certificate-'));
   closing.push(() => {
     rmSync(folder, { recursive: true });
@@ -49,13 +50,13 @@ function certify(): { readonly key: Buffer; readonly cert: Buffer } {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const how = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=collector';
   const name = ['-addext', 'subjectAltName=DNS:collector.example.test'];
-  execFileSync('openssl', [...how.split(' '), ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  await promisify(execFile)('openssl', [...how.split(' '), ...name, '-keyout', key, '-out', cert]);
   vi.stubEnv('OTEL_EXPORTER_OTLP_CERTIFICATE', cert);
   return { key: readFileSync(key), cert: readFileSync(cert) };
 }
 
 /** Opens a collector that answers with `status`, over TLS if it gets a certificate. */
-async function collect(status: number, tls: ReturnType<typeof certify> | null = null) {
+async function collect(status: number, tls: Awaited<ReturnType<typeof certify>> | null = null) {
   const got: {
     readonly path: string;
     readonly headers: IncomingHttpHeaders;
@@ -124,12 +125,12 @@ test.each([
 });
 
 test.each([
-  ['http', () => null],
+  ['http', () => Promise.resolve(null)],
   ['https', certify],
 ])(
   'over %s, spans go through the proxy that the environment names, except to hosts that it excludes',
   async (scheme, tls) => {
-    const got = await collect(200, tls());
+    const got = await collect(200, await tls());
     const proxied: string[] = [];
     const proxy = createServer().on('connect', ({ url = '' }, client) => {
       proxied.push(url);
