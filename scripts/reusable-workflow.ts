@@ -253,6 +253,7 @@ jobs:
       github.event.issue.user.type == 'Bot' && startsWith(github.event.comment.body, '@')) || github.event.label.name == inputs.task-label ||
       github.event.label.name == format('{0}:plan', inputs.task-label) || (
       github.event.issue && !github.event.comment && !github.event.label && (contains(github.event.issue.labels.*.name, inputs.task-label) ||
+      (github.event.action == 'closed' && contains(join(github.event.issue.labels.*.name), 'ralph:')) ||
       (startsWith(github.event.issue.body, '${DASHBOARD_MARKER}') && contains(github.event.issue.body, '- [x] ')))) || (
       !github.event.issue && (!github.event.comment || github.event.comment.in_reply_to_id) &&
       !startsWith(github.event.comment.body, '<!-- ralph-action:') &&

@@ -182,10 +182,9 @@ export function describeMisplaced(given: Readonly<Record<string, string | undefi
     .filter((name) => SETTING_NAMES.includes(name) && !ACTION_INPUTS.includes(name))
     .filter((name) => !isJob || !SECRET_SETTINGS.includes(name))
     .flatMap((name) => {
+      const value = SECRET_SETTINGS.includes(name) ? '${{ secrets.NAME }}' : asYaml(given[name] ?? '');
       if (!JOB_INPUTS.includes(name))
-        return [
-          `${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${asYaml(given[name] ?? '')}\`.`,
-        ];
+        return [`${name}: is a setting, not an input. Put it under \`settings\`, as \`${name}: ${value}\`.`];
       return isJob ? [] : [`${name}: is an input of the action of one job. ${JOB_ACTION_HINT}`];
     });
 }

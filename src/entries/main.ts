@@ -33,7 +33,7 @@ import {
 } from '../runner/results.ts';
 import { takeIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
-import { steeringDigest } from '../runner/steering.ts';
+import { steeringDigests } from '../runner/steering.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
 import { closeInTime } from './close-in-time.ts';
@@ -49,7 +49,7 @@ export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
   const startedAt = systemClock.now();
   const read = await readRunSetUp(environment);
-  const secrets = secretsOf(environment, read.kind === 'ready' ? read.config : null);
+  const secrets = secretsOf(environment, read.kind === 'ready' ? read.config : read.reach);
   const { redact } = secrets;
   maskValues(secrets.values());
   let journal: JournalFile | null = null;
@@ -87,7 +87,7 @@ export async function runMain(): Promise<void> {
         version: 2,
         stage: 'gate',
         startedAt,
-        steeringDigest: steeringDigest(environment, key),
+        ...steeringDigests(environment, key),
         claimed: [],
         settings: config.settings.found,
         work: null,
@@ -136,7 +136,7 @@ export async function runMain(): Promise<void> {
         const { keepHistoryPage } = await import('../publish/history-page.ts');
         historyPath = await keepHistoryPage({ ...world, store: connections.store }, journal.keepHistory);
       }
-      // A job that is cancelled has seconds left.
+      // A job that is cancelled has seconds left: post, or the job that publishes, sends its spans.
       if (hasCollector(environment) && !cancelled.aborted) {
         const { sendTelemetry } = await import('../wiring/telemetry.ts');
         await sendTelemetry(world, end, startedAt);

@@ -5,7 +5,7 @@ import { connectPorts } from '../wiring/connect.ts';
 import { nothingToIsolate } from '../wiring/isolation/isolated.ts';
 import { readIdentity } from '../wiring/handoff.ts';
 import { readSettledTexts } from '../wiring/settings/run-settings.ts';
-import { createWorld, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
+import { createWorld, hasCollector, secretsOf, systemClock, type ServerTimeouts, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
@@ -18,7 +18,7 @@ import { messageOf } from '../errors.ts';
 import { addSummary, createLog, logDebug, inputTexts, maskValues } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
-import { steeringDigest } from '../runner/steering.ts';
+import { steeringDigests } from '../runner/steering.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
 import { remainsSentence } from '../core/isolation/sandbox-record.ts';
 import { namesOf, completeSentence } from '../core/text/phrase.ts';
@@ -106,7 +106,8 @@ async function finish({
   const { runFolder, key } = identity;
   const hasFolder = isThere(identity);
   if (!existsSync(dirname(runFolder))) return;
-  const isSteered = steeringDigest(environment, key) !== (record?.steeringDigest ?? null);
+  const { steeringDigest, collectorDigest } = steeringDigests(environment, key);
+  const isSteered = steeringDigest !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
     // Without a folder, and with inputs that cannot be used, main has not begun.
     if (hasFolder || (await isReadable(environment, record)))
@@ -150,6 +151,9 @@ async function finish({
   // The post step of the job's next use of the action finds this run as well, so the record says that the run has
   // ended.
   writeRunRecord(runFolder, { ...(record ?? UNKNOWN), stage: 'ended' }, key);
+  if (!hasCollector(environment) || collectorDigest !== record?.collectorDigest) return;
+  const { sendTelemetry } = await import('../wiring/telemetry.ts');
+  await sendTelemetry(world, { kind: 'ended', report, beside: [] }, record.startedAt);
 }
 
 const STEERED =

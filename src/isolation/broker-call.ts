@@ -129,7 +129,8 @@ export function createCall(
 
 /** Returns the maximum that a request in progress may still cost beyond what it has spent. */
 function rest(atMost: Spent, spent: Spent): Spent {
-  return { tokens: Math.max(1, atMost.tokens - spent.tokens), costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
+  const tokens = Math.max(1, atMost.tokens - spent.tokens);
+  return { tokens, outputTokens: 0, costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };
 }
 
 function digest(text: string): string {

@@ -189,9 +189,10 @@ export async function callAndBook(
   const ran = await agent.call({ ...call, signal, spending }).finally(people.end);
   const isWithdrawn = ran.end.kind === 'cancelled' && people.signal.aborted && !call.signal.aborted;
   const agentRun: AgentRun = isWithdrawn ? { ...ran, end: { kind: 'withdrawn' } } : ran;
-  const { tokens, costUsd } = agentRun.analysis;
+  const { tokens, outputTokens = null, costUsd } = agentRun.analysis;
   const known = (amount: number | null): number | null => (amount === null ? null : Math.max(0, amount));
-  const usage = { startedAt, endedAt: deps.clock.now(), tokens: known(tokens), costUsd: known(costUsd) };
+  const used = { tokens: known(tokens), outputTokens: known(outputTokens), costUsd: known(costUsd) };
+  const usage = { startedAt, endedAt: deps.clock.now(), ...used };
   const booked: Work = { ...work, state: bookCallUsage(work.state, usage) };
   deps.record(booked);
   await handOverNow(deps, booked);
@@ -210,9 +211,9 @@ function tryTo(act: () => void): void {
 /** Returns the second of two calls with the usage of both, because the first was not charged separately. */
 function withUsageOfBoth(first: BookedCall, second: BookedCall): BookedCall {
   const usage = addUsage(first.usage, second.usage);
-  const { tokens, costUsd } = usage;
+  const { tokens, outputTokens, costUsd } = usage;
   const { agentRun, work } = second;
-  return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, costUsd } } };
+  return { work, usage, agentRun: { ...agentRun, analysis: { ...agentRun.analysis, tokens, outputTokens, costUsd } } };
 }
 
 /** Adds up the usage of two calls, one after the other. */
@@ -221,6 +222,7 @@ export function addUsage(first: CallUsage, second: CallUsage): CallUsage {
     startedAt: first.startedAt,
     endedAt: second.endedAt,
     tokens: sumOf(first.tokens, second.tokens),
+    outputTokens: sumOf(first.outputTokens ?? null, second.outputTokens ?? null),
     costUsd: sumOf(first.costUsd, second.costUsd),
   };
 }

@@ -219,26 +219,33 @@ type ConfigurationDeps = Notifying &
   };
 
 /**
- * Notifies people of a configuration that stops every run before it knows a lane, once for each reason: in the thread
- * of the request, else on the queue's pull request, else on the first issue with the task label.
+ * Notifies people of a configuration that stops every run before it knows a lane, once for each reason. Without a
+ * comment, which would remember it, the webhook gets a message from every run.
  */
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
-  const { config, forge, asked, log } = deps;
-  if (config.notify.kind === 'none') return;
-  const about = { ...CONFIGURATION, report, isRemembered: false, warn: log.warning };
-  if (asked.thread !== null) {
-    await notifyOfReason(deps, { ...about, thread: asked.thread, askers: [asked.by] });
-    return;
-  }
+  const { asked, config, log } = deps;
+  const alone = { thread: asked.thread, askers: [asked.by] };
+  const isAlone = asked.thread !== null || config.notify.kind === 'none';
+  const place = isAlone
+    ? alone
+    : await findPlace(deps).catch((error: unknown) => {
+        // The token may be the problem.
+        if (config.webhook.address === null) throw error;
+        return alone;
+      });
+  await notifyOfReason(deps, { ...CONFIGURATION, report, isRemembered: false, warn: log.warning, ...place });
+}
+
+/** Finds the queue's pull request, else the first issue with the task label. */
+async function findPlace(deps: ConfigurationDeps): Promise<Pick<NotifiedOnce, 'thread' | 'askers'>> {
+  const { config, forge, asked } = deps;
   const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
   const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
   const issues = byIssues ? await forge.openIssuesWithLabel(config.taskLabel) : [];
   // A run is likely to work on this issue first, and then settles the notification.
   const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
-  if (thread === null) return;
-  const askers = [asked.by, ...(await labellersOf(deps, [first]))];
-  await notifyOfReason(deps, { ...about, thread, askers });
+  return { thread, askers: [asked.by, ...(await labellersOf(deps, [first]))] };
 }
 
 const CONFIGURATION = {
@@ -257,15 +264,13 @@ function isAtRest(label: string): boolean {
  * Corrects an existing comment that gives another reason, and after a day posts a new one, so that people get a
  * message.
  */
-async function notifyOfReason(
-  deps: ConfigurationDeps,
-  notification: NotifiedOnce & { readonly thread: number },
-): Promise<void> {
+async function notifyOfReason(deps: ConfigurationDeps, notification: NotifiedOnce): Promise<void> {
   const { forge, clock } = deps;
   const { thread, needs } = notification;
   const announced = await announce(deps, notification);
   const before = announced.kind === 'granted' ? announced.value.before : null;
-  if (before === null || comparableReason(before) === comparableReason(textOnce(deps, notification))) return;
+  if (before === null || thread === null) return;
+  if (comparableReason(before) === comparableReason(textOnce(deps, notification))) return;
   const writtenBefore = clock.now() - DAY_MS;
   await forge.amendComment(thread, markerOf(needs), { body: ANOTHER_REASON, writtenBefore, closing: true });
   await announce(deps, notification, true);

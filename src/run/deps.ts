@@ -112,7 +112,7 @@ export interface Machine
   /** Reads the user's prompt, or the built-in one, with everything else that the checkout has for the agent. */
   readonly readPrompt: () => Promise<UserPrompt>;
   /** Writes the run's record to disk, whole or not at all; throws a UserError when it cannot. */
-  readonly record: (record: Omit<RunRecord, 'version' | 'startedAt' | 'steeringDigest' | 'settings'>) => void;
+  readonly record: (record: Pick<RunRecord, 'stage' | 'claimed' | 'work'>) => void;
   /** Returns why everything that this run had on disk is gone, as a sentence; null while it is there. */
   readonly loss: () => string | null;
   /**

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Agent } from 'node:http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import type { RunSpan } from '../core/journal/spans.ts';
@@ -35,11 +36,24 @@ export async function sendSpans(
   }));
   const { promise, resolve } = Promise.withResolvers<string | null>();
   setTimeout(resolve, WITHIN_MS, 'there was no answer in time').unref();
-  const exporter = new OTLPTraceExporter(proxy === null ? {} : { httpAgentOptions: () => proxy });
+  const exporter = new OTLPTraceExporter(proxy === null ? {} : { httpAgentOptions: withCertificates(proxy) });
   exporter.export(readable, ({ error }) => {
     resolve(error?.message ?? null);
   });
   return promise;
+}
+
+/** Gives an agent the certificates that the standard variables name; by itself, the exporter's own has them. */
+function withCertificates(agent: Agent): () => Agent {
+  const read = (name: string): Buffer | undefined => {
+    const { [`OTEL_EXPORTER_OTLP_TRACES_${name}`]: ofTraces, [`OTEL_EXPORTER_OTLP_${name}`]: ofAll } = process.env;
+    const path = ofTraces || ofAll;
+    return path ? readFileSync(path) : undefined;
+  };
+  const [ca, cert, key] = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].map(read);
+  const { options } = agent as { readonly options?: object };
+  Object.assign(agent, { options: { ...options, ca, cert, key } });
+  return () => agent;
 }
 
 /** Returns an instant or a duration in seconds and nanoseconds. */

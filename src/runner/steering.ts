@@ -20,16 +20,21 @@ const STEERING = [
 ];
 
 /**
- * Returns a digest, made with the run's key, of the variables that decide where the token goes, so that main's values
- * are recognized; null when none is set.
+ * Returns digests, made with the run's key, of the variables that decide where the token goes, and where spans go with
+ * the headers of their collector, so that main's values are recognized; null when none is set.
  */
-export function steeringDigest(environment: Readonly<Record<string, string | undefined>>, key: Buffer): string | null {
-  const set = STEERING.flatMap((name) =>
-    [name, name.toLowerCase()].flatMap((spelling) => {
-      const value = environment[spelling] ?? '';
-      return value === '' ? [] : [[spelling, value]];
-    }),
-  );
-  if (set.length === 0) return null;
-  return createHmac('sha256', key).update('steering\n').update(JSON.stringify(set)).digest('hex');
+export function steeringDigests(
+  environment: Readonly<Record<string, string | undefined>>,
+  key: Buffer,
+): { readonly steeringDigest: string | null; readonly collectorDigest: string | null } {
+  const digestOf = (names: readonly string[]): string | null => {
+    const set = names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : []));
+    if (set.length === 0) return null;
+    return createHmac('sha256', key).update('steering\n').update(JSON.stringify(set)).digest('hex');
+  };
+  const ofCollector = Object.keys(environment).filter((name) => name.startsWith('OTEL_'));
+  return {
+    steeringDigest: digestOf(STEERING.flatMap((name) => [name, name.toLowerCase()])),
+    collectorDigest: digestOf(ofCollector.sort()),
+  };
 }

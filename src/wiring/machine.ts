@@ -6,7 +6,7 @@ import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
 import { listenForCancel, sleepFor } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
-import { steeringDigest } from '../runner/steering.ts';
+import { steeringDigests } from '../runner/steering.ts';
 import type { World } from './world.ts';
 
 /** Maximum size in bytes: the prompt shows the last 2,000 characters of at most four bytes each. */
@@ -18,7 +18,7 @@ export function createMachine(
   { startedAt, workFiles }: { readonly startedAt: number; readonly workFiles: () => Promise<WorkTreeFiles> },
 ): Machine {
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
-  const steering = steeringDigest(environment, runKey);
+  const steering = steeringDigests(environment, runKey);
   return {
     readPrompt: () => {
       const { promptFile, workingDirectory: folder } = config;
@@ -52,7 +52,7 @@ export function createMachine(
     },
     record: (record) => {
       const settings = config.settings.found;
-      writeRunRecord(runFolder, { version: 2, startedAt, steeringDigest: steering, settings, ...record }, runKey);
+      writeRunRecord(runFolder, { version: 2, startedAt, ...steering, settings, ...record }, runKey);
     },
     loss: () =>
       existsSync(runFolder)

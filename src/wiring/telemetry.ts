@@ -33,7 +33,7 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
       runTag: begun?.runTag ?? world.runTag,
       beginsSeveral: end.kind === 'handed-over' && end.lanes.length > 1,
       run: end.kind === 'ended' && phase !== 'loop' ? runOf(end.report, begun?.intake.claimedAt) : null,
-      iterations: report === null ? [] : iterationsOf(report),
+      iterations: report === null || isSentByLoop(phase, report) ? [] : iterationsOf(report),
       models: modelsOf(report),
     },
     hashText,
@@ -42,13 +42,22 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   const { sendSpans } = await import('../runner/send-spans.ts');
   const { proxyAgentFor } = await import('../github/proxied-fetch.ts');
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ofTraces = '', OTEL_EXPORTER_OTLP_ENDPOINT: ofAll = '' } = environment;
-  const attributes = {
-    'service.name': (environment['OTEL_SERVICE_NAME'] ?? '') || 'ralph-action',
+  const ofJob = {
     'vcs.repository.url.full': `${context.serverUrl}/${owner}/${repo}`,
     'cicd.pipeline.run.id': context.runId,
     'cicd.pipeline.run.url.full': context.runUrl,
   };
+  const attributes = {
+    'service.name': (environment['OTEL_SERVICE_NAME'] ?? '') || 'ralph-action',
+    // A run at home belongs to no job.
+    ...(context.runUrl === '' ? {} : ofJob),
+  };
   return sendSpans(mapTexts(made, redact), { attributes, proxy: await proxyAgentFor(ofTraces || ofAll) });
+}
+
+/** Returns true if the job of the loop has sent its iterations; a job that is cancelled has seconds left. */
+function isSentByLoop(phase: World['config']['handoff']['phase'], { outcome }: RunReport): boolean {
+  return phase === 'publish' && outcome.kind !== 'cancelled';
 }
 
 function runOf(report: RunReport, claimedAt = report.startedAt) {

@@ -97,12 +97,15 @@ export function hasCollector(environment: World['environment']): boolean {
   return isOn && given('OTEL_EXPORTER_OTLP_ENDPOINT') + given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== '';
 }
 
-/** Returns the secrets that the job gave to this process. `config` is null where it is unusable, or not known yet. */
+/**
+ * Returns the secrets that the job gave to this process. `config` is its usable part; null if there is none, or it is
+ * not known yet.
+ */
 export function secretsOf(
   environment: World['environment'],
-  config: Pick<Config, 'agent' | 'webhook'> | null,
+  config: (Pick<Config, 'webhook'> & Partial<Pick<Config, 'agent'>>) | null,
 ): Secrets {
-  const secrets = secretsFrom(environment, { envNames: config?.agent.envNames ?? [], announce: maskValues });
+  const secrets = secretsFrom(environment, { envNames: config?.agent?.envNames ?? [], announce: maskValues });
   const { address = null, secret = '' } = config?.webhook ?? {};
   secrets.learn([address ?? '', secret].filter((text) => text !== ''));
   return secrets;

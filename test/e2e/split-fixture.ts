@@ -14,7 +14,7 @@ export interface SplitRun {
 export interface SplitJob extends Pick<SceneJob, 'event' | 'agent' | 'inputs'> {
   readonly loop?: Omit<SceneJob, 'event' | 'agent' | 'inputs'>;
   /** The options of the job that publishes. */
-  readonly publish?: Pick<SceneJob, 'when'>;
+  readonly publish?: Pick<SceneJob, 'when' | 'env'>;
   /** Changes the files that the loop's job left, in its folder, before the next job gets them. */
   readonly beforePublish?: (folder: string) => Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function runSplit(scene: Scene, { event = events.schedule(), ...job
     event,
     ...job.publish,
     inputs: { ...job.inputs, ...given, phase: 'publish' },
-    env: { ...common('publish'), ANTHROPIC_API_KEY: '' },
+    env: { ...common('publish'), ANTHROPIC_API_KEY: '', ...job.publish?.env },
     checkout: 'none',
   });
   return { gate, loop, publish };

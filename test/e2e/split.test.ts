@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { events } from '../../testbed/testbed.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
+import { startReceiver } from './outward/receiver.ts';
 import { runSplit } from './split-fixture.ts';
+import { decodeSpans } from '../otlp.ts';
 import { deepTest, rows } from '../runs.ts';
 
 deepTest('the conversation goes on from one split run to the next', async () => {
@@ -22,11 +24,14 @@ deepTest('the conversation goes on from one split run to the next', async () => 
 
 test('killed in its second call, the job of the loop has handed over what was finished; the lane is free for the next run', async () => {
   await using scene = await createScene();
+  await using receiver = await startReceiver();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin };
   scene.openIssue('One');
   scene.openIssue('Two');
   const { loop, publish } = await runSplit(scene, {
     agent: [{ kind: 'work' }, { kind: 'work' }, { kind: 'hang', ignoreSigterm: false }],
     loop: {
+      env,
       when: {
         text: 'Iteration 3/',
         act: (main) => {
@@ -34,9 +39,13 @@ test('killed in its second call, the job of the loop has handed over what was fi
         },
       },
     },
+    publish: { env },
   });
   expect(loop?.main.signal).toBe('SIGKILL');
   expect(publish?.outputs).toMatchObject({ outcome: 'cancelled', 'tasks-done': '1', iterations: '2' });
+  const spans = receiver.traces().flatMap(({ body }) => decodeSpans(body));
+  const iteration = ['ralph iteration', 'invoke_agent claude'];
+  expect(spans.map(({ name }) => name)).toEqual(['ralph run', 'ralph publish', ...iteration, ...iteration]);
   expect(await scene.commitsOf('ralph/queue')).toHaveLength(2);
   expect(await runSplit(scene)).toMatchObject({ publish: { outputs: { outcome: 'complete', 'tasks-done': '2' } } });
 });

@@ -75,6 +75,8 @@ describe('what starts a job: the template, and the first job of the reusable wor
   test.each<[string, Event, boolean]>([
     ['an issue with the label closed', { issue }, true],
     ['another one', { issue: { ...issue, labels: [] } }, false],
+    ['one with a status label', { action: 'closed', issue: { ...issue, labels: [{ name: 'ralph:failed' }] } }, true],
+    ['such a one edited', { action: 'edited', issue: { ...issue, labels: [{ name: 'ralph:failed' }] } }, false],
     ['a ticked box of the dashboard', { issue: { ...issue, labels: [], body: `${page}\n- [x] Run` } }, true],
     ['the dashboard without a tick', { issue: { ...issue, labels: [], body: `${page}\n- [ ] Run` } }, false],
     ['a ticked box elsewhere', { issue: { ...issue, labels: [], body: `Like\n${page}\n- [x] Run` } }, false],

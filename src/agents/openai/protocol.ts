@@ -157,7 +157,8 @@ function openAccount(contentType: string, asked: PricedRequest): ReturnType<type
 function spentBy(counts: OpenaiTokenCounts, { model, tier, prices }: PricedRequest): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NO_SPENDING;
-  return { tokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
+  const { output: outputTokens } = counts;
+  return { tokens, outputTokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
 }
 
 /** Returns true if a tier is more expensive: any unusual name counts as the fast one. */

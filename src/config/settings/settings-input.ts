@@ -59,8 +59,8 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
   if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${completeSentence(parsed.why)} ${FORM}`);
   const { data } = parsed;
   if (data === null) return { ...NO_NAMED_SETTINGS, nested: null };
-  if (typeof data !== 'object' || Array.isArray(data))
-    return unusable(`${JSON.stringify(capText(text.trim(), 81))} is not a mapping of names to values. ${FORM}`);
+  // The text may have a secret in it.
+  if (typeof data !== 'object' || Array.isArray(data)) return unusable(`is not a mapping of names to values. ${FORM}`);
   const entries: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(data));
   const { settings: nested } = entries;
   // Only the reusable workflow has an entry of this name.
@@ -88,8 +88,9 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
     return `${shown} is not a setting${suggestSetting(name) || '. Remove it, or correct its name.'}`;
   }
   const text = textOfValue(value)?.trim() ?? null;
+  const given = SECRET_SETTINGS.includes(name) ? '' : ` ${JSON.stringify(capText(JSON.stringify(value), 81))}`;
   if (text === null)
-    return `${shown} ${JSON.stringify(capText(JSON.stringify(value), 81))} is neither a value nor a list of values. Write a text, a number, true or false, or a list of them.`;
+    return `${shown}${given} is neither a value nor a list of values. Write a text, a number, true or false, or a list of them.`;
   // As with an input, the text of the default counts as not given.
   const isGiven = text !== DEFAULTS[name] && (text !== '' || Array.isArray(value));
   return !isGiven ? null : { input: name, text, places: [{ key: name, file: 'settings' }] };

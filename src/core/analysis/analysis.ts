@@ -83,6 +83,8 @@ export const analysisSchema = z.object({
   sessionId: z.string().nullable(),
   turns: amount,
   tokens: amount.describe('Input, output and cache tokens added up.'),
+  // Those of `tokens` that the model wrote; missing where nobody reports them apart, and in earlier journals.
+  outputTokens: amount.optional(),
   costUsd: amount.describe('Cost of this process in US dollars.'),
 });
 
@@ -104,9 +106,9 @@ export type Denial = Analysis['denials'][number];
 /** The provider's limit that ended a call; `resumeAt` is an ISO instant. */
 export type UsageLimit = NonNullable<Analysis['usageLimit']>;
 
-const printedSchema = analysisSchema.extend({
-  usageLimit: limitSchema.nullable().describe('The limit of the provider that ended the call.'),
-});
+const printedSchema = analysisSchema
+  .omit({ outputTokens: true })
+  .extend({ usageLimit: limitSchema.nullable().describe('The limit of the provider that ended the call.') });
 
 /** Returns the analysis as `ralph analyze --json` prints it. */
 export function printedAnalysis(analysis: Analysis): object {
@@ -121,7 +123,7 @@ export function analysisJsonSchema(): object {
 /** The output of one process of any agent; `null` means that the agent did not report the value. */
 export interface Transcript extends Pick<
   Analysis,
-  'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'costUsd'
+  'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'outputTokens' | 'costUsd'
 > {
   readonly finalMessage: string;
   /** True if the output is complete: it has the agent's result, or in plain text any word. */

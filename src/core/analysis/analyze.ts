@@ -172,6 +172,7 @@ export function analyzeTranscript(transcript: Transcript, doneTexts: readonly st
     sessionId: transcript.sessionId,
     turns: transcript.turns,
     tokens: transcript.tokens,
+    outputTokens: transcript.outputTokens,
     costUsd: transcript.costUsd,
   };
   return { analysis, finalChars: finalMessage.length, endsInFencedBlock };

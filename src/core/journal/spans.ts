@@ -18,7 +18,7 @@ export interface RunSpan {
 
 /**
  * A job's part of a run. Every job of the run knows the same tag; those of a run's branches begin with that of its
- * gate.
+ * gate, or at home of its first process.
  */
 interface JobOfRun {
   readonly runTag: string;
@@ -29,6 +29,7 @@ interface JobOfRun {
   readonly beginsSeveral: boolean;
   /** The run as a whole, in the job that ends it; null in others. */
   readonly run: { readonly startedAt: number; readonly outcome: Outcome; readonly branch: string | null } | null;
+  /** The iterations that no other job sends. */
   readonly iterations: readonly JournalEntry[];
   /** The models that the user chose, by the name of their agent. */
   readonly models: ReadonlyMap<string, string>;
@@ -44,12 +45,12 @@ export function spansOfJob(
 ): { readonly traceId: string; readonly spans: readonly RunSpan[] } {
   const idOf: IdOf = (...path) => sha256([runTag, ...path].join('\n')).slice(0, 16);
   const [gateTag = ''] = runTag.split(':');
-  const gate = sha256([gateTag, 'gate'].join('\n')).slice(0, 16);
+  const beginning = sha256([gateTag, phase === 'all' ? 'run' : 'gate'].join('\n')).slice(0, 16);
   const root = idOf('run');
   const job = phase === 'all' ? root : idOf(phase);
   const { kind, reason } = run?.outcome ?? { kind: null, reason: null };
   const ofRun = {
-    ...{ id: root, parent: gateTag === runTag ? null : gate, name: 'ralph run' },
+    ...{ id: root, parent: gateTag === runTag ? null : beginning, name: 'ralph run' },
     ...{ startedAt: run?.startedAt ?? startedAt, endedAt },
     attributes: attributesOf({ 'ralph.outcome': kind, 'ralph.reason': reason, 'ralph.branch': run?.branch ?? null }),
     failed: kind === 'failed' || kind === 'halted' ? reason : null,
@@ -63,7 +64,8 @@ export function spansOfJob(
     spans: [
       ...(run === null ? [] : [ofRun]),
       ...(phase === 'all' ? [] : [ofJob]),
-      ...(phase === 'publish' ? [] : iterations.flatMap((one) => spansOfIteration(one, { parent: job, models, idOf }))),
+      // The job of a loop that was cancelled has sent no span of its own.
+      ...iterations.flatMap((one) => spansOfIteration(one, { parent: phase === 'publish' ? root : job, models, idOf })),
     ],
   };
 }
@@ -75,34 +77,44 @@ function spansOfIteration(
   { parent, models, idOf }: Pick<JobOfRun, 'models'> & { readonly parent: string; readonly idOf: IdOf },
 ): readonly RunSpan[] {
   const { iteration, taskId, agent, startedAt, endedAt, analysis, evidence, verdict, madeAgain } = entry;
-  const { tokens, costUsd, sessionId, agentError } = analysis;
+  const { tokens, outputTokens, costUsd, sessionId, agentError } = analysis;
   const id = idOf('iteration', iteration);
-  const spanOfCall = (under: string, call: CallUsage): RunSpan => ({
+  const spanOfCall = (
+    under: string,
+    { outputTokens: output = null, ...call }: CallUsage,
+    by: { readonly agent: string | null; readonly conversation: string | null },
+  ): RunSpan => ({
     ...{ id: idOf('call', under, call.startedAt), parent: under, startedAt: call.startedAt, endedAt: call.endedAt },
-    name: `invoke_agent ${agent ?? ''}`.trimEnd(),
+    name: `invoke_agent ${by.agent ?? ''}`.trimEnd(),
     attributes: attributesOf({
       'gen_ai.operation.name': 'invoke_agent',
-      'gen_ai.agent.name': agent,
-      'gen_ai.request.model': models.get(agent ?? '') ?? null,
+      'gen_ai.agent.name': by.agent,
+      'gen_ai.conversation.id': by.conversation,
+      'gen_ai.request.model': models.get(by.agent ?? '') ?? null,
+      // The conventions count cached tokens among those of the input.
+      'gen_ai.usage.input_tokens': output === null ? null : Math.max(0, (call.tokens ?? 0) - output),
+      'gen_ai.usage.output_tokens': output,
       ...amountsOf(call),
     }),
     failed: agentError?.kind ?? null,
   });
-  // The amounts of an iteration are those of all its calls, so with two of them neither is known.
-  const used = madeAgain === null ? { tokens, costUsd } : { tokens: null, costUsd: null };
+  // The amounts and the conversation of an iteration are those of all its calls, so with two of them neither is known.
+  const used = madeAgain === null ? { tokens, outputTokens, costUsd } : { tokens: null, costUsd: null };
   const starts = madeAgain === null ? [startedAt] : [startedAt, madeAgain.at];
   const alone = starts.map((from, at) => ({ startedAt: from, endedAt: starts[at + 1] ?? endedAt, ...used }));
   let stepAt = startedAt;
-  const steps = evidence.steps.flatMap(({ name, kind, result, durationMs, calls }, at): readonly RunSpan[] => {
-    const step = idOf('step', iteration, at);
-    // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
-    const begun = calls[0]?.startedAt ?? stepAt;
-    stepAt = Math.min(endedAt, begun + durationMs);
-    const attributes = { 'ralph.step.name': name, 'ralph.step.kind': kind, 'ralph.step.result': result.kind };
-    const failed = result.kind === 'failed' ? 'step' : null;
-    const span = { id: step, parent: id, name: 'ralph step', startedAt: begun, endedAt: stepAt, attributes, failed };
-    return [span, ...calls.map((call) => spanOfCall(step, call))];
-  });
+  const steps = evidence.steps.flatMap(
+    ({ name, kind, result, durationMs, calls, agent: own }, at): readonly RunSpan[] => {
+      const step = idOf('step', iteration, at);
+      // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
+      const begun = calls[0]?.startedAt ?? stepAt;
+      stepAt = Math.min(endedAt, begun + durationMs);
+      const attributes = { 'ralph.step.name': name, 'ralph.step.kind': kind, 'ralph.step.result': result.kind };
+      const failed = result.kind === 'failed' ? 'step' : null;
+      const span = { id: step, parent: id, name: 'ralph step', startedAt: begun, endedAt: stepAt, attributes, failed };
+      return [span, ...calls.map((call) => spanOfCall(step, call, { agent: own ?? agent, conversation: null }))];
+    },
+  );
   const attributes = attributesOf({
     'ralph.iteration': iteration,
     'ralph.task': taskId,
@@ -110,13 +122,14 @@ function spansOfIteration(
     ...amountsOf(analysis),
   });
   const failed = verdict.agentFailed ? 'agent' : null;
+  const by = { agent, conversation: madeAgain === null ? sessionId : null };
   return [
     { id, parent, name: 'ralph iteration', startedAt, endedAt, attributes, failed },
-    ...(evidence.steps.length === 0 ? alone.map((call) => spanOfCall(id, call)) : steps),
+    ...(evidence.steps.length === 0 ? alone.map((call) => spanOfCall(id, call, by)) : steps),
   ];
 }
 
-/** The journal has tokens of all kinds as one sum, for which the conventions of OpenTelemetry have no name. */
+/** OpenTelemetry's conventions have no names for the sum of all tokens, and for a cost. */
 function amountsOf({ tokens, costUsd }: Pick<CallUsage, 'tokens' | 'costUsd'>) {
   return { 'ralph.tokens': tokens, 'ralph.cost_usd': costUsd };
 }

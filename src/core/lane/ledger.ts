@@ -9,6 +9,8 @@ export const callUsageSchema = z.object({
   startedAt: anyInstant,
   endedAt: anyInstant,
   tokens: knownAmount,
+  /** Those of `tokens` that the model wrote; missing in earlier journals. */
+  outputTokens: knownAmount.optional(),
   costUsd: knownAmount,
 });
 

@@ -196,22 +196,32 @@ export function accountsToLookUp<Account>({
 }
 
 /**
- * Returns what asks for the work if a trusted account did it, and all of it: the act that added the label, and those
- * that gave what a query demands.
+ * Returns what asks for the work if a trusted account did it, and all of it: the act that added the label, and the
+ * newest of those that gave what a query demands, since only that one made the issue a task.
  */
 function requestsInHistory<Account>(
   history: History<Account>,
   { taskLabel, demands }: Pick<ConsentQuestion<Account>, 'taskLabel' | 'demands'>,
 ): readonly (readonly Act<Account>[])[] {
   const labeling = currentLabeling(history, taskLabel);
-  const ofQuery = demands.map((demand) => {
-    const acts = history.given.filter(({ what }) => what === demand);
-    // An event does not say which project it is about: it counts where the same is true of all of them.
-    if (demand === 'project:') return history.truncated ? [] : acts;
-    return acts.at(-1)?.kind === 'set' ? acts.slice(-1) : [];
-  });
-  return labeling === null ? ofQuery : [[labeling], ...ofQuery];
+  const given = demands
+    .flatMap((demand) => {
+      const acts = history.given.filter(({ what }) => what === demand);
+      return demand === PROJECT ? acts : acts.slice(-1).filter(({ kind }) => kind === 'set');
+    })
+    .toSorted(byTime);
+  const last = given.at(-1);
+  const isProject = last?.what === PROJECT;
+  // An event does not say which project it is about: it counts where the same is true of all of them.
+  const ofQuery =
+    last === undefined || (isProject && history.truncated)
+      ? []
+      : given.filter(({ at, what }) => at >= last.at || (isProject && what === PROJECT));
+  return labeling === null ? [ofQuery] : [[labeling], ofQuery];
 }
+
+/** The demand of any `project:`, whose events name none. */
+const PROJECT = 'project:';
 
 function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>): number {
   return one.at - other.at;
@@ -279,7 +289,7 @@ export function warnOfUnaskedIssues(label: string, numbers: readonly number[]): 
   if (numbers.length === 0) return [];
   const named = namesOf(numbers.map((number) => `#${number}`));
   return [
-    `What \`issue-query\` names counts only when somebody with write permission, or a bot of \`allowed-bots\`, gave it to the issue. Left out: ${named}. To have Ralph work on one, add the label "${label}".`,
+    `What \`issue-query\` names counts only when somebody with write permission, or a bot of \`allowed-bots\`, gave the issue the last of it. Left out: ${named}. To have Ralph work on one, add the label "${label}".`,
   ];
 }
 

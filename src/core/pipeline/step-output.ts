@@ -128,24 +128,22 @@ export function joinOutputs(
       ...last.analysis,
       denials: analyses.flatMap(({ denials }) => denials),
       sessionId,
-      turns: sumOf(analyses.map(({ turns }) => turns)),
-      tokens: sumOf(analyses.map(({ tokens }) => tokens)),
-      costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),
+      ...usageOf(analyses),
     },
   };
 }
 
 /** Joins a failed call with its repetition and adds up their usage. Denials of the failed call do not count. */
 export function joinRepetition<Call extends StepOutput>(failed: StepOutput, again: Call): Call {
-  const analyses = [failed.analysis, again.analysis];
+  return { ...again, analysis: { ...again.analysis, ...usageOf([failed.analysis, again.analysis]) } };
+}
+
+function usageOf(analyses: readonly Analysis[]): Pick<Analysis, 'turns' | 'tokens' | 'outputTokens' | 'costUsd'> {
   return {
-    ...again,
-    analysis: {
-      ...again.analysis,
-      turns: sumOf(analyses.map(({ turns }) => turns)),
-      tokens: sumOf(analyses.map(({ tokens }) => tokens)),
-      costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),
-    },
+    turns: sumOf(analyses.map(({ turns }) => turns)),
+    tokens: sumOf(analyses.map(({ tokens }) => tokens)),
+    outputTokens: sumOf(analyses.map(({ outputTokens = null }) => outputTokens)),
+    costUsd: sumOf(analyses.map(({ costUsd }) => costUsd)),
   };
 }
 

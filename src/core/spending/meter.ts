@@ -2,9 +2,10 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { countBytes } from '../text/phrase.ts';
 import { noPriceText } from './prices.ts';
 
-/** The usage of requests to the model: tokens of all kinds, and their price in US dollars. */
+/** The usage of requests to the model: tokens of all kinds, those of the answers among them, and the price in US dollars. */
 export interface Spent {
   readonly tokens: number;
+  readonly outputTokens: number;
   readonly costUsd: number;
 }
 
@@ -30,11 +31,11 @@ type Admission =
   | { readonly kind: 'waits' }
   | { readonly kind: 'refused'; readonly by: Exhausted };
 
-export const NO_SPENDING: Spent = { tokens: 0, costUsd: 0 };
+export const NO_SPENDING: Spent = { tokens: 0, outputTokens: 0, costUsd: 0 };
 
 /** Returns the sum of two usages. */
 export function addSpent(a: Spent, b: Spent): Spent {
-  return { tokens: a.tokens + b.tokens, costUsd: a.costUsd + b.costUsd };
+  return { tokens: a.tokens + b.tokens, outputTokens: a.outputTokens + b.outputTokens, costUsd: a.costUsd + b.costUsd };
 }
 
 /** Maximum number of input tokens; no provider accepts more. */
@@ -95,6 +96,7 @@ export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   return {
     ...analysis,
     tokens: Math.max(analysis.tokens ?? 0, bill.tokens),
+    outputTokens: Math.max(analysis.outputTokens ?? 0, bill.outputTokens),
     costUsd: isComplete || !isPriced ? analysis.costUsd : Math.max(analysis.costUsd ?? 0, bill.costUsd),
     agentError:
       analysis.agentError === null || bill.exhausted === null || bill.unpriced !== null

@@ -52,9 +52,7 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   if (me !== undefined) return `has \`${me.token}\`: a run has no account of its own, so write the login`;
   const demands = held
     .filter(({ name }) => DEMANDING.includes(name))
-    .flatMap(({ name, value }) =>
-      name === 'project' ? [`${name}:`] : namedValues(value).map((one) => `${name}:${one}`),
-    );
+    .flatMap(({ name, value }) => namedValues(value).map((one) => `${name}:${name === 'project' ? '' : one}`));
   return { text, demands: [...new Set(demands)] };
 }
 

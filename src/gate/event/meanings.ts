@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isDashboardText, tickedBoxes } from '../../core/dashboard/boxes.ts';
 import { type RalphCommand, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
-import { hasLabel, isSameLabel } from '../../core/people/labels.ts';
+import { hasLabel, isSameLabel, labelChange } from '../../core/people/labels.ts';
 import { isLaneId, issueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
@@ -205,8 +205,14 @@ export function meaningOfWithdrawal(
   inputs: EventInputs,
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
+  // A search may have found the issue.
+  const isMarked = because === 'closed' && labelChange(issue.labels, null).remove.length > 0;
   const dismissed =
-    because === 'unlabeled' ? dismissOtherLabel(label?.name ?? '', issue, inputs) : dismissUnlabelled(issue, inputs);
+    because === 'unlabeled'
+      ? dismissOtherLabel(label?.name ?? '', issue, inputs)
+      : isMarked
+        ? dismissPullRequest(issue)
+        : dismissUnlabelled(issue, inputs);
   return dismissed ?? meaningOfIssue(NOBODY, { kind: 'withdraw', issue: issue.number, because });
 }
 

@@ -126,11 +126,9 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
       durationMs: now - startedAt,
       tail: last?.tail ?? '',
       changed: tree !== begun.tree,
-      calls: calls.map(({ startedAt: from, endedAt, tokens, costUsd }) => ({
+      calls: calls.map(({ startedAt: from, endedAt, tokens, outputTokens, costUsd }) => ({
         startedAt: from,
-        endedAt,
-        tokens,
-        costUsd,
+        ...{ endedAt, tokens, outputTokens, costUsd },
       })),
       denials: calls.flatMap(({ output }) => output.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,

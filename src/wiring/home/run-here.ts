@@ -38,7 +38,7 @@ import { type LaneOfRun, workBeside } from './processes/beside.ts';
 import { checkoutFiles } from './checkout-state.ts';
 import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
 import { cleanUpAfter } from './processes/killed-run.ts';
-import { secretsFrom, systemClock } from '../world.ts';
+import { hasCollector, secretsFrom, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { hasColours } from '../../cli/terminal-text.ts';
 import { countdownOn } from './countdown.ts';
@@ -246,6 +246,10 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     const pushed = asked.push ? await pushBranch(checkout, report, log) : null;
     const ended = combineLanes([endedLane(report, pushed), ...others.flatMap((other) => other.ended.lanes)]);
     if (others.length > 0) log.info(`The branches of this run:\n${renderLanes(ended)}`);
+    if (hasCollector(environment)) {
+      const { sendTelemetry } = await import('../telemetry.ts');
+      await sendTelemetry(world, { kind: 'ended', report, beside: [] }, startedAt);
+    }
     return { ended, failed: isFailure || pushed === false || others.some((other) => other.failed) };
   } finally {
     await Promise.allSettled(beside);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../testbed/testbed.ts';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
+import { COLLECTOR_KEY, startReceiver } from '../outward/receiver.ts';
 import {
   attackBy,
   everythingPushed,
@@ -316,6 +317,26 @@ describe.each([
       }),
     ],
   });
+});
+
+repel<Aftermath & { readonly heard: number }>('Main killed, and the agent directs the spans elsewhere', {
+  stage: async (scene) => {
+    await using receiver = await startReceiver();
+    await using other = await startReceiver();
+    scene.openIssue('Count');
+    const run = await scene.run({
+      ...killingBy(`echo "OTEL_EXPORTER_OTLP_ENDPOINT=${other.origin}" >> "$runner_files/env"`),
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin, OTEL_EXPORTER_OTLP_HEADERS: `a=${COLLECTOR_KEY}` },
+    });
+    expectKilled(scene, run);
+    return { run, scene, heard: other.traces().length };
+  },
+  attacks: [
+    byAgent('names a collector of its own in GITHUB_ENV', 'spans and the headers there', async ({ heard, scene }) => {
+      expect(heard).toBe(0);
+      expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+    }),
+  ],
 });
 
 /** Sleep time of the orphan, an argument that no other process has. */

@@ -72,3 +72,24 @@ test('three jobs send one trace, a tree whose root is the run, and the message o
   expect(root?.attributes).toMatchObject({ 'ralph.outcome': 'complete', 'ralph.branch': 'ralph/issue-1' });
   expect(spans.every(({ startedAt, endedAt }) => startedAt > 0 && startedAt <= endedAt)).toBe(true);
 });
+
+test('of a run that is cancelled, post sends what main finished', async () => {
+  await using scene = await createScene();
+  await using receiver = await startReceiver();
+  scene.openIssue('Count');
+  await scene.run({
+    agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }],
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin },
+    when: {
+      text: 'I think for a very long time.',
+      act: (main) => {
+        main.cancel();
+      },
+    },
+  });
+  const spans = receiver.traces().flatMap(({ body }) => decodeSpans(body));
+  const iteration = ['ralph iteration', 'invoke_agent claude'];
+  expect(spans.map(({ name }) => name)).toEqual(['ralph run', ...iteration, ...iteration]);
+  expect(spans[0]?.attributes).toMatchObject({ 'ralph.outcome': 'cancelled' });
+  expect(spans[2]?.attributes).toMatchObject({ 'gen_ai.usage.output_tokens': expect.any(Number) as number });
+});

@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { runStatusSchema } from '../../../src/core/local/status-document.ts';
 import { runSchema } from '../../../src/cli/run/run.ts';
 import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
+import { startReceiver } from '../../e2e/outward/receiver.ts';
+import { decodeSpans } from '../../otlp.ts';
 import { processesWith } from '../processes/process-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
@@ -95,6 +97,14 @@ const workFolders = async (): Promise<readonly string[]> => {
 };
 
 describe('ralph run', () => {
+  test('sends its spans where the standard variables say, and belongs to no job', async () => {
+    await using receiver = await startReceiver();
+    await start(['--once'], { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin }).ended;
+    const spans = receiver.traces().flatMap(({ body }) => decodeSpans(body));
+    expect(spans.map(({ name }) => name)).toEqual(['ralph run', 'ralph iteration', 'invoke_agent claude']);
+    expect(receiver.traces()[0]?.body.toString('latin1')).not.toContain('cicd.pipeline');
+  });
+
   test('a circuit that another Ralph left open keeps it from working until ralph reset circuit', async () => {
     const left = { state: 'OPEN', reason: 'No progress', opened_at: new Date().toISOString() };
     await writeFile(join(checkout, '.ralph/.circuit_breaker_state'), JSON.stringify(left));

@@ -1,5 +1,11 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { RunSpan } from '../../../src/core/journal/spans.ts';
 import { proxyAgentFor } from '../../../src/github/proxied-fetch.ts';
@@ -35,21 +41,36 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** Opens a collector that answers with `status`. */
-async function collect(status: number) {
+/** Makes a certificate for `collector.example.test`, and names it as the standard variable does. */
+async function certify() {
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-certificate-'));
+  closing.push(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const how = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=collector';
+  const name = ['-addext', 'subjectAltName=DNS:collector.example.test'];
+  await promisify(execFile)('openssl', [...how.split(' '), ...name, '-keyout', key, '-out', cert]);
+  vi.stubEnv('OTEL_EXPORTER_OTLP_CERTIFICATE', cert);
+  return { key: readFileSync(key), cert: readFileSync(cert) };
+}
+
+/** Opens a collector that answers with `status`, over TLS if it gets a certificate. */
+async function collect(status: number, tls: Awaited<ReturnType<typeof certify>> | null = null) {
   const got: {
     readonly path: string;
     readonly headers: IncomingHttpHeaders;
     readonly spans: readonly ReceivedSpan[];
   }[] = [];
-  const server = createServer((request, response) => {
+  const receive: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       got.push({ path: request.url ?? '', headers: request.headers, spans: decodeSpans(Buffer.concat(chunks)) });
       response.writeHead(status).end();
     });
-  });
+  };
+  const server = tls === null ? createServer(receive) : createTlsServer(tls, receive);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(() => {
     server.closeAllConnections();
@@ -103,26 +124,32 @@ test.each([
   expect(await sendSpans({ traceId: TRACE, spans: [root] }, direct)).toMatch(/\w/);
 });
 
-test('spans go through the proxy that the environment names, except to hosts that it excludes', async () => {
-  const got = await collect(200);
-  const proxied: string[] = [];
-  const proxy = createServer().on('connect', ({ url = '' }, client) => {
-    proxied.push(url);
-    const there = connect(Number(url.split(':')[1]), '127.0.0.1', () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      there.pipe(client).pipe(there);
+test.each([
+  ['http', () => Promise.resolve(null)],
+  ['https', certify],
+])(
+  'over %s, spans go through the proxy that the environment names, except to hosts that it excludes',
+  async (scheme, tls) => {
+    const got = await collect(200, await tls());
+    const proxied: string[] = [];
+    const proxy = createServer().on('connect', ({ url = '' }, client) => {
+      proxied.push(url);
+      const there = connect(Number(url.split(':')[1]), '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        there.pipe(client).pipe(there);
+      });
+      for (const socket of [client, there]) socket.on('error', () => undefined);
     });
-    for (const socket of [client, there]) socket.on('error', () => undefined);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  closing.push(() => proxy.close());
-  const { port } = new URL(process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '');
-  const address = `http://collector.example.test:${port}`;
-  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', address);
-  vi.stubEnv('http_proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-  vi.stubEnv('no_proxy', 'other.example.test');
-  expect(await proxyAgentFor('http://other.example.test')).toBeNull();
-  const agent = await proxyAgentFor(address);
-  expect(await sendSpans({ traceId: TRACE, spans: [root] }, { attributes: {}, proxy: agent })).toBeNull();
-  expect([proxied, got.length]).toEqual([[`collector.example.test:${port}`], 1]);
-});
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    closing.push(() => proxy.close());
+    const { port } = new URL(process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '');
+    const address = `${scheme}://collector.example.test:${port}`;
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', address);
+    vi.stubEnv(`${scheme}_proxy`, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    vi.stubEnv('no_proxy', 'other.example.test');
+    expect(await proxyAgentFor('http://other.example.test')).toBeNull();
+    const agent = await proxyAgentFor(address);
+    expect(await sendSpans({ traceId: TRACE, spans: [root] }, { attributes: {}, proxy: agent })).toBeNull();
+    expect([proxied, got.length]).toEqual([[`collector.example.test:${port}`], 1]);
+  },
+);

@@ -29,6 +29,12 @@ function withWebhook(
   return { project, bodies, ids };
 }
 
+function addPlan({ origin }: Project): void {
+  const parent = origin.branches.get('main') ?? '';
+  const tree = { ...origin.commits.get(parent)?.tree, '.ralph/fix_plan.md': '- [ ] Greet\n' };
+  origin.branches.set('main', addCommit(origin, { tree, parent, message: 'Tasks' }));
+}
+
 const read = (body = '') => JSON.parse(body) as { readonly needs: unknown; readonly commentUrl: string };
 const needsIn = (body = ''): unknown => read(body).needs;
 const nextRun = (project: Project) => {
@@ -87,12 +93,23 @@ describe('where no comment is written, the message comes alone', () => {
 
   test('for work without an issue and a pull request, once over several runs', async () => {
     const { project, bodies } = withWebhook([claimsBlocked], { 'task-sources': 'plan' });
-    const { origin } = project;
-    const parent = origin.branches.get('main') ?? '';
-    const tree = { ...origin.commits.get(parent)?.tree, '.ralph/fix_plan.md': '- [ ] Greet\n' };
-    origin.branches.set('main', addCommit(origin, { tree, parent, message: 'Tasks' }));
+    addPlan(project);
     for (let run = 0; run < 3; run += 1) await nextRun(project);
     expect(bodies.map((body) => read(body).commentUrl)).toEqual([expect.stringContaining('/actions/runs/')]);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, boolean]>([
+    ['with `notify: none`', { notify: 'none' }, true],
+    ['without an issue', { 'task-sources': 'plan' }, true],
+    ['with a token that reads nothing', {}, false],
+  ])('of a configuration that stops every run, %s', async (_, inputs, isReadable) => {
+    const { project, bodies } = withWebhook([finisher], inputs);
+    addPlan(project);
+    if (!isReadable) project.forge.faults.set('pullRequestOf', new UserError('configuration', 'Bad credentials'));
+    await runOnce(project, { hasProviderKey: false });
+    expect(bodies.map(needsIn)).toMatchObject([[{ kind: 'configuration', about: 'every-run' }]]);
+    expect(read(bodies[0]).commentUrl).toContain('/actions/runs/');
+    expect([...project.forge.notifications.values()]).toEqual([]);
   });
 
   test('if it fails, a later run tries again', async () => {

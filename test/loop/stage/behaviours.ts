@@ -153,7 +153,7 @@ export function createAgent(
     const durationMs = Math.min((act.minutes ?? 1) * MINUTE, call.timeoutMs);
     const timedOut = (act.minutes ?? 1) * MINUTE > call.timeoutMs;
     clock.advance(durationMs);
-    if (act.spendsUsd !== undefined) call.spending?.({ tokens: 1_000, costUsd: act.spendsUsd });
+    if (act.spendsUsd !== undefined) call.spending?.({ tokens: 1_000, outputTokens: 100, costUsd: act.spendsUsd });
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
     checkout.beside = [...(act.beside ?? checkout.beside)];

@@ -138,6 +138,15 @@ describe("GitHub's own examples, with what makes them ours", () => {
         because: 'closed',
       });
   });
+
+  test('issues closed with a status label, which a search may have found: withdraw', () => {
+    const marked = (labels: readonly object[]) => ({ 'issue.labels': labels, action: 'closed' });
+    for (const payload of examplesOf('issues', 'reopened')) {
+      const failed = { id: 1, name: 'ralph:failed', color: 'ffffff' };
+      expect(read('issues', changed(payload, marked([failed]))).kind).toBe('withdraw');
+      expect(read('issues', changed(payload, marked([{ ...failed, name: 'failed' }]))).kind).toBe('not-for-us');
+    }
+  });
 });
 
 describe('every example as it is', () => {

@@ -75,6 +75,8 @@ export interface Result {
   readonly denials: readonly Denial[];
   readonly turns: number | null;
   readonly tokens: number | null;
+  /** Those of them that the model wrote. */
+  readonly outputTokens: number | null;
   readonly costSinceLastResultUsd: number | null;
   readonly totalCostUsd: number | null;
 }
@@ -188,6 +190,7 @@ function parseResult(event: JsonObject): Result {
     denials: parseDenials(event['permission_denials']),
     turns: asAmount(event['num_turns']),
     tokens: tokensOf(event['usage']),
+    outputTokens: asAmount(asObject(event['usage'])?.['output_tokens']),
     costSinceLastResultUsd: modelsCost(event['model_usage_since_last_result']),
     totalCostUsd: asAmount(event['total_cost_usd']),
   };

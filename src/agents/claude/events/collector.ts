@@ -81,7 +81,7 @@ export function createEventCollector(): EventCollector {
   let rejected: RateLimit | null = null;
   let result: Result | null = null;
   let sessionId: string | null = null;
-  let totals: Totals = { turns: null, tokens: null, costSinceLastUsd: null };
+  let totals: Totals = { turns: null, tokens: null, outputTokens: null, costSinceLastUsd: null };
   const denials: Denial[] = [];
   let deniedSinceResult: Denial[] = [];
   const commands = createPendingCalls<string>();
@@ -128,6 +128,7 @@ export function createEventCollector(): EventCollector {
     totals = {
       turns: sum(totals.turns, next.turns),
       tokens: sum(totals.tokens, next.tokens),
+      outputTokens: sum(totals.outputTokens, next.outputTokens),
       costSinceLastUsd: sum(totals.costSinceLastUsd, next.costSinceLastResultUsd),
     };
     denials.push(...next.denials.slice(0, MAX_DENIALS - denials.length));
@@ -153,6 +154,7 @@ export function createEventCollector(): EventCollector {
       sessionId,
       turns: totals.turns,
       tokens: totals.tokens,
+      outputTokens: totals.outputTokens,
       // The total of a resumed session includes the cost of earlier processes.
       costUsd: totals.costSinceLastUsd ?? result?.totalCostUsd ?? null,
     };
@@ -167,6 +169,7 @@ function laterOf(limit: RateLimit | null, next: RateLimit): RateLimit {
 interface Totals {
   readonly turns: number | null;
   readonly tokens: number | null;
+  readonly outputTokens: number | null;
   readonly costSinceLastUsd: number | null;
 }
 

@@ -216,7 +216,8 @@ function maxTokensIn({ max_tokens: given }: JsonObject): number {
 
 function spentBy(counts: ClaudeTokenCounts, terms: Terms): Spent {
   const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;
-  return { tokens: input + cacheWrite + cacheWriteHour + cacheRead + output, costUsd: costUsd(counts, terms) };
+  const tokens = input + cacheWrite + cacheWriteHour + cacheRead + output;
+  return { tokens, outputTokens: output, costUsd: costUsd(counts, terms) };
 }
 
 /** Returns the headers to forward. `own` are the user's, which win. */

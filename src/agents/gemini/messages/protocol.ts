@@ -168,7 +168,8 @@ function spentBy(counts: GeminiTokenCounts, { model, prices }: PricedRequest): S
     price === null || !isLong
       ? price
       : { input: 2 * price.input, cachedInput: 2 * price.cachedInput, output: 1.5 * price.output };
-  return { tokens: counts.input + counts.output, costUsd: asked === null ? 0 : costAt(asked, counts) };
+  const { input, output } = counts;
+  return { tokens: input + output, outputTokens: output, costUsd: asked === null ? 0 : costAt(asked, counts) };
 }
 
 /** Returns the endpoint, or null if Gemini CLI does not need it. */

@@ -21,12 +21,13 @@ repel<Searched>('What a search finds', {
     const open = (title: string, { labels = 'stranger', type = 'stranger', assigns = 'stranger' }) => {
       const { number } = addIssue(state, { title, body: `crash: ${title}`, labels: [], author: 'stranger' }, now);
       labelIssue(state, number, { label: 'bug', by: labels, now });
-      giveIssue(state, number, { field: 'type', what: 'Bug', by: type, now });
       giveIssue(state, number, { field: 'assignee', what: 'octo', by: assigns, now });
+      giveIssue(state, number, { field: 'type', what: 'Bug', by: type, now: now + 1000 });
       return number;
     };
     open('TEMPLATE', {});
     open('TRIAGED', { labels: 'triager', type: 'former-writer' });
+    open('PLANNED', { labels: 'octo', type: 'triager', assigns: 'octo' });
     const edited = open('EDITED', { type: 'octo' });
     editIssue(state, edited, { body: 'CHANGED', by: 'stranger', now: now + 60_000 });
     open('HONEST', { type: 'octo' });
@@ -61,6 +62,9 @@ repel<Searched>('What a search finds', {
         expect(after.prompt).not.toContain('TRIAGED');
       },
     ),
+    byAuthor('has somebody with the right to triage complete what a writer planned', 'a call for it', (after) => {
+      expect(after.prompt).not.toContain('PLANNED');
+    }),
     byAuthor('edits the issue after a writer gave it what the search names', 'a call with either text', (after) => {
       expect(after.prompt).not.toMatch(/CHANGED|EDITED/);
     }),

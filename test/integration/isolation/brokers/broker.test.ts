@@ -100,6 +100,7 @@ test('the agent holds a placeholder, the provider gets the key, and no other ser
   expect(await call.end()).toEqual({
     requests: 1,
     tokens: 13_000,
+    outputTokens: 3_000,
     costUsd: 0.1,
     exhausted: null,
     refused: [],

@@ -21,11 +21,10 @@ describe('the actual cost of a request', () => {
   });
 
   test('of a model that nobody has said the price of: tokens alone', () => {
-    expect(spentOn(forwarded(responses({ model: 'other' })), COMPLETED)).toEqual({ tokens: 1_100, costUsd: 0 });
-    expect(spentOn(forwarded(responses({ model: { 'gpt-5.5': 1 } })), COMPLETED)).toEqual({
-      tokens: 1_100,
-      costUsd: 0,
-    });
+    for (const model of ['other', { 'gpt-5.5': 1 }])
+      expect(spentOn(forwarded(responses({ model })), COMPLETED)).toEqual({
+        ...{ tokens: 1_100, outputTokens: 100, costUsd: 0 },
+      });
   });
 
   test('in the fast tier: more', () => {

@@ -30,7 +30,7 @@ function pathsOf(spans: readonly RunSpan[]): readonly string[] {
   return spans.map(pathOf);
 }
 
-const called = { startedAt: 2000, endedAt: 3000, tokens: 10, costUsd: null };
+const called = { startedAt: 2000, endedAt: 3000, tokens: 10, outputTokens: 4, costUsd: null };
 const step = (name: string, change: Partial<StepRecord> = {}): StepRecord => ({
   ...{ name, kind: 'command', optional: false, result: { kind: 'passed' }, attempts: 1, durationMs: 500, tail: '' },
   ...{ changed: false, calls: [], denials: [], allowedTools: null, marker: null, circuit: null },
@@ -46,17 +46,28 @@ describe('the spans of a job', () => {
       { phase: 'loop', run: null },
       ['ralph loop', 'ralph loop > ralph iteration', 'ralph loop > ralph iteration > invoke_agent claude'],
     ],
-    ['the job that publishes', { phase: 'publish' }, ['ralph run', 'ralph run > ralph publish']],
+    ['the job that publishes', { phase: 'publish', iterations: [] }, ['ralph run', 'ralph run > ralph publish']],
+    [
+      'the job that publishes the work of a cancelled loop',
+      { phase: 'publish', iterations: [entry(1)] },
+      [
+        ...['ralph run', 'ralph run > ralph publish', 'ralph run > ralph iteration'],
+        'ralph run > ralph iteration > invoke_agent',
+      ],
+    ],
     [
       'a call that was made again',
       { iterations: [{ ...entry(1), madeAgain: { at: entry(1).startedAt + 1000, why: 'stall' } }] },
       ['ralph run', 'ralph run > ralph iteration', ...Array(2).fill('ralph run > ralph iteration > invoke_agent')],
     ],
     [
-      'a pipeline',
+      'a pipeline, and a step with an agent of its own',
       {
         iterations: [
-          entry(1, { evidence: { steps: [step('lint'), step('work', { kind: 'agent', calls: [called] })] } }),
+          entry(1, {
+            agent: 'claude',
+            evidence: { steps: [step('lint'), step('work', { kind: 'agent', agent: 'codex', calls: [called] })] },
+          }),
         ],
       },
       [
@@ -64,7 +75,7 @@ describe('the spans of a job', () => {
         'ralph run > ralph iteration',
         'ralph run > ralph iteration > ralph step',
         'ralph run > ralph iteration > ralph step',
-        'ralph run > ralph iteration > ralph step > invoke_agent',
+        'ralph run > ralph iteration > ralph step > invoke_agent codex',
       ],
     ],
   ])('%s', (_, change, expected) => {
@@ -78,7 +89,7 @@ describe('the spans of a job', () => {
     const jobs = [
       made({ phase: 'gate', run: null, iterations: [] }),
       made({ phase: 'loop', run: null }),
-      made({ phase: 'publish' }),
+      made({ phase: 'publish', iterations: [] }),
     ];
     expect(new Set(jobs.map(({ traceId }) => traceId))).toEqual(new Set([expect.stringMatching(/^[0-9a-f]{32}$/)]));
     const spans = jobs.flatMap((one) => one.spans);
@@ -94,7 +105,10 @@ describe('the spans of a job', () => {
       made({ phase: 'gate', run: null, iterations: [], beginsSeveral: true }),
       ...['queue', 'issue-5'].flatMap((lane) => {
         const runTag = `${job.runTag}:${lane}`;
-        return [made({ runTag, phase: 'loop', run: null, iterations: [] }), made({ runTag, phase: 'publish' })];
+        return [
+          made({ runTag, phase: 'loop', run: null, iterations: [] }),
+          made({ runTag, phase: 'publish', iterations: [] }),
+        ];
       }),
     ];
     expect(new Set(jobs.map(({ traceId }) => traceId))).toEqual(new Set([made().traceId]));
@@ -102,6 +116,12 @@ describe('the spans of a job', () => {
     const branch = ['run > ralph loop', 'run', 'run > ralph publish'].map((path) => `ralph gate > ralph ${path}`);
     expect(pathsOf(spans)).toEqual(['ralph gate', ...branch, ...branch]);
     expect(new Set(spans.map(({ id }) => id)).size).toBe(spans.length);
+  });
+
+  test('of the branches of a run at home are one tree, whose root is the first process', () => {
+    const beside = { runTag: `${job.runTag}:issue-5`, iterations: [] };
+    const spans = [made({ iterations: [] }), made(beside)].flatMap((one) => one.spans);
+    expect(pathsOf(spans)).toEqual(['ralph run', 'ralph run > ralph run']);
   });
 });
 
@@ -120,8 +140,20 @@ describe('what is not known is absent', () => {
     expect(call).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'codex',
+      'gen_ai.conversation.id': 's',
       'ralph.tokens': 12_345,
     });
+  });
+
+  test('the kinds of tokens, in the journal of an earlier version', () => {
+    const tokensOf = (change: object) =>
+      attributes(entry(1, { evidence: { steps: [step('work', { calls: [{ ...called, ...change }] })] } })).at(-1);
+    expect(tokensOf({})).toMatchObject({
+      'gen_ai.usage.input_tokens': 6,
+      'gen_ai.usage.output_tokens': 4,
+      'ralph.tokens': 10,
+    });
+    expect(Object.keys(tokensOf({ outputTokens: undefined }) ?? {})).not.toContain('gen_ai.usage.input_tokens');
   });
 
   test('the amounts of one of two calls', () => {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { withBilledUsage, type Bill } from '../../../../src/core/spending/meter.ts';
 import { analysis as analysisOf } from '../core-fixtures.ts';
 
-const bill: Bill = { requests: 2, tokens: 1_000, costUsd: 0.5, exhausted: null, refused: [], unpriced: null };
+const spent = { tokens: 1_000, outputTokens: 100, costUsd: 0.5 };
+const bill: Bill = { requests: 2, ...spent, exhausted: null, refused: [], unpriced: null };
 const billing = { kind: 'billing', text: 'Credit balance is too low' } as const;
 
 test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
@@ -13,7 +14,8 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
     { tokens: 7, costUsd: 0.1 },
   ],
   ['the account is complete', { tokens: 1_000, costUsd: 0.4 }, {}, { tokens: 1_000, costUsd: 0.4 }],
-  ['it was killed before it reported', { tokens: null, costUsd: null }, {}, { tokens: 1_000, costUsd: 0.5 }],
+  ['it was killed before it reported', { tokens: null, costUsd: null }, {}, { ...spent }],
+  ['it tells of longer answers', { tokens: 1_100, outputTokens: 200 }, {}, { tokens: 1_100, outputTokens: 200 }],
   ['it tells tokens alone', { tokens: 2_000, costUsd: null }, {}, { tokens: 2_000, costUsd: 0.5 }],
   ['its model has no price', { tokens: null, costUsd: null }, { costUsd: 0 }, { tokens: 1_000, costUsd: null }],
   [

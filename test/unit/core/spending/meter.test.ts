@@ -7,8 +7,8 @@ import {
   type Spent,
 } from '../../../../src/core/spending/meter.ts';
 
-const usd = (costUsd: number): Spent => ({ tokens: 0, costUsd });
-const tokens = (count: number): Spent => ({ tokens: count, costUsd: 0 });
+const usd = (costUsd: number): Spent => ({ tokens: 0, outputTokens: 0, costUsd });
+const tokens = (count: number): Spent => ({ tokens: count, outputTokens: 0, costUsd: 0 });
 const none = usd(0);
 const noLimits: CallLimits = { tokens: null, costUsd: null };
 const oneUsd: CallLimits = { tokens: null, costUsd: 1 };
@@ -57,8 +57,13 @@ test.each<[string, CallLimits, { spent: Spent; open: Spent; next: Spent }, objec
 });
 
 test('sums and ends are of both kinds', () => {
-  expect(addSpent({ tokens: 1, costUsd: 2 }, { tokens: 10, costUsd: 20 })).toEqual({ tokens: 11, costUsd: 22 });
-  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 5 })).toBe('cost');
-  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { tokens: 5, costUsd: 4 })).toBe('tokens');
-  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { tokens: 4, costUsd: 4 })).toBeNull();
+  const one = { tokens: 2, outputTokens: 1, costUsd: 2 };
+  expect(addSpent(one, { tokens: 20, outputTokens: 10, costUsd: 20 })).toEqual({
+    tokens: 22,
+    outputTokens: 11,
+    costUsd: 22,
+  });
+  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 5, costUsd: 5 })).toBe('cost');
+  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 5, costUsd: 4 })).toBe('tokens');
+  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 4, costUsd: 4 })).toBeNull();
 });

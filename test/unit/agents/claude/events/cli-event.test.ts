@@ -8,6 +8,7 @@ const RESULT = {
   denials: [],
   turns: null,
   tokens: null,
+  outputTokens: null,
   costSinceLastResultUsd: null,
   totalCostUsd: null,
 };
@@ -218,6 +219,11 @@ describe('a result', () => {
       'adds up the tokens that it knows',
       { result: '', usage: { input_tokens: 1, cache_read_input_tokens: 20, output_tokens: '300' } },
       { text: '', tokens: 21 },
+    ],
+    [
+      'tells those of its answers',
+      { result: '', usage: { input_tokens: 1, output_tokens: 300 } },
+      { text: '', tokens: 301, outputTokens: 300 },
     ],
     [
       'adds up the costs of the models that name one',

@@ -155,7 +155,7 @@ describe('forwarded', () => {
     expect(request.expected.costUsd).toBeCloseTo(0.162, 3);
     const account = request.account?.('application/json');
     account?.push('{"usage":{"input_tokens":1000,"output_tokens":2000}}');
-    expect(account?.spent()).toEqual({ tokens: 3_000, costUsd: 0.022 });
+    expect(account?.spent()).toEqual({ tokens: 3_000, outputTokens: 2_000, costUsd: 0.022 });
   });
 
   test('an answer without usage is counted by its length, and counting costs nothing', () => {

@@ -102,7 +102,7 @@ describe('forwarded', () => {
   test('counting costs nothing', () => {
     expect(forwarded({ target: '/v1beta/models/gemini-2.5-pro:countTokens' })).toMatchObject({
       account: null,
-      expected: { tokens: 0, costUsd: 0 },
+      expected: { tokens: 0, outputTokens: 0, costUsd: 0 },
     });
   });
 });
@@ -148,7 +148,7 @@ describe('what it came to', () => {
     };
     account?.push(`data: ${JSON.stringify({ usageMetadata })}\n\n`);
     // 50,000 tokens at 1 dollar per million, 50,000 at 0.1, 10,000 at 10.
-    expect(account?.spent().tokens).toBe(110_000);
+    expect(account?.spent()).toMatchObject({ tokens: 110_000, outputTokens: 10_000 });
     expect(account?.spent().costUsd).toBeCloseTo(0.155, 9);
   });
 
