@@ -17,14 +17,18 @@ export interface Start {
   readonly session: { readonly kind: 'new' | 'resumed'; readonly id: string };
 }
 
-/** A real CLI, and its start without a person: the prompt goes to its standard input. */
-export interface Cli {
+/** The package of a real CLI. */
+export interface CliPackage {
   readonly name: string;
   readonly package: string;
   readonly version: string;
   readonly megabytes: number;
   /** The program below `node_modules`; a JavaScript file is started by Node. */
   readonly program: string;
+}
+
+/** A real CLI that prints its events, and its start without a person: the prompt goes to its standard input. */
+export interface Cli extends CliPackage {
   readonly events: Dialect;
   /** True if a new session gets the requested id. */
   readonly takesId: boolean;
@@ -205,3 +209,21 @@ const qwen: Cli = {
 };
 
 export const clis: readonly Cli[] = [codex, gemini, opencode, copilot, qwen];
+
+/** Programs that speak the Agent Client Protocol for a CLI, which has a package of its own here. */
+export const adapters: readonly CliPackage[] = [
+  {
+    name: 'codex-acp',
+    package: '@agentclientprotocol/codex-acp',
+    version: '2.6.0',
+    megabytes: 22,
+    program: '@agentclientprotocol/codex-acp/dist/index.js',
+  },
+  {
+    name: 'claude-acp',
+    package: '@agentclientprotocol/claude-agent-acp',
+    version: '0.101.0',
+    megabytes: 80,
+    program: '@agentclientprotocol/claude-agent-acp/dist/index.js',
+  },
+];
