@@ -12,10 +12,10 @@ import { talkedTo } from './talked-to.ts';
 
 const PROGRAM = join(claudeCode.folder, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude');
 
-/** Claude Code behind its adapter for the protocol. The action runs it in its own way, for the reasons below. */
+/** Claude Code behind its adapter for the protocol; the reasons why the action does not run it like this are below. */
 const cli = talkedTo(claudeCli, async (call, place) => {
   await mkdir(place.configFolder, { recursive: true });
-  // In its usual mode, a service of its maker decides instead of us.
+  // In its default mode, a service of Anthropic decides instead of the client.
   writeFileSync(join(place.configFolder, 'settings.json'), JSON.stringify({ permissions: { defaultMode: 'default' } }));
   return {
     environment: { ...claudeEnvironment(call.environment, place.configFolder), CLAUDE_CODE_EXECUTABLE: PROGRAM },
@@ -38,7 +38,7 @@ beforeEach(({ skip }) => {
   skip(missing !== undefined, missing);
 });
 
-test('it asks for commands with their text, goes on when one is refused, and tells tokens and cost', async () => {
+test('it asks for commands with their text, continues after a refusal, and reports tokens and cost', async () => {
   await using world = await createWorld(claude, {
     script: [run('git commit -q --allow-empty -m "Say hello"'), run('curl http://127.0.0.1:9/'), DONE],
   });
@@ -53,7 +53,7 @@ test('it asks for commands with their text, goes on when one is refused, and tel
   expect(world.log.lines).toContain('→ execute git commit -q --allow-empty -m "Say hello"');
 });
 
-describe('what keeps it from being run in this way', () => {
+describe('reasons to run it in its own way', () => {
   test('it obeys hooks, servers and instructions of the repository', async () => {
     await using world = await createWorld(claude, { script: [DONE] });
     const { workFolder, home } = world.machine;

@@ -8,7 +8,7 @@ import { createWorld, type Subject } from '../agent-world.ts';
 import { installed } from '../install.ts';
 import { talkedTo } from './talked-to.ts';
 
-/** Codex behind its adapter for the protocol. The action runs it in its own way, for the reasons below. */
+/** Codex behind its adapter for the protocol; the reasons why the action does not run it like this are below. */
 const cli = talkedTo(codexCli, async (call, place) => {
   await resetCodexHome(place.configFolder);
   const provider = {
@@ -24,7 +24,7 @@ const cli = talkedTo(codexCli, async (call, place) => {
         ...{ web_search: 'disabled', project_doc_max_bytes: 0 },
         features: { hooks: false, unbounded_connection_retries: false },
       }),
-      // It asks for most in this mode: Codex has no longer one in which it asks for every command.
+      // Codex asks for the most in this mode; it no longer has one that asks for every command.
       INITIAL_AGENT_MODE: 'read-only',
     },
   };
@@ -47,7 +47,7 @@ beforeEach(({ skip }) => {
   skip((program ?? adapter) !== undefined, program ?? adapter);
 });
 
-test('it asks for commands outside of its sandbox, goes on when one is refused, and continues its session', async () => {
+test('it asks for commands outside of its sandbox, and continues after a refusal and in its session', async () => {
   await using world = await createWorld(codex, {
     script: [
       escalated('git commit -q --allow-empty -m x && git log --format=%s'),
@@ -68,7 +68,7 @@ test('it asks for commands outside of its sandbox, goes on when one is refused, 
   expect(world.model.requests.at(-1)?.conversation?.prompts).toEqual(expect.arrayContaining(['say hello', 'go on']));
 });
 
-describe('what keeps it from being run in this way', () => {
+describe('reasons to run it in its own way', () => {
   test('it trusts the repository and starts its servers', async () => {
     await using world = await createWorld(codex, { script: [DONE] });
     const marker = join(world.machine.home, 'it-ran');

@@ -9,7 +9,7 @@ import { talkedTo } from './talked-to.ts';
 
 const VERSION = '1.0.102';
 
-/** GitHub Copilot CLI, talked to in the Agent Client Protocol. The action runs it in its own way, for the reasons below. */
+/** GitHub Copilot CLI over the protocol; the reasons why the action does not run it like this are below. */
 const cli = talkedTo(copilotCli, async (call, place) => {
   await resetSettings(place.configFolder);
   return {
@@ -58,7 +58,7 @@ test('it asks for each command with its text, counts its tokens, and continues i
   expect(world.model.requests.at(-1)?.conversation?.prompts).toHaveLength(2);
 });
 
-describe('what keeps it from being run in this way', () => {
+describe('reasons to run it in its own way', () => {
   test('it obeys hooks and instructions of the repository, whatever its settings and options say', async () => {
     await using world = await createWorld(copilot, { script: [DONE] });
     const { workFolder, home } = world.machine;

@@ -1,7 +1,7 @@
 import { acpCli } from '../../../src/agents/acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from '../../../src/agents/cli/cli.ts';
 
-/** Returns a CLI that is talked to in the Agent Client Protocol instead of its own way; `start` says how it starts. */
+/** Returns a CLI that runs over the Agent Client Protocol; `start` returns how it is started. */
 export function talkedTo(
   cli: AgentCli,
   start: (
