@@ -3,7 +3,6 @@ import { codexDialect } from '../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../src/agents/copilot/events/dialect.ts';
 import { geminiDialect } from '../../src/agents/gemini/events/dialect.ts';
 import { opencodeDialect } from '../../src/agents/opencode/events/dialect.ts';
-import { qwenDialect } from '../../src/agents/qwen/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
 /** The parameters of one start of a CLI. */
@@ -184,31 +183,7 @@ const copilot: Cli = {
   files: {},
 };
 
-const qwen: Cli = {
-  name: 'qwen',
-  package: '@qwen-code/qwen-code',
-  version: '0.24.4',
-  megabytes: 152,
-  program: '@qwen-code/qwen-code/cli-entry.js',
-  events: qwenDialect,
-  takesId: true,
-  tellsFailure: true,
-  args: ({ session }) => [
-    ...['--output-format', 'stream-json', '--auth-type', 'openai', '--approval-mode', 'yolo'],
-    ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
-  ],
-  env: ({ url }) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'scripted' }),
-  files: {
-    '.qwen/settings.json': {
-      general: { enableAutoUpdate: false },
-      privacy: { usageStatisticsEnabled: false },
-      // Without this, the CLI would ask the model what to remember.
-      memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
-    },
-  },
-};
-
-export const clis: readonly Cli[] = [codex, gemini, opencode, copilot, qwen];
+export const clis: readonly Cli[] = [codex, gemini, opencode, copilot];
 
 /** Programs that speak the Agent Client Protocol for a CLI, which has a package of its own here. */
 export const adapters: readonly CliPackage[] = [
@@ -226,4 +201,17 @@ export const adapters: readonly CliPackage[] = [
     megabytes: 80,
     program: '@agentclientprotocol/claude-agent-acp/dist/index.js',
   },
+];
+
+/** All that are tested; those without events are talked to. */
+export const packages: readonly CliPackage[] = [
+  ...clis,
+  {
+    name: 'qwen',
+    package: '@qwen-code/qwen-code',
+    version: '0.24.4',
+    megabytes: 152,
+    program: '@qwen-code/qwen-code/cli-entry.js',
+  },
+  ...adapters,
 ];

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ACTION_FOLDER, TOOL_CACHE } from '../../testbed/testbed.ts';
 import { programAt, runWithoutInput, type Program } from '../../src/processes/collect-output.ts';
-import { adapters, type CliPackage, clis } from './clis.ts';
+import { adapters, type CliPackage, packages } from './clis.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,7 +27,7 @@ export function programOf(cli: CliPackage): Program {
 
 /** Returns the path of an installed program by its name in clis.ts. */
 export function installed(name: string): string {
-  const cli = [...clis, ...adapters].find((one) => one.name === name);
+  const cli = packages.find((one) => one.name === name);
   if (cli === undefined) throw new Error(`clis.ts has no ${name}.`);
   return join(folderOf(cli), 'node_modules', cli.program);
 }
@@ -44,7 +44,7 @@ export function folderOf({ name, version }: CliPackage): string {
 export async function setup({ provide }: TestProject): Promise<void> {
   const until = Date.now() + ALL_MS;
   const missing: Record<string, string> = {};
-  for (const cli of [...clis, ...adapters]) {
+  for (const cli of packages) {
     const reason = await install(cli, until);
     if (reason === null) continue;
     missing[cli.name] = reason;

@@ -13,7 +13,7 @@ import { talkedTo } from './talked-to.ts';
 const PROGRAM = join(claudeCode.folder, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude');
 
 /** Claude Code behind its adapter for the protocol; the reasons why the action does not run it like this are below. */
-const cli = talkedTo(claudeCli, async (call, place) => {
+const cli = talkedTo('claude', claudeCli, async (call, place) => {
   await mkdir(place.configFolder, { recursive: true });
   // In its default mode, a service of Anthropic decides instead of the client.
   writeFileSync(join(place.configFolder, 'settings.json'), JSON.stringify({ permissions: { defaultMode: 'default' } }));

@@ -9,7 +9,7 @@ import { installed } from '../install.ts';
 import { talkedTo } from './talked-to.ts';
 
 /** Codex behind its adapter for the protocol; the reasons why the action does not run it like this are below. */
-const cli = talkedTo(codexCli, async (call, place) => {
+const cli = talkedTo('codex', codexCli, async (call, place) => {
   await resetCodexHome(place.configFolder);
   const provider = {
     ...{ name: 'ralph', base_url: call.environment['OPENAI_BASE_URL'], wire_api: 'responses' },

@@ -10,7 +10,7 @@ import { talkedTo } from './talked-to.ts';
 const VERSION = '1.0.102';
 
 /** GitHub Copilot CLI over the protocol; the reasons why the action does not run it like this are below. */
-const cli = talkedTo(copilotCli, async (call, place) => {
+const cli = talkedTo('copilot', copilotCli, async (call, place) => {
   await resetSettings(place.configFolder);
   return {
     args: [
