@@ -24,6 +24,8 @@ export interface Subject {
   readonly name: AgentName;
   readonly cli: AgentCli;
   readonly version: string;
+  /** The program that is started, unless it is the installed CLI. */
+  readonly program?: string;
   /** Returns the variables that point the CLI to a model at an address, with a key that opens nothing. */
   readonly environment: (url: string) => Readonly<Record<string, string>>;
   readonly model: string | null;
@@ -108,7 +110,7 @@ async function createAgentOn(
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
   const agent = createCliAgent(subject.cli, {
     ...login,
-    command: commandOf(subject),
+    command: subject.program === undefined ? commandOf(subject) : { kind: 'path', path: subject.program },
     model: subject.model,
     allowedTools,
     servers: given.servers ?? [],
