@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { READ_AGENTS, type ReadAgent } from '../src/core/agent-names.ts';
+import { PACKAGED_AGENTS, type PackagedAgent } from '../src/core/agent-names.ts';
 import { wrapText } from '../src/cli/terminal-text.ts';
 import { keepBranches, keepGitHub, keepRun } from './keep-results.ts';
 import { NotPlayable } from './own-repository/repository.ts';
@@ -329,7 +329,7 @@ function narrator(): (text: string) => void {
 /** The agent of the story; with `before-model` it is known only after the scripted model has started. */
 type Casting =
   | { readonly kind: 'cast'; readonly agent: CastAgent }
-  | { readonly kind: 'before-model'; readonly name: ReadAgent };
+  | { readonly kind: 'before-model'; readonly name: PackagedAgent };
 
 function castingOf(given: string, isModelScripted: boolean): Casting {
   const name = STORY_AGENTS.find((known) => known === given);
@@ -390,5 +390,5 @@ function print(text: string): void {
 
 /** Returns the help lines with the variables of each agent's keys. */
 function keyLines(): string {
-  return READ_AGENTS.map((name) => `${' '.repeat(22)}${name.padEnd(9)} ${keysOf(name).join(' or ')}`).join('\n');
+  return PACKAGED_AGENTS.map((name) => `${' '.repeat(22)}${name.padEnd(9)} ${keysOf(name).join(' or ')}`).join('\n');
 }

@@ -89,37 +89,10 @@ const copilot: Printed = {
   ],
 };
 
-const qwen: Printed = {
-  begin: [{ type: 'system', subtype: 'init', session_id: ID }],
-  turn: (turn, content) => {
-    const envelope = { uuid: ID, session_id: ID, parent_tool_use_id: null };
-    const id = `call_${String(turn)}`;
-    return [
-      { type: 'assistant', ...envelope, message: { role: 'assistant', content: [{ type: 'text', text: say(turn) }] } },
-      {
-        type: 'assistant',
-        ...envelope,
-        message: {
-          role: 'assistant',
-          content: [{ type: 'tool_use', id, name: 'run_shell_command', input: { command: 'ls' } }],
-        },
-      },
-      {
-        type: 'user',
-        ...envelope,
-        message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, is_error: false, content }] },
-      },
-    ];
-  },
-  end: [
-    { type: 'result', subtype: 'success', session_id: ID, is_error: false, num_turns: 2, result: FINAL, usage: {} },
-  ],
-};
-
-const PRINTED = { codex, gemini, opencode, copilot, qwen };
+const PRINTED = { codex, gemini, opencode, copilot };
 
 /** Agents whose output is read line by line. */
-export const LINE_AGENTS = ['codex', 'gemini', 'opencode', 'copilot', 'qwen'] as const;
+export const LINE_AGENTS = ['codex', 'gemini', 'opencode', 'copilot'] as const;
 
 /** Generates whole lines in the format of the agent's CLI, about `bytes` bytes in all. */
 export function* agentLines(agent: (typeof LINE_AGENTS)[number], bytes: number): Generator<string> {

@@ -11,14 +11,20 @@ export const AGENT_NAMES = Object.keys(loadableAgents) as [AgentName, ...AgentNa
 
 export const DEFAULT_AGENT = AGENT_NAMES[0];
 
-/** An agent whose output this program parses outside of a run, too. */
-export type ReadAgent = {
-  [Name in AgentName]: (typeof loadableAgents)[Name]['output'] extends null ? never : Name;
+/** The agents whose fact is not null. */
+type AgentWith<Fact extends 'output' | 'source'> = {
+  [Name in AgentName]: (typeof loadableAgents)[Name][Fact] extends null ? never : Name;
 }[AgentName];
 
-export const READ_AGENTS: readonly ReadAgent[] = AGENT_NAMES.filter(
-  (name): name is ReadAgent => loadableAgents[name].output !== null,
-);
+/** An agent whose output this program parses outside of a run, too. */
+export type ReadAgent = AgentWith<'output'>;
+
+export const READ_AGENTS = agentsWith('output');
+
+/** An agent that is installed from its package. */
+export type PackagedAgent = AgentWith<'source'>;
+
+export const PACKAGED_AGENTS = agentsWith('source');
 
 /** The variables of the keys that inputs take. */
 export const KEY_VARIABLES: readonly string[] = [...new Set(AGENT_NAMES.flatMap((name) => keyVariablesOf(name)))];
@@ -34,4 +40,8 @@ export function keyVariablesOf(name: AgentName): readonly string[] {
 /** Returns the input of a variable: `ANTHROPIC_API_KEY` → `anthropic-api-key`. */
 export function keyInputOf(variable: string): string {
   return variable.toLowerCase().replaceAll('_', '-');
+}
+
+function agentsWith<Fact extends 'output' | 'source'>(fact: Fact): readonly AgentWith<Fact>[] {
+  return AGENT_NAMES.filter((name): name is AgentWith<Fact> => loadableAgents[name][fact] !== null);
 }

@@ -3,7 +3,6 @@ import { codexDialect } from '../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../src/agents/copilot/events/dialect.ts';
 import { geminiDialect } from '../../src/agents/gemini/events/dialect.ts';
 import { opencodeDialect } from '../../src/agents/opencode/events/dialect.ts';
-import { qwenDialect } from '../../src/agents/qwen/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
 /** The parameters of one start of a CLI. */
@@ -17,14 +16,18 @@ export interface Start {
   readonly session: { readonly kind: 'new' | 'resumed'; readonly id: string };
 }
 
-/** A real CLI, and its start without a person: the prompt goes to its standard input. */
-export interface Cli {
+/** The package of a real CLI. */
+export interface CliPackage {
   readonly name: string;
   readonly package: string;
   readonly version: string;
   readonly megabytes: number;
   /** The program below `node_modules`; a JavaScript file is started by Node. */
   readonly program: string;
+}
+
+/** A real CLI that prints its events, and its start without a person: the prompt goes to its standard input. */
+export interface Cli extends CliPackage {
   readonly events: Dialect;
   /** True if a new session gets the requested id. */
   readonly takesId: boolean;
@@ -180,28 +183,16 @@ const copilot: Cli = {
   files: {},
 };
 
-const qwen: Cli = {
-  name: 'qwen',
-  package: '@qwen-code/qwen-code',
-  version: '0.24.4',
-  megabytes: 152,
-  program: '@qwen-code/qwen-code/cli-entry.js',
-  events: qwenDialect,
-  takesId: true,
-  tellsFailure: true,
-  args: ({ session }) => [
-    ...['--output-format', 'stream-json', '--auth-type', 'openai', '--approval-mode', 'yolo'],
-    ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
-  ],
-  env: ({ url }) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'scripted' }),
-  files: {
-    '.qwen/settings.json': {
-      general: { enableAutoUpdate: false },
-      privacy: { usageStatisticsEnabled: false },
-      // Without this, the CLI would ask the model what to remember.
-      memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
-    },
-  },
-};
+export const clis: readonly Cli[] = [codex, gemini, opencode, copilot];
 
-export const clis: readonly Cli[] = [codex, gemini, opencode, copilot, qwen];
+/** All that are tested; the others are talked to. */
+export const packages: readonly CliPackage[] = [
+  ...clis,
+  {
+    name: 'qwen',
+    package: '@qwen-code/qwen-code',
+    version: '0.24.4',
+    megabytes: 152,
+    program: '@qwen-code/qwen-code/cli-entry.js',
+  },
+];

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ACTION_FOLDER, TOOL_CACHE } from '../../testbed/testbed.ts';
 import { programAt, runWithoutInput, type Program } from '../../src/processes/collect-output.ts';
-import { clis, type Cli } from './clis.ts';
+import { type CliPackage, packages } from './clis.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -21,12 +21,12 @@ const MEGABYTE = 2 ** 20;
 const NPM = join(ACTION_FOLDER, 'scripts', 'toolchain', 'node_modules', 'npm', 'bin', 'npm-cli.js');
 
 /** Returns the program that starts an installed CLI. */
-export function programOf(cli: Cli): Program {
+export function programOf(cli: CliPackage): Program {
   return programAt(join(folderOf(cli), 'node_modules', cli.program));
 }
 
 /** Returns the folder in which the CLI is kept between test runs, beside Claude Code. */
-export function folderOf({ name, version }: Cli): string {
+export function folderOf({ name, version }: CliPackage): string {
   return join(TOOL_CACHE, 'ralph-action', `${name}-${version}`);
 }
 
@@ -37,7 +37,7 @@ export function folderOf({ name, version }: Cli): string {
 export async function setup({ provide }: TestProject): Promise<void> {
   const until = Date.now() + ALL_MS;
   const missing: Record<string, string> = {};
-  for (const cli of clis) {
+  for (const cli of packages) {
     const reason = await install(cli, until);
     if (reason === null) continue;
     missing[cli.name] = reason;
@@ -46,7 +46,7 @@ export async function setup({ provide }: TestProject): Promise<void> {
   provide('missing', missing);
 }
 
-async function install(cli: Cli, until: number): Promise<string | null> {
+async function install(cli: CliPackage, until: number): Promise<string | null> {
   if (existsSync(programOf(cli).args[0] ?? programOf(cli).file)) return null;
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'its tests need Linux on x64';
   const wanted = process.env['RALPH_TEST_AGENTS'] ?? '';
@@ -69,7 +69,7 @@ async function install(cli: Cli, until: number): Promise<string | null> {
   }
 }
 
-async function npmInstall(folder: string, cli: Cli): Promise<string | null> {
+async function npmInstall(folder: string, cli: CliPackage): Promise<string | null> {
   const { file, args } = existsSync(NPM) ? programAt(NPM) : { file: 'npm', args: [] };
   const { end, stderr } = await runWithoutInput(
     {

@@ -1,9 +1,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { ModelStep } from '../../testbed/scripted-model/step.ts';
+import { createAcpCli } from '../../src/agents/acp/cli.ts';
 import { qwenCli } from '../../src/agents/qwen/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { createWorld, type Subject } from './agent-world.ts';
+import { GREETER } from './greeter.ts';
 
 const KEY = 'sk-a-key-that-opens-nothing';
 
@@ -72,3 +75,47 @@ test('no instruction, program or address that the repository names is used', asy
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
 });
+
+test('a limit of turns ends the call', async () => {
+  const look: ModelStep = { kind: 'run', command: 'git status' };
+  await using world = await createWorld(qwen, {
+    script: [look, look, look, look, DONE],
+    extraArgs: ['--max-session-turns', '2'],
+    allowedTools: ['Bash'],
+  });
+  const { analysis } = await world.calls('look', { timeoutMs: 120_000 });
+  expect(analysis).toMatchObject({ agentError: { kind: 'max-turns' }, turns: 2 });
+  expect(world.model.requests).toHaveLength(2);
+});
+
+test('a server of tools does not start unless the repository is trusted', async () => {
+  const talked: Subject = {
+    ...qwen,
+    cli: {
+      ...qwenCli,
+      prepare: async (call, place) => ({
+        ...(await qwenCli.prepare(call, place)),
+        openReader: (await createAcpCli().prepare({ ...call, model: null }, place)).openReader,
+      }),
+    },
+  };
+  await using world = await createWorld(talked, {
+    script: [{ kind: 'use', tool: 'mcp__tools__greet', input: {} }, DONE],
+    servers: [GREETER],
+    allowedTools: ['mcp__tools'],
+    environment: () => ({ GREETING: 'hello' }),
+  });
+  await world.calls('greet', { timeoutMs: 120_000 });
+  expect(world.log.lines.join('\n')).toContain('MCP server(s) failed to start: tools');
+  expect(JSON.stringify(world.model.requests.map(({ body }) => body))).not.toContain('It says hello');
+});
+
+test.each(['cat /etc/hostname', 'git status; ls /', 'git add -A $(cat /etc/hostname)', 'ls > out.txt'])(
+  'a command that the rules do not allow is asked for: %s',
+  async (command) => {
+    await using world = await createWorld(qwen, { script: [{ kind: 'run', command }, DONE] });
+    const run = await world.calls('look');
+    expect(run).not.toHaveProperty('broken');
+    expect(run.analysis.denials).toEqual([{ tool: 'execute', command }]);
+  },
+);

@@ -202,11 +202,14 @@ async function report(
   sessionId: string,
   { call, run }: { readonly call: ToolCallUpdate; readonly run: string | undefined },
 ): Promise<void> {
-  if (run !== undefined) spawnSync('bash', ['-c', run], { encoding: 'utf8' });
-  await client.notify('session/update', {
-    sessionId,
-    update: { sessionUpdate: 'tool_call_update', toolCallId: call.toolCallId, status: 'completed' },
-  });
+  const tell = (status: 'in_progress' | 'completed' | 'failed') =>
+    client.notify('session/update', {
+      sessionId,
+      update: { sessionUpdate: 'tool_call_update', toolCallId: call.toolCallId, status },
+    });
+  await tell('in_progress');
+  const succeeded = run === undefined || spawnSync('bash', ['-c', run], { encoding: 'utf8' }).status === 0;
+  await tell(succeeded ? 'completed' : 'failed');
 }
 
 /** Does the next visit of the task named in the prompt. */

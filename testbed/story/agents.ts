@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { AGENTS, KEY_VARIABLES, keyInputOf, READ_AGENTS, type ReadAgent } from '../../src/core/agent-names.ts';
+import { AGENTS, KEY_VARIABLES, keyInputOf, PACKAGED_AGENTS, type PackagedAgent } from '../../src/core/agent-names.ts';
 import { TESTBED_KEY, SCRIPTED_AGENT, TOOL_CACHE } from '../testbed.ts';
 import type { Performance } from '../workflow/performance.ts';
 
 /** The agents that can work in the story. */
-export const STORY_AGENTS = ['scripted', ...READ_AGENTS] as const;
+export const STORY_AGENTS = ['scripted', ...PACKAGED_AGENTS] as const;
 
 /**
  * The agent of the story: `workflow` is the workflow file that a person writes for it, `secrets` are the repository's
@@ -36,7 +36,7 @@ export function castScripted(): CastAgent {
 }
 
 /** Returns a real CLI that talks to the scripted model at `url`. */
-export function castWithModel(name: ReadAgent, url: string): CastAgent {
+export function castWithModel(name: PackagedAgent, url: string): CastAgent {
   const { key, toModel } = WAYS[name];
   return {
     notice: `The agent is the real ${AGENTS[name].title}, installed from npm; the MODEL is scripted, on loopback.`,
@@ -48,7 +48,7 @@ export function castWithModel(name: ReadAgent, url: string): CastAgent {
 }
 
 /** Returns a real CLI with the provider's settings from the environment, or null if there is no key in it. */
-export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): CastAgent | null {
+export function castWithKey(name: PackagedAgent, environment: NodeJS.ProcessEnv): CastAgent | null {
   const { variables } = AGENTS[name].provider;
   const own = Object.entries(environment).filter(
     (entry): entry is [string, string] => variables.test(entry[0]) && (entry[1] ?? '') !== '',
@@ -69,7 +69,7 @@ export function castWithKey(name: ReadAgent, environment: NodeJS.ProcessEnv): Ca
 }
 
 /** Returns the variables of which one must contain a key. */
-export function keysOf(name: ReadAgent): readonly string[] {
+export function keysOf(name: PackagedAgent): readonly string[] {
   return AGENTS[name].provider.keys;
 }
 
@@ -91,10 +91,12 @@ export function workflowFor(template: string, { key, inputs: own }: WorkflowLine
     });
 }
 
-function inputsFor(name: ReadAgent): Variables {
+function inputsFor(name: PackagedAgent): Variables {
   return {
     ...(name === 'claude' ? {} : { agent: name }),
-    ...(ANY_COMMAND.includes(name) ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
+    // Codex cannot restrict single commands. Nothing isolates it here, so a run refuses to call it unless any command is
+    // allowed.
+    ...(name === 'codex' ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
   };
 }
 
@@ -102,16 +104,10 @@ function inputsFor(name: ReadAgent): Variables {
  * Returns a price for the scripted model if its name in the CLI is in no price list; without a price, a limit in
  * dollars would prevent every call.
  */
-function pricesFor(name: ReadAgent): Variables {
+function pricesFor(name: PackagedAgent): Variables {
   if (name === 'codex') return { settings: "'prices: gpt=1.25/0.125/10'" };
   return name === 'copilot' || name === 'qwen' ? { settings: "'prices: scripted=1.25/0.125/10'" } : {};
 }
-
-/**
- * Agents that cannot restrict single commands. Nothing isolates them here, so a run refuses to call them unless any
- * command is allowed.
- */
-const ANY_COMMAND: readonly ReadAgent[] = ['codex', 'qwen'];
 
 /** Folders in which tools are installed or unpacked once for all machines of the testbed. */
 const CACHES: Variables = { RUNNER_TOOL_CACHE: TOOL_CACHE, COPILOT_CACHE_HOME: join(TOOL_CACHE, 'copilot') };
@@ -122,7 +118,7 @@ interface Way {
   readonly toModel: (url: string) => Variables;
 }
 
-const WAYS: Readonly<Record<ReadAgent, Way>> = {
+const WAYS: Readonly<Record<PackagedAgent, Way>> = {
   claude: { key: 'ANTHROPIC_API_KEY', toModel: (url) => ({ ANTHROPIC_BASE_URL: url }) },
   codex: { key: 'OPENAI_API_KEY', toModel: (url) => ({ OPENAI_BASE_URL: `${url}/v1` }) },
   gemini: {

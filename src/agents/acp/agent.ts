@@ -6,6 +6,6 @@ export const acpAgent = {
   title: 'Your agent',
   ...{ resume: true, tokens: false, cost: false, denials: true, toolRules: 'each', turnLimit: false },
   tools: { shell: ['execute'], question: null },
-  adapter: async () => (await import('./cli.ts')).acpCli,
+  adapter: async () => (await import('./cli.ts')).createAcpCli(),
   output: null,
 } as const satisfies LoadableAgent;

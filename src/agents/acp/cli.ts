@@ -1,6 +1,7 @@
+import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { UserError } from '../../errors.ts';
 import { logLine } from '../../processes/log-line.ts';
-import type { AgentCli, CallListener, CallReader, CliCall, CliPlace } from '../cli/cli.ts';
+import type { AgentCli, CallListener, CallReader, CliCall, CliPlace, PreparedCall } from '../cli/cli.ts';
 import { describeCallEvent, judgeStallIn } from '../cli/dialect-reader.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Dialect } from '../reading/agent-event.ts';
@@ -11,63 +12,83 @@ import { startTalking, type Talk } from './conversation.ts';
 import { acpErrors, detailOf, toolName } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 
-const dialect: Omit<Dialect, 'createParser'> = { ...acpErrors, unread: /^(?!)/, parseText: () => null };
-
 /** Time in ms for an agent to exit whose input has ended. Its session is complete by then. */
 const EXIT_MS = 5_000;
 
-/** The costs of sessions, whose sum is all that agents report; one of an earlier run counts again as a whole. */
-const costs = new Map<string, number>();
+/** The part of an adapter that is the same for all agents that speak the protocol. */
+interface Conversing extends Pick<
+  AgentCli,
+  'printsRetries' | 'kindOfDenial' | 'rulesGap' | 'unmappedServers' | 'judgeStall'
+> {
+  readonly prepare: (call: ConversingCall, place: CliPlace) => Promise<PreparedCall>;
+}
 
-/** Any program that speaks the Agent Client Protocol on its standard input and output. */
-export const acpCli: AgentCli = {
-  ...acpAgent,
-  usesConfigFolder: false,
-  // The user passes what it needs to reach a model by `agent-env`.
-  accessOf: (environment) => ({ kind: 'direct', environment }),
-  printedVersion: /^(?!)/,
-  printsRetries: false,
-  kindOfDenial: kindOfDenialBy('acp'),
-  sessions: {
-    export: () => Promise.resolve({ kind: 'left-behind', why: 'only the agent knows its files' }),
-    // The agent finds the session by itself as long as its files are there.
-    import: () => Promise.resolve(true),
-  },
-  // Each call that it asks for is decided by the rules themselves.
-  rulesGap: () => ({ unmapped: [], allowsMore: null }),
-  unmappedServers: () => [],
-  prepare: async (call, place) => {
-    const talk = await talkOf(call, place);
-    let unasked: ToolCall | null = null;
-    return {
-      args: call.extraArgs,
-      environment: call.environment,
-      files: {},
-      lingerMs: EXIT_MS,
-      openReader: (listener) =>
-        openAcpReader(talk, listener, (made) => {
-          unasked = made;
-        }),
-      complete: (transcript) =>
-        unasked === null ? Promise.resolve(transcript) : Promise.reject(unaskedError(unasked)),
-    };
-  },
-  judgeStall: judgeStallIn({ ...dialect, createParser: () => () => null }),
-};
+type ConversingCall = CliCall & Pick<Talk, 'turnLimit'>;
+
+/** Creates the adapter of any program that speaks the Agent Client Protocol on its standard input and output. */
+export function createAcpCli(): AgentCli {
+  const conversing = createConversing('acp');
+  return {
+    ...acpAgent,
+    ...conversing,
+    usesConfigFolder: false,
+    // The user passes what it needs to reach a model by `agent-env`.
+    accessOf: (environment) => ({ kind: 'direct', environment }),
+    printedVersion: /^(?!)/,
+    sessions: {
+      export: () => Promise.resolve({ kind: 'left-behind', why: 'only the agent knows its files' }),
+      // The agent finds the session by itself as long as its files are there.
+      import: () => Promise.resolve(true),
+    },
+    prepare: (call, place) => conversing.prepare({ ...call, turnLimit: null }, place),
+  };
+}
+
+/** Creates what all agents that are talked to have in common. */
+export function createConversing(name: AgentName): Conversing {
+  // Agents report only the sum of a session; that of an earlier run counts again as a whole.
+  const costs = new Map<string, number>();
+  const questionTool = AGENTS[name].tools.question;
+  const dialect = { ...acpErrors, unread: /^(?!)/, parseText: () => null, questionTool };
+  return {
+    printsRetries: false,
+    kindOfDenial: kindOfDenialBy(name),
+    // Each call that it asks for is decided by the rules themselves.
+    rulesGap: () => ({ unmapped: [], allowsMore: null }),
+    unmappedServers: () => [],
+    prepare: async (call, place) => {
+      const talk = { ...(await talkOf(call, place)), questionTool, costs };
+      let unasked: ToolCall | null = null;
+      return {
+        args: call.extraArgs,
+        environment: call.environment,
+        files: {},
+        lingerMs: EXIT_MS,
+        openReader: (listener) =>
+          openAcpReader({ talk, dialect }, listener, (made) => {
+            unasked = made;
+          }),
+        complete: (transcript) =>
+          unasked === null ? Promise.resolve(transcript) : Promise.reject(unaskedError(unasked)),
+      };
+    },
+    judgeStall: judgeStallIn({ ...dialect, createParser: () => () => null }),
+  };
+}
 
 async function talkOf(
-  { resume, model, allowedTools, servers, environment }: CliCall,
+  { resume, model, allowedTools, servers, environment, turnLimit }: ConversingCall,
   { workFolder, alsoFolder, isolated }: CliPlace,
-): Promise<Omit<Talk, 'prompt'>> {
+): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs'>> {
   const real = (path: string): Promise<string> => (isolated ? Promise.resolve(path) : realPathOfFolder(path));
   const folder = await real(workFolder);
   const place = { folder, tree: alsoFolder === null ? folder : await real(alsoFolder) };
-  return { resume, model, allowedTools, servers, environment, place, isolated, costs };
+  return { resume, model, allowedTools, servers, environment, turnLimit, place, isolated };
 }
 
 /** Opens a reader that talks to the agent. `tell` gets a call that the agent made without asking. */
 function openAcpReader(
-  talk: Omit<Talk, 'prompt'>,
+  { talk, dialect }: { readonly talk: Omit<Talk, 'prompt'>; readonly dialect: Omit<Dialect, 'createParser'> },
   { prompt, now, hear }: CallListener,
   tell: (unasked: ToolCall | null) => void,
 ): CallReader {

@@ -26,7 +26,11 @@ export interface Talk {
   readonly prompt: string;
   readonly resume: string | null;
   readonly model: string | null;
+  /** Maximum number of the model's answers, if this client has to hold it; null means no limit. */
+  readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
+  /** The tool that asks a person, which is always refused; null if there is none. */
+  readonly questionTool: string | null;
   readonly servers: readonly McpServer[];
   /** Variables that the servers' values may name. */
   readonly environment: Readonly<Record<string, string>>;
@@ -84,6 +88,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   let turn = 0;
   /** The turn whose newest call was refused. */
   let refusedTurn = -1;
+  let answers = 0;
+  /** True if the agent would need another answer of the model than the limit allows. */
+  let isSpent = false;
   let unasked: ToolCall | null = null;
   let incoming: ReadableStreamDefaultController<AnyMessage> | null = null;
   const connection = client()
@@ -167,8 +174,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
-      if (said.length > 0 || refusedTurn !== turn || isCancelled || turn === MAX_REFUSED_TURNS)
-        return stopFailure(asObject(response)?.['stopReason']);
+      const goesOn = said.length === 0 && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
+      if (isSpent || (goesOn && hasUsedTurns())) return stopFailure('max_turn_requests');
+      if (!goesOn) return stopFailure(asObject(response)?.['stopReason']);
       text = GO_ON;
     }
   }
@@ -231,8 +239,19 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const { events, call } = updates.take(asObject(params['update']) ?? {});
     if (!hasPrompt) return;
     events.forEach(take);
-    if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
+    const isOfRefused = call !== null && decided.get(call.id) === false;
+    if (!isOfRefused && events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
     if (call !== null && hasRunUnasked(call)) report(call);
+    for (const event of events) if (event.kind === 'turns') answers += event.more;
+    // The results of a call go to the model.
+    if (!isSpent && hasUsedTurns() && events.some(({ kind }) => kind === 'tool-result')) {
+      isSpent = true;
+      void cancel();
+    }
+  }
+
+  function hasUsedTurns(): boolean {
+    return talk.turnLimit !== null && answers >= talk.turnLimit;
   }
 
   async function permission({
@@ -240,11 +259,16 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     toolCall,
     options,
   }: RequestPermissionRequest): Promise<RequestPermissionResponse> {
-    if (sessionId !== session || !hasPrompt || isCancelled) return CANCELLED;
+    if (sessionId !== session || !hasPrompt || isCancelled) {
+      decided.set(toolCall.toolCallId, false);
+      return CANCELLED;
+    }
     const { events, call } = updates.take({ ...toolCall, sessionUpdate: 'tool_call_update' });
     events.forEach(take);
     if (call === null) return CANCELLED;
-    const isAllowed = isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
+    const isAllowed =
+      (call.tool === null || call.tool !== talk.questionTool) &&
+      isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
     // A forgotten answer is decided again.
@@ -257,9 +281,10 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   /** Returns true if the call was made although nobody allowed it: not asked for, refused, or changed since. */
   function hasRunUnasked(call: ToolCall): boolean {
-    if (call.status !== 'completed') return false;
     const answer = decided.get(call.id);
-    decided.delete(call.id);
+    if (call.status === 'completed') decided.delete(call.id);
+    // A command that exits with an error has failed, and so has a call that was refused or never begun.
+    else if (call.status !== 'failed' || answer === false || !call.hasBegun) return false;
     if (answer === signatureOf(call)) return false;
     const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
     const isVague = (call.kind === 'read' || call.kind === 'search') && call.paths.length === 0;

@@ -21,8 +21,9 @@ export const qwenAgent = {
   },
   hosts: [...HOSTS_OF_OPENAI, 'dashscope.aliyuncs.com', '*.aliyuncs.com'],
   directLogin: DIRECT_LOGIN,
-  tools: { shell: ['run_shell_command'], question: 'ask_user_question' },
+  // The second name of the shell is in journals of earlier versions.
+  tools: { shell: ['execute', 'run_shell_command'], question: 'ask_user_question' },
   coAuthor: 'Qwen-Coder <qwen-coder@alibabacloud.com>',
   adapter: async () => (await import('./cli.ts')).qwenCli,
-  output: async () => (await import('./events/dialect.ts')).qwenDialect,
+  output: null,
 } as const satisfies LoadableAgent;

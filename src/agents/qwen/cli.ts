@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import { createConversing } from '../acp/cli.ts';
 import { projectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
-import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   keepOnly,
@@ -12,33 +12,34 @@ import {
   listPlainFiles,
   hasSessionSize,
   placeFile,
-  readPlainFile,
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
-import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
-import { qwenDialect } from './events/dialect.ts';
+import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
-import { kindOfDenialBy } from '../rules/shell-rules.ts';
-import { qwenRules } from './tool-rules.ts';
+import { parseToolRule, textsOfRules } from '../rules/shell-rules.ts';
 import { qwenAgent } from './agent.ts';
 
 const PROJECTS = 'projects';
 
 const CHATS = 'chats';
 
-const MAX_READ_BYTES = 64 * 1024 * 1024;
-
 /** Path below the inbox of the file that the CLI reads as the machine's settings, which win over all others. */
 const SETTINGS = 'qwen/settings.json';
 
+/** The option that limits the turns; the CLI itself does not obey it in the protocol. */
+const TURN_LIMIT = /(?:^| )--max-session-turns[ =](\d+)(?= |$)/;
+
 /**
- * Tools that are always disabled: they make the CLI wait, start itself again, work in another folder, or load the
- * repository's instructions.
+ * Tools that are always disabled: they make the CLI wait, start itself again, work in another folder or beyond the end of
+ * the call, or load the repository's instructions.
  */
-const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'skill'];
+const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'agent', 'skill'];
+
+/** Tools for which it asks in every case; without this, it would run commands that only read. */
+const ASKED_TOOLS = ['run_shell_command', 'read_file', 'list_directory', 'glob', 'grep_search'];
 
 const settings = {
   general: {
@@ -60,11 +61,15 @@ const settings = {
   skills: { disabledLevels: ['project', 'user', 'extension', 'bundled'] },
   disableAllHooks: true,
   experimental: { cron: false },
+  permissions: { ask: ASKED_TOOLS, deny: DENIED_TOOLS },
 };
 
-/** The CLI of Qwen Code: stream-json on stdout, with sums of the session. */
+const conversing = createConversing('qwen');
+
+/** The CLI of Qwen Code, which speaks the Agent Client Protocol. */
 export const qwenCli: AgentCli = {
   ...qwenAgent,
+  ...conversing,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     accessByKey(given, setting, {
@@ -76,23 +81,23 @@ export const qwenCli: AgentCli = {
     }),
   // `0.24.4`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
-  printsRetries: false,
-  kindOfDenial: kindOfDenialBy('qwen'),
   sessions: { export: exportQwenSession, import: importQwenSession },
-  rulesGap: qwenRules,
+  rulesGap: (rules) => ({
+    unmapped: textsOfRules(rules.map(parseToolRule).filter(({ kind }) => kind === 'subagent')),
+    allowsMore: null,
+  }),
   unmappedServers,
   prepare: async (call, place) => {
     await resetQwenHome(place);
-    const tokensBefore = await tokensOfQwenSession(place, call.resume);
+    const turnLimit = Number(TURN_LIMIT.exec(call.extraArgs.join(' '))?.[1]) || null;
     return {
+      // The model is an argument.
+      ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit }, place)),
       args: qwenArguments({ ...call, ...place }),
       environment: qwenEnvironment(call.environment, place),
-      files: qwenFiles(call),
-      openReader: (listener) => openDialectReader(qwenDialect, listener, tokensBefore),
-      complete: (transcript) => Promise.resolve(transcript),
+      files: { [SETTINGS]: JSON.stringify(settings) },
     };
   },
-  judgeStall: judgeStallIn(qwenDialect),
 };
 
 /**
@@ -107,22 +112,20 @@ export function unmappedServers(servers: readonly McpServer[]): readonly string[
   return mapServers(servers, 'Qwen Code', () => none).unmapped;
 }
 
-/** Returns the command line of Qwen Code for unattended use; the prompt goes to stdin. */
+/** Returns the command line of Qwen Code. */
 export function qwenArguments({
   model,
   extraArgs,
-  resume,
   alsoFolder,
-}: Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder'>): string[] {
+}: Pick<CliCall, 'model' | 'extraArgs'> & Pick<CliPlace, 'alsoFolder'>): string[] {
   return [
-    ...['--output-format', 'stream-json'],
+    '--acp',
     // The option takes a list and would take the following words as well.
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--auth-type', 'openai'],
-    // Calls that no rule allows are refused.
+    // It asks for every call that may change something.
     ...['--approval-mode', 'default'],
     ...(model === null ? [] : ['--model', model]),
-    ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
     ...extraArgs,
   ];
 }
@@ -147,13 +150,6 @@ export function qwenEnvironment(
     // Otherwise it starts itself again, and a signal to the first process leaves the others at work.
     QWEN_CODE_NO_RELAUNCH: 'true',
   };
-}
-
-/** Returns the files that a call needs, by their path below the inbox. */
-export function qwenFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  const { allow, deny } = qwenRules(allowedTools).own;
-  const permissions = { allow, deny: [...deny, ...DENIED_TOOLS] };
-  return { [SETTINGS]: JSON.stringify({ ...settings, permissions }) };
 }
 
 /**
@@ -181,15 +177,6 @@ async function importQwenSession(
   if (text === null || !hasSessionSize(Buffer.from(text))) return false;
   await placeFile(place.configFolder, foldersFor(folder), { name: `${id}.jsonl`, content: text });
   return true;
-}
-
-/** Returns the session's usage before a call, since the CLI prints sums; null if there is none or it is unknown. */
-export async function tokensOfQwenSession(place: SessionPlace, id: string | null): Promise<number | null> {
-  if (id === null || !UUID.test(id)) return null;
-  const text = await readPlainFile(await transcriptPath(place, id), async (file, size) =>
-    size > MAX_READ_BYTES ? null : (await file.readFile()).toString('utf8'),
-  );
-  return text === null ? null : text.split('\n').reduce((sum, line) => sum + tokensInTelemetry(line), 0);
 }
 
 /**
@@ -226,13 +213,6 @@ function movedTo(folder: string, text: string): string | null {
     if (error instanceof RangeError) return null;
     throw error;
   }
-}
-
-/** Returns the tokens in a line of its telemetry, which describes one answer of the model. */
-function tokensInTelemetry(line: string): number {
-  if (!line.includes('"qwen-code.api_response"')) return 0;
-  const payload = asObject(asObject(tryJson(line))?.['systemPayload']);
-  return asAmount(asObject(payload?.['uiEvent'])?.['total_token_count']) ?? 0;
 }
 
 function isMessage({ type }: JsonObject): boolean {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { READ_AGENTS } from '../../core/agent-names.ts';
+import { PACKAGED_AGENTS } from '../../core/agent-names.ts';
 import { parseArguments } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
@@ -33,7 +33,7 @@ or with npx into a clone of the same commit in ~/.cache/ralph-action.
   --agent NAME      without --repo: scripted (default), or the real CLI of an
                     agent, installed from npm, with your key from the
                     environment, which costs money:
-                    ${READ_AGENTS.join(', ')}
+                    ${PACKAGED_AGENTS.join(', ')}
   --scripted-model  with --agent NAME: a scripted model behind the real CLI,
                     without a key
 

@@ -58,6 +58,7 @@ test('an edit behind a link that leads outside is refused', async () => {
 
 test.each<readonly [what: string, steps: readonly AcpStep[]]>([
   ['without asking', [{ kind: 'make', call: { ...curl, title: 'npm test' } }]],
+  ['without asking that fails', [{ kind: 'make', call: curl, run: 'exit 7' }]],
   [
     'that differs from what was allowed',
     [
@@ -79,11 +80,28 @@ test.each<readonly [what: string, steps: readonly AcpStep[]]>([
   expect(scene.heard('session/cancel')).toHaveLength(1);
 });
 
-test('an allowed call without asking is work', async () => {
-  const call = { kind: 'execute', rawInput: { command: 'npm test' } } as const;
-  await using scene = await createAcpScene(oneTurn({ kind: 'make', call }));
+test.each<readonly [what: string, steps: readonly AcpStep[]]>([
+  [
+    'an allowed call without asking',
+    [{ kind: 'make', call: { kind: 'execute', rawInput: { command: 'npm test' } }, run: 'exit 1' }],
+  ],
+  ['a call that failed before it began', [call({ ...curl, status: 'failed' })]],
+  [
+    'a call that failed because it was refused',
+    [
+      call({ ...curl, status: 'in_progress' }),
+      { kind: 'ask', call: { toolCallId: 'one', ...curl } },
+      call({ status: 'failed' }),
+    ],
+  ],
+])('%s is work', async (_what, steps) => {
+  await using scene = await createAcpScene(oneTurn(...steps));
   expect(await scene.calls('hello', { allowedTools: RULES })).not.toHaveProperty('broken');
 });
+
+function call(fields: object): AcpStep {
+  return { kind: 'update', update: { sessionUpdate: 'tool_call_update', toolCallId: 'one', title: 'x', ...fields } };
+}
 
 test('what it says in the name of another session is not read', async () => {
   await using scene = await createAcpScene(

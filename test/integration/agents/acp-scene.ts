@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { AcpScript, AcpStep } from '../../../testbed/acp/scripted-agent.ts';
 import { statusBlock } from '../../../testbed/scripted-work.ts';
-import { acpCli } from '../../../src/agents/acp/cli.ts';
+import { createAcpCli } from '../../../src/agents/acp/cli.ts';
 import type { AgentCall } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
@@ -13,7 +13,7 @@ export const DONE: AcpStep = {
   tokens: 150,
 };
 
-type Given = Omit<Parameters<typeof createAgentOn>[1], 'command' | 'cli'>;
+type Given = Omit<Parameters<typeof createAgentOn>[1], 'command'>;
 
 /** Creates a separate machine with the scripted agent, whose script may be changed between calls. */
 export async function createAcpScene(script: AcpScript, given: Given = {}) {
@@ -25,8 +25,8 @@ export async function createAcpScene(script: AcpScript, given: Given = {}) {
   play(script);
   const program = join(inject('programs'), 'scripted-acp.mjs');
   const under = createAgentOn(machine, {
+    cli: createAcpCli(),
     ...given,
-    cli: acpCli,
     command: { kind: 'path', path: program },
     environment: { RALPH_ACP_SCRIPT: path, RALPH_ACP_HEARD: heard, ...given.environment },
   });

@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { AcpScript, AcpStep } from '../../../testbed/acp/scripted-agent.ts';
-import { acpCli } from '../../../src/agents/acp/cli.ts';
+import { createAcpCli, createConversing } from '../../../src/agents/acp/cli.ts';
 import { createAcpScene, DONE, oneTurn } from './acp-scene.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
@@ -76,6 +76,36 @@ test('a refused call does not end the work, and an allowed one is made once, not
     { prompt: 'work' },
     { prompt: expect.stringMatching(/^The last tool call was refused/) },
   ]);
+});
+
+test('a refused edit, which is reported only when it has failed, does not end the work either', async () => {
+  const edit = { kind: 'edit', title: 'x', rawInput: { file_path: '/etc/hosts' } } as const;
+  await using scene = await createAcpScene({ prompts: [[{ kind: 'ask', call: edit }], [DONE]] });
+  expect((await scene.calls('work')).analysis).toMatchObject({
+    denials: [{ tool: 'edit', command: null }],
+    signal: { status: 'COMPLETE' },
+  });
+});
+
+describe('a limit of turns that this client holds', () => {
+  const look: AcpStep = { kind: 'say', text: 'Next.', tokens: 10 };
+  test.each<readonly [what: string, prompts: AcpScript['prompts'], prompted: number]>([
+    ['with the result of a call', [[look, command('git status'), look, command('git status'), { kind: 'hang' }]], 1],
+    ['with a refused call', [[look, command('curl x')], [look, command('curl y')], [DONE]], 2],
+  ])('ends the call %s', async (_what, prompts, prompted) => {
+    const cli = createAcpCli();
+    const conversing = createConversing('acp');
+    await using scene = await createAcpScene(
+      { prompts },
+      {
+        cli: { ...cli, prepare: (call, place) => conversing.prepare({ ...call, turnLimit: 2 }, place) },
+        allowedTools: ['Bash(git:*)'],
+      },
+    );
+    const { analysis } = await scene.calls('work');
+    expect(analysis).toMatchObject({ agentError: { kind: 'max-turns' }, turns: 2, tokens: 20 });
+    expect(scene.heard('session/prompt')).toHaveLength(prompted);
+  });
 });
 
 test('MCP servers are given with their values, and one that it cannot reach is named', async () => {
@@ -204,7 +234,7 @@ test('a program that speaks nothing of it is named by its own words', async () =
   await using machine = await createMachine();
   const path = join(machine.home, 'other');
   writeFileSync(path, '#!/bin/sh\necho "Usage: other FILE"\n', { mode: 0o755 });
-  const { agent } = createAgentOn(machine, { cli: acpCli, command: { kind: 'path', path } });
+  const { agent } = createAgentOn(machine, { cli: createAcpCli(), command: { kind: 'path', path } });
   expect((await agent.call(callOf({ prompt: 'hello' }))).analysis.agentError?.text).toContain('Usage: other FILE');
 });
 

@@ -3,7 +3,6 @@ import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
 import { geminiDialect } from '../../../src/agents/gemini/events/dialect.ts';
 import { opencodeDialect } from '../../../src/agents/opencode/events/dialect.ts';
-import { qwenDialect } from '../../../src/agents/qwen/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
@@ -29,10 +28,6 @@ const ends = {
       sessionID: 'ses_00000000000000000000000000',
       error: { name: 'APIError', data: { message } },
     }),
-  ],
-  qwen: (message: string): readonly [Dialect, string] => [
-    qwenDialect,
-    jsonLines({ type: 'result', subtype: 'error_during_execution', is_error: true, error: { message } }),
   ],
 } satisfies Readonly<Record<string, (message: string) => readonly [Dialect, string]>>;
 
@@ -77,7 +72,6 @@ describe('a limit that ends by itself', () => {
       2 * HOUR,
     ],
     ['opencode', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
-    ['qwen', '[API Error: 429 You exceeded your current quota, please retry in 3600s]', HOUR],
   ])('%s: %s', (agent, message, ms) => {
     const { agentError, usageLimit } = failedWith(agent, message);
     expect(agentError?.kind).toBe('rate-limit');
@@ -93,10 +87,6 @@ describe('a limit that ends by itself', () => {
 
 test.each<[keyof typeof ends, string]>([
   ['codex', 'Quota exceeded. Check your plan and billing details.'],
-  [
-    'qwen',
-    '[API Error: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details.]',
-  ],
   ['copilot', '402 You have no quota'],
   ['opencode', "You've hit your monthly spend limit"],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
@@ -114,7 +104,6 @@ test.each<[keyof typeof ends, string, string]>([
   ['opencode', 'overloaded_error: Overloaded', 'server'],
   ['codex', "The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", 'model'],
   ['copilot', 'Model "gpt-9" is not available.', 'model'],
-  ['qwen', '[API Error: 400 The model `qwen9` does not exist or you do not have access to it.]', 'model'],
   [
     'codex',
     'Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.',
@@ -131,7 +120,6 @@ test.each<[keyof typeof ends, string, string]>([
     'auth',
   ],
   ['opencode', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
-  ['qwen', '[API Error: 402 Insufficient Balance]', 'billing'],
 ])('whose it is: %s, %s → %s', (agent, message, kind) => {
   const { agentError, usageLimit } = failedWith(agent, message);
   expect(agentError?.kind).toBe(kind);

@@ -123,7 +123,6 @@ describe('ralph analyze --agent', () => {
     gemini: [recording('gemini', 'full-run.jsonl'), '3208c0c2-88bf-496c-920f-2082f2bbe890'],
     opencode: [recording('opencode', 'full-run.jsonl'), 'ses_dfd873624ffevkhmOGafMjYY0R'],
     copilot: [recording('copilot', 'full-run-denials.jsonl'), '3f6ff0ee-922d-43ac-a6b9-fcc8282b5314'],
-    qwen: [recording('qwen', 'full-run.jsonl'), 'f55053c1-a9e2-47e0-bd20-11b4803428e2'],
   };
 
   test.each(READ_AGENTS)('%s reads what this agent prints, in the same shape', async (agent) => {

@@ -10,7 +10,7 @@ import {
 import { TESTBED_KEY } from '../../../testbed/testbed.ts';
 import { parseWorkflow, usesAction } from '../../../testbed/workflow/workflow.ts';
 import { loginProblems } from '../../../src/config/agent-environment.ts';
-import { AGENTS, READ_AGENTS, type ReadAgent } from '../../../src/core/agent-names.ts';
+import { AGENTS, PACKAGED_AGENTS, type PackagedAgent } from '../../../src/core/agent-names.ts';
 
 const URL = 'http://127.0.0.1:1';
 
@@ -54,7 +54,7 @@ describe.each(['ralph', 'three-jobs'])('the workflow of templates/workflows/%s.y
   });
 });
 
-test.each(READ_AGENTS)('%s is led to the scripted model with a key that opens nothing, and can log in', (name) => {
+test.each(PACKAGED_AGENTS)('%s is led to the scripted model with a key that opens nothing, and can log in', (name) => {
   const { secrets, env, inputs } = castWithModel(name, URL);
   expect(inputs).toEqual({});
   expect(Object.values(env).filter((value) => value.startsWith(URL))).toHaveLength(1);
@@ -63,7 +63,9 @@ test.each(READ_AGENTS)('%s is led to the scripted model with a key that opens no
 });
 
 describe("a person's own key", () => {
-  test.each<[ReadAgent, Readonly<Record<string, string>>, Pick<CastAgent, 'secrets'> & { key: string; env: object }]>([
+  test.each<
+    [PackagedAgent, Readonly<Record<string, string>>, Pick<CastAgent, 'secrets'> & { key: string; env: object }]
+  >([
     [
       'claude',
       { CLAUDE_CODE_OAUTH_TOKEN: 'token' },
@@ -92,7 +94,7 @@ describe("a person's own key", () => {
     expect(Object.fromEntries(passed)).toEqual(env);
   });
 
-  test.each(READ_AGENTS)('there is none for %s', (name) => {
+  test.each(PACKAGED_AGENTS)('there is none for %s', (name) => {
     expect(castWithKey(name, { PATH: '/bin', OPENAI_BASE_URL: 'https://api.example', OPENAI_API_KEY: '' })).toBeNull();
   });
 });

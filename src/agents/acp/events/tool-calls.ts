@@ -6,6 +6,8 @@ import type { AskedCall } from '../../rules/permission.ts';
 export interface ToolCall extends AskedCall {
   readonly id: string;
   readonly status: string | null;
+  /** True if it was reported as in progress at any time. */
+  readonly hasBegun: boolean;
 }
 
 /** The tool calls of one session; the oldest ones are forgotten. */
@@ -34,19 +36,21 @@ const SHELL = /^(?:\/\S*\/)?(?:ba|da|z|k)?sh$/;
 
 /** Creates an empty list of calls. */
 export function createToolCalls(): ToolCalls {
-  const messages = createPendingCalls<JsonObject>();
+  const pending = createPendingCalls<{ readonly known: JsonObject; readonly hasBegun: boolean }>();
   return {
     take: (message) => {
       const id = asString(message['toolCallId']);
       if (id === null) return null;
-      const before = messages.of(id);
+      const { known: before, hasBegun: hadBegun = false } = pending.of(id) ?? {};
       const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
       // Some agents leave out of a request what they said of the call before, such as the folder of a command.
       const input = { ...asObject(before?.['rawInput']), ...asObject(message['rawInput']) };
       const rawInput = Object.keys(input).length > MAX_FIELDS ? message['rawInput'] : input;
       const known: JsonObject = { ...before, ...Object.fromEntries(given), rawInput };
-      messages.add(id, known);
-      return { id, status: asString(known['status']), ...askedCall(known) };
+      const status = asString(known['status']);
+      const hasBegun = hadBegun || status === 'in_progress';
+      pending.add(id, { known, hasBegun });
+      return { id, status, hasBegun, ...askedCall(known) };
     },
   };
 }

@@ -22,7 +22,7 @@ const MAX_TEXT_CHARS = 1024 * 1024;
 const MAX_SHOWN = 1_000;
 
 /** The errors in the words of this client, and of what agents commonly run on. */
-export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise' | 'questionTool'> = {
+export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
   reported: [
     ['unknown-session', /^The session cannot be continued\b/],
     ['max-turns', /^The agent reached its limit of turns\b/],
@@ -33,7 +33,6 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise' | 'questi
   ],
   printed: [],
   noise: null,
-  questionTool: null,
 };
 
 /** Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. */
@@ -105,7 +104,7 @@ export function createUpdates(costBefore: number): Updates {
   function describeCall(call: ToolCall): readonly AgentEvent[] {
     const isOver = call.status === 'completed' || call.status === 'failed';
     const events: AgentEvent[] = [];
-    if (!shown.has(call.id) && (call.status !== 'pending' || call.command !== null)) {
+    if (!shown.has(call.id) && (call.status !== 'pending' || detailOf(call) !== null)) {
       if (shown.size >= MAX_SHOWN) shown.clear();
       shown.add(call.id);
       events.push({ kind: 'tool-use', id: call.id, tool: toolName(call), command: detailOf(call) });

@@ -151,18 +151,6 @@ test("Qwen Code's lines name the folder in which they are found", async () => {
   });
 });
 
-test("Qwen Code's sum of a session is that of its answers", async () => {
-  await using place = await createPlace();
-  const answer = (tokens: unknown) => ({
-    type: 'system',
-    systemPayload: { uiEvent: { 'event.name': 'qwen-code.api_response', total_token_count: tokens } },
-  });
-  await put(qwenPath(place), lines(answer(150), { type: 'user' }, answer(50), answer('many'), answer(-1)));
-  expect(await qwen.tokensOfQwenSession(place, UUID)).toBe(200);
-  expect(await qwen.tokensOfQwenSession(place, null)).toBeNull();
-  expect(await qwen.tokensOfQwenSession(place, '../x')).toBeNull();
-});
-
 test('Gemini CLI leaves a file without a message behind when it continues: the one with messages is the session', async () => {
   await using place = await createPlace();
   const chats = join(geminiFolder(place), 'chats');

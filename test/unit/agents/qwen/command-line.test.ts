@@ -1,21 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { qwenCli, qwenArguments, qwenEnvironment, qwenFiles } from '../../../../src/agents/qwen/cli.ts';
+import { qwenCli, qwenArguments, qwenEnvironment } from '../../../../src/agents/qwen/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
-const ID = '0f0e0d0c-1111-4222-8333-444455556666';
-const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null };
+const plain = { model: null, extraArgs: [], alsoFolder: null };
 
 describe('the command line', () => {
-  test('without a model or a session', () => {
-    expect(qwenArguments(plain)).toEqual([
-      ...['--output-format', 'stream-json', '--auth-type', 'openai', '--approval-mode', 'default'],
-    ]);
+  test('without a model', () => {
+    expect(qwenArguments(plain)).toEqual(['--acp', '--auth-type', 'openai', '--approval-mode', 'default']);
   });
 
   test.each([
     { given: { model: 'm' }, adds: ['--model', 'm'] },
-    { given: { resume: ID }, adds: ['--resume', ID] },
-    { given: { resume: '--yolo' }, adds: [] },
     { given: { extraArgs: ['--x'] }, adds: ['--x'] },
   ])('$given adds $adds', ({ given, adds }) => {
     expect(qwenArguments({ ...plain, ...given })).toEqual([...qwenArguments(plain), ...adds]);
@@ -32,18 +27,6 @@ test("the user's options do not change where it keeps its files or what it obeys
     KEPT: 'yes',
   });
   expect(environment).not.toHaveProperty('QWEN_OWN');
-});
-
-test('its settings hold the rules, and no hooks, skills or lines in commits', () => {
-  const settings: unknown = JSON.parse(qwenFiles({ allowedTools: ['Edit', 'Bash'] })['qwen/settings.json'] ?? '');
-  expect(settings).toMatchObject({
-    permissions: {
-      allow: ['edit(/**)', 'write_file(/**)', 'run_shell_command'],
-      deny: expect.arrayContaining(['skill', 'cron_create', 'loop_wakeup']),
-    },
-    disableAllHooks: true,
-    general: { gitCoAuthor: { commit: false, pr: false }, enableAutoUpdate: false },
-  });
 });
 
 test.each([

@@ -3,12 +3,10 @@ import { codexDialect } from '../../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../../src/agents/copilot/events/dialect.ts';
 import { geminiDialect } from '../../../../src/agents/gemini/events/dialect.ts';
 import { opencodeDialect } from '../../../../src/agents/opencode/events/dialect.ts';
-import { qwenDialect } from '../../../../src/agents/qwen/events/dialect.ts';
 import { jsonLines, kindsOf, readIn } from './fixtures.ts';
 
 const PADDING = '"success":true, {"success":true,"status":"completed"} '.repeat(100);
 const at = { timestamp: '2026-11-22T08:56:37.146Z' };
-const qwens = { uuid: 'u', session_id: 's', parent_tool_use_id: null };
 const refusal = { toolCallId: '1', success: false, error: { code: 'denied', message: PADDING } };
 const RULE = `The user has specified a rule which prevents you from this. ${PADDING}`;
 
@@ -32,12 +30,6 @@ test.each([
     'denied',
   ],
   ['copilot', copilotDialect, { type: 'tool.execution_complete', data: refusal }, 'denied'],
-  [
-    'qwen',
-    qwenDialect,
-    { type: 'assistant', ...qwens, message: { content: [{ type: 'text', text: PADDING }] } },
-    'text',
-  ],
 ])('a long line that says something is read: %s', (_, dialect, line, kind) => {
   expect(kindsOf(readIn(dialect, jsonLines(line)).events)).toContain(kind);
 });
@@ -64,7 +56,6 @@ test.each([
     copilotDialect,
     { type: 'tool.execution_complete', data: { toolCallId: '1', success: true, result: { content: PADDING } } },
   ],
-  ['qwen', qwenDialect, { type: 'user', ...qwens, message: { role: 'user', content: PADDING } }],
 ])('of a long line that a tool printed only is used that it came: %s', (_, dialect, line) => {
   expect(readIn(dialect, jsonLines(line)).events).toEqual([{ kind: 'activity' }]);
   // The truncated line is not even valid JSON.

@@ -52,11 +52,6 @@ const CALLS: Readonly<Record<string, (text: string) => readonly object[]>> = {
     { type: 'assistant.message', data: { content: text } },
     { type: 'result', exitCode: 0 },
   ],
-  qwen: (text) => [
-    { type: 'user', message: { content: [{ type: 'tool_result', is_error: true, content: text }] } },
-    { type: 'assistant', message: { content: [{ type: 'text', text }] } },
-    { type: 'result', subtype: 'success', is_error: false, result: text },
-  ],
 };
 
 describe.each(agents)('%s', (agent, dialect) => {

@@ -31,7 +31,7 @@ async function saidOf(
 
 const OF_STEP = /^Step plan has rules of its own\. /;
 
-test.each<AgentName>(['codex', 'copilot', 'qwen', 'command'])(
+test.each<AgentName>(['codex', 'copilot', 'command'])(
   'without isolation a step of %s may not do more than it was given, whatever the run may do',
   async (name) => {
     const said = await saidOf(name, 'none', { run: ['Bash', 'Edit'], step: ['Edit(docs/**)', 'Bash(git add -A)'] });

@@ -9,7 +9,7 @@ describe.each([
   ['copilot', kindOfDenialBy('copilot'), 'bash', 'ask_user'],
   ['gemini', kindOfDenialBy('gemini'), 'run_shell_command', 'ask_user'],
   ['opencode', kindOfDenialBy('opencode'), 'bash', 'question'],
-  ['qwen', kindOfDenialBy('qwen'), 'run_shell_command', 'ask_user_question'],
+  ['qwen', kindOfDenialBy('qwen'), 'execute', 'ask_user_question'],
 ] as const)('what %s was refused', (_name, kindOfDenial, shell, question) => {
   test.each([
     [shell, 'npm ci && npm test', 'compound'],

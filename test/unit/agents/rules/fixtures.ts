@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
 import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
 import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
-import * as qwen from '../../../../src/agents/qwen/tool-rules.ts';
 import { parse } from 'yaml';
 import { shellParts } from '../../../../src/agents/rules/shell-rules.ts';
 import type { RulesGap } from '../../../../src/core/agents/rules-verdict.ts';
-import { copilotAllows, geminiAllows, opencodeAllows, qwenAllows } from './matchers.ts';
+import { copilotAllows, geminiAllows, opencodeAllows } from './matchers.ts';
 
 /**
  * The agents with rules for single commands: their translation of the user's rules, and whether they then run a
@@ -35,11 +34,6 @@ export const AGENTS: readonly {
     name: 'copilot',
     map: copilot.copilotRules,
     allows: (rules, line) => partsOf(line).every((part) => copilotAllows(copilot.copilotRules(rules).own, part)),
-  },
-  {
-    name: 'qwen',
-    map: qwen.qwenRules,
-    allows: (rules, line) => partsOf(line).every((part) => qwenAllows(qwen.qwenRules(rules).own, part)),
   },
 ];
 

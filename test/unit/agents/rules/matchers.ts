@@ -1,5 +1,4 @@
 import type { OpencodePermission } from '../../../../src/agents/opencode/tool-rules.ts';
-import type { QwenPermissions } from '../../../../src/agents/qwen/tool-rules.ts';
 
 // The matchers below apply each CLI's own rules to one simple command, according to its documentation and to tests with
 // the real CLI.
@@ -74,23 +73,4 @@ export function copilotAllows(flags: readonly string[], command: string): boolea
     const [, inner = ''] = /^--allow-tool=shell\((.+):\*\)$/.exec(flag) ?? [];
     return inner !== '' && (stem === inner || stem.startsWith(`${inner} `));
   });
-}
-
-/**
- * True if Qwen Code runs a command: a denial comes first; a rule without a star is a prefix. Commands allowed
- * without a rule are not covered.
- */
-export function qwenAllows({ allow, deny }: QwenPermissions, command: string): boolean {
-  const matches = (rule: string) => {
-    if (rule === 'run_shell_command') return true;
-    const pattern = /^run_shell_command\((.+)\)$/s.exec(rule.replace(/:\*/, ' *'))?.[1];
-    if (pattern === undefined) return false;
-    if (!pattern.includes('*')) return command === pattern || command.startsWith(`${pattern} `);
-    const regex = pattern
-      .split(/( \*|\*)/)
-      .map((piece) => (piece === ' *' ? '( .*)?' : piece === '*' ? '.*' : piece.replace(/[.+?^${}()|[\]\\]/g, '\\$&')))
-      .join('');
-    return new RegExp(`^${regex}$`).test(command);
-  };
-  return !deny.some(matches) && allow.some(matches);
 }

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
 import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
 import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
-import * as qwen from '../../../../src/agents/qwen/tool-rules.ts';
 import { runs } from '../../../runs.ts';
 import { policyEntries } from './matchers.ts';
 
@@ -99,18 +98,6 @@ describe('no text of a rule leaves its place', () => {
         for (const flag of copilot.copilotRules(given).own)
           expect(flag).toMatch(
             /^--(?:allow-tool=(?:write|shell|url|shell\([\w./@+-]+(?: [\w./@+-]+)?:\*\)|url\(https:\/\/(?:\*\.)?[\w.-]+\)|[\w.-]+(?:\([\w.-]+\))?)|excluded-tools=[a-z_,]+)$/,
-          );
-      }),
-      { numRuns: runs(2_000) },
-    );
-  });
-
-  test('in permissions of Qwen Code', () => {
-    fc.assert(
-      fc.property(rules, (given) => {
-        for (const allowed of qwen.qwenRules(given).own.allow)
-          expect(allowed).toMatch(
-            /^(?:read_file|web_fetch|web_search|agent|(?:edit|write_file)\(\/\*\*\)|run_shell_command(?:\([^()]+\))?|web_fetch\(domain:[\w.-]+\)|mcp__[\w.*-]+)$/,
           );
       }),
       { numRuns: runs(2_000) },
