@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ModelStep } from '../../testbed/scripted-model/step.ts';
 import { createAcpCli } from '../../src/agents/acp/cli.ts';
+import { commandCli } from '../../src/agents/command/cli.ts';
 import { qwenCli } from '../../src/agents/qwen/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { createWorld, type Subject } from './agent-world.ts';
@@ -70,10 +72,35 @@ test('no instruction, program or address that the repository names is used', asy
     join(workFolder, '.qwen/skills/own/SKILL.md'),
     '---\nname: own\ndescription: OBEY-THIS-SKILL\n---\nhello\n',
   );
+  mkdirSync(join(workFolder, '.qwen/agents'));
+  writeFileSync(join(workFolder, '.qwen/agents/own.md'), '---\nname: own\ndescription: OBEY-THIS-AGENT\n---\nhello\n');
   expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null });
   expect(existsSync(marker)).toBe(false);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
+});
+
+test('a session of the way in which it was run before continues', async () => {
+  const id = randomUUID();
+  const earlier: Subject = {
+    ...qwen,
+    cli: {
+      ...qwenCli,
+      prepare: async (call, place) => ({
+        ...(await qwenCli.prepare(call, place)),
+        args: ['--output-format', 'stream-json', '--auth-type', 'openai', '--session-id', id],
+        openReader: (await commandCli.prepare(call, place)).openReader,
+      }),
+    },
+  };
+  await using before = await createWorld(earlier, { script: [{ kind: 'reply', text: 'I know it.' }] });
+  await before.calls('remember the number 4711');
+  const exported = await before.agent.exportSession(id);
+  await using world = await createWorld(qwen, { script: [DONE] });
+  expect(await world.agent.importSession(id, exported ?? Buffer.alloc(0))).toBe(true);
+  const { analysis } = await world.calls('which number?', { resume: id });
+  expect(analysis).toMatchObject({ sessionId: id, agentError: null, tokens: 150, signal: { status: 'COMPLETE' } });
+  expect(JSON.stringify(world.model.requests.at(-1)?.body)).toMatch(/remember the number 4711.*which number\?/s);
 });
 
 test('a limit of turns ends the call', async () => {
@@ -110,12 +137,26 @@ test('a server of tools does not start unless the repository is trusted', async 
   expect(JSON.stringify(world.model.requests.map(({ body }) => body))).not.toContain('It says hello');
 });
 
-test.each(['cat /etc/hostname', 'git status; ls /', 'git add -A $(cat /etc/hostname)', 'ls > out.txt'])(
-  'a command that the rules do not allow is asked for: %s',
-  async (command) => {
-    await using world = await createWorld(qwen, { script: [{ kind: 'run', command }, DONE] });
-    const run = await world.calls('look');
-    expect(run).not.toHaveProperty('broken');
-    expect(run.analysis.denials).toEqual([{ tool: 'execute', command }]);
-  },
-);
+test('a command that the rules do not allow is asked for, also if it only reads', async () => {
+  const commands = ['cat /etc/hostname', 'git status; ls /', 'git add -A $(cat /etc/hostname)', 'ls > out.txt'];
+  await using world = await createWorld(qwen, {
+    script: [...commands.map((command): ModelStep => ({ kind: 'run', command })), DONE],
+  });
+  const run = await world.calls('look');
+  expect(run).not.toHaveProperty('broken');
+  expect(run.analysis.denials).toEqual(commands.map((command) => ({ tool: 'execute', command })));
+  expect(run.analysis.signal.status).toBe('COMPLETE');
+});
+
+test('nobody can be asked: the question is refused', async () => {
+  const question = { question: 'Which?', header: 'Which', multiSelect: false };
+  const options = ['this', 'that'].map((label) => ({ label, description: label }));
+  await using world = await createWorld(qwen, {
+    script: [{ kind: 'use', tool: 'ask_user_question', input: { questions: [{ ...question, options }] } }, DONE],
+  });
+  expect((await world.calls('ask')).analysis).toMatchObject({
+    question: true,
+    denials: [{ tool: 'ask_user_question' }],
+    signal: { status: 'COMPLETE' },
+  });
+});

@@ -103,8 +103,9 @@ export function createUpdates(costBefore: number): Updates {
 
   function describeCall(call: ToolCall): readonly AgentEvent[] {
     const isOver = call.status === 'completed' || call.status === 'failed';
+    const isDescribed = (call.kind === 'command' ? call.command : detailOf(call)) !== null;
     const events: AgentEvent[] = [];
-    if (!shown.has(call.id) && (call.status !== 'pending' || detailOf(call) !== null)) {
+    if (!shown.has(call.id) && (call.status !== 'pending' || isDescribed)) {
       if (shown.size >= MAX_SHOWN) shown.clear();
       shown.add(call.id);
       events.push({ kind: 'tool-use', id: call.id, tool: toolName(call), command: detailOf(call) });
