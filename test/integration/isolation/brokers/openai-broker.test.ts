@@ -88,6 +88,7 @@ test('the agent holds a placeholder, the provider gets the key, and the bill is 
   expect(await call.end()).toEqual({
     requests: 1,
     tokens: 11_000,
+    outputTokens: 1_000,
     costUsd: expect.closeTo(COST, 8),
     exhausted: null,
     refused: [],
