@@ -22,17 +22,13 @@ interface WaitingLine {
  * Shows after 3 s without output what the command waits for. `columns` is the width of a terminal on which the line is
  * redrawn each second; null: the line stays, and appears once a minute.
  */
-export function showWaits({
-  write,
-  columns,
-  now,
-  wait,
-}: {
+export function showWaits(shown: {
   readonly write: (text: string) => void;
   readonly columns: () => number | null;
   readonly now: () => number;
   readonly wait: () => Wait | null;
 }): WaitingLine {
+  const { write, columns, now, wait } = shown;
   let silentSince = now();
   let isInLine = false;
   let isDrawn = false;

@@ -201,17 +201,15 @@ export function jobsOf({ handoff }: Pick<Config, 'handoff'>): 'one' | 'three' {
 
 /** Creates a run's lease of a lane, acquired now. */
 export function leaseOf(
-  {
-    config,
-    context: { runId, runAttempt, runUrl },
-    runTag,
-  }: {
+  run: {
     readonly config: Pick<Config, 'policy' | 'handoff'>;
     readonly context: Pick<RunContext, 'runId' | 'runAttempt' | 'runUrl'>;
     readonly runTag: string;
   },
   now: number,
 ): Lease {
+  const { config, context, runTag } = run;
+  const { runId, runAttempt, runUrl } = context;
   const durationMs = leaseMs(config.policy.maxRunMs, jobsOf(config));
   return { runTag, runId, runAttempt, runUrl, acquiredAt: now, durationMs };
 }

@@ -209,17 +209,13 @@ export function durationField(unitMs: number, range: { readonly min: number; rea
   return numberField(range).transform((count) => Math.round(count * unitMs));
 }
 
-function decimal({
-  min,
-  max,
-  pattern,
-  what,
-}: {
+function decimal(range: {
   readonly min: number;
   readonly max: number;
   readonly pattern: RegExp;
   readonly what: string;
 }) {
+  const { min, max, pattern, what } = range;
   const expected = `is not ${what} from ${String(min)} to ${String(max)}`;
   return z.string().regex(pattern, expected).transform(Number).pipe(z.number().min(min, expected).max(max, expected));
 }

@@ -92,17 +92,13 @@ export async function runPost(): Promise<void> {
   process.exit(0);
 }
 
-async function finish({
-  environment,
-  identity,
-  runnerFiles,
-  record,
-}: {
+async function finish(known: {
   readonly environment: Environment;
   readonly identity: RunIdentity;
   readonly runnerFiles: RunnerFiles;
   readonly record: RunRecord | null;
 }): Promise<void> {
+  const { environment, identity, runnerFiles, record } = known;
   const { runFolder, key } = identity;
   const hasFolder = isThere(identity);
   if (!existsSync(dirname(runFolder))) return;
@@ -173,15 +169,12 @@ async function isReadable(environment: Environment, record: RunRecord | null): P
 }
 
 /** Reports why nothing is done, with modules that are loaded already and without requests. */
-function refuse({
-  environment,
-  runnerFiles,
-  problem,
-}: {
+function refuse(refused: {
   readonly environment: Environment;
   readonly runnerFiles: RunnerFiles;
   readonly problem: string;
 }): void {
+  const { environment, runnerFiles, problem } = refused;
   const { redact } = secretsOf(environment, null);
   const message = `${problem} The next run continues from what was saved before.`;
   createLog(redact).error(message);

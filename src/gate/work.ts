@@ -89,15 +89,12 @@ export async function workQueueOnLanes(
 async function examineWaitingFirst(
   deps: GateDeps,
   { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
-  {
-    listed,
-    request,
-    admit,
-  }: Pick<Parameters<typeof examineWaiting>[1], 'admit'> & {
+  found: Pick<Parameters<typeof examineWaiting>[1], 'admit'> & {
     readonly listed: ListedIssues;
     readonly request: Request | null;
   },
 ): Promise<ExaminedWaiting> {
+  const { listed, request, admit } = found;
   if (asked || purpose.kind !== 'tasks') return nothingExamined;
   const answers: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
   // Without a task, nothing was decided on the queue yet.
@@ -223,11 +220,10 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
  * Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws:
  * an unreadable file must not keep a run from working.
  */
-export async function detectOtherRalphs({
-  config,
-  repository,
-  log,
-}: Pick<GateDeps, 'config' | 'repository' | 'log'>): Promise<readonly string[]> {
+export async function detectOtherRalphs(
+  deps: Pick<GateDeps, 'config' | 'repository' | 'log'>,
+): Promise<readonly string[]> {
+  const { config, repository, log } = deps;
   const lines = [...config.settings.lines];
   try {
     const { promptFile, taskSources, workingDirectory: folder } = config;

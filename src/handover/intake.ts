@@ -249,19 +249,10 @@ export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 
 /** Creates the work of a run that has done nothing so far. */
 export function untouchedWork(
-  {
-    lane,
-    tasks,
-    notes,
-    state,
-    head,
-    remoteHead,
-    shown,
-    startedAt,
-    proposal,
-  }: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
+  known: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
 ): Omit<Work, 'outcome'> {
+  const { lane, tasks, notes, state, head, remoteHead, shown, startedAt, proposal } = known;
   return {
     lane,
     tasks,

@@ -255,12 +255,9 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
  */
 export function lostWork(
   { intake, remoteHead, shown }: HandedIntake,
-  {
-    outcome,
-    spent,
-    now,
-  }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
+  loss: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
 ): Work {
+  const { outcome, spent, now } = loss;
   const { lane, tasks, notes, state, opened, policy, claimedAt: startedAt, proposes } = intake;
   const proposal = proposes === null ? null : { text: proposes, words: null };
   const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal };
@@ -308,18 +305,14 @@ function reportedBy(message: string): string {
  */
 function isDoneWithoutProof(
   id: TaskId,
-  {
-    before,
-    after,
-    journal,
-    outcome,
-  }: {
+  ended: {
     readonly before: LaneState;
     readonly after: LaneState;
     readonly journal: Work['journal'];
     readonly outcome: Outcome;
   },
 ): boolean {
+  const { before, after, journal, outcome } = ended;
   const known = progressOf(before.tasks, id);
   const isNew = isFinished(progressOf(after.tasks, id)) && !isFinished(known);
   if (isNew && isPromptTask(id)) return !endsOpenEnded(outcome) || !claimsAllDone(journal.at(-1), id);

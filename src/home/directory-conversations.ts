@@ -6,16 +6,13 @@ import type { Conversations } from '../ports/state.ts';
 import { messageOf } from '../errors.ts';
 
 /** Creates a store of conversations as files in a folder of this machine. */
-export function createDirectoryConversations({
-  folder,
-  maxBytes,
-  check,
-}: {
+export function createDirectoryConversations(place: {
   readonly folder: string;
   readonly maxBytes: number;
   /** Throws if the folder must not be read or written. */
   readonly check: () => void;
 }): Conversations {
+  const { folder, maxBytes, check } = place;
   const fileOf = (name: string): string => join(folder, `${name}.transcript`);
   return {
     read: async (name) => {

@@ -40,12 +40,9 @@ const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
  */
 export function createLogFiles(
   place: WorkedFolder,
-  {
-    logs,
-    now,
-    warn,
-  }: { readonly logs: readonly string[]; readonly now: () => number; readonly warn: (text: string) => void },
+  options: { readonly logs: readonly string[]; readonly now: () => number; readonly warn: (text: string) => void },
 ): LogFiles {
+  const { logs, now, warn } = options;
   let folder: OwnFolder | null = null;
   /** The parts that are no longer written. Each is reported once and does not keep the others from being written. */
   const unusable = new Set<'folder' | 'log' | 'iteration'>();
@@ -109,13 +106,7 @@ function deleteOldLaneFolders({ path }: OwnFolder): void {
 }
 
 /** Creates a log for a person's terminal, without workflow commands and without characters that control a terminal. */
-export function createTerminalLog({
-  redact,
-  print,
-  files,
-  lineLogged,
-  colours,
-}: {
+export function createTerminalLog(options: {
   readonly redact: (text: string) => string;
   readonly print: (text: string) => void;
   readonly files: Pick<LogFiles, 'line' | 'iterationBegins' | 'iterationEnds'>;
@@ -123,6 +114,7 @@ export function createTerminalLog({
   readonly lineLogged: (line: string) => void;
   readonly colours: boolean;
 }): Log {
+  const { redact, print, files, lineLogged, colours } = options;
   let isInGroup = false;
   const painted = (code: string, text: string): string => (colours ? `\u001B[${code}m${text}\u001B[0m` : text);
   const say = (level: Parameters<LogFiles['line']>[0], text: string, show: (line: string) => string): void => {

@@ -157,12 +157,9 @@ function lookAtPlace(path: string): Place {
  */
 export function openJournalFolder(
   worked: WorkedFolder,
-  {
-    logs,
-    instead,
-    warn,
-  }: { readonly logs: readonly string[]; readonly instead: string; readonly warn: (text: string) => void },
+  options: { readonly logs: readonly string[]; readonly instead: string; readonly warn: (text: string) => void },
 ): string {
+  const { logs, instead, warn } = options;
   try {
     const folder = openOwnFolder(worked, logs, { hides: true });
     folder.begin('journal.jsonl');

@@ -51,12 +51,9 @@ const BEAT_MS = 2_000;
  */
 export function createStatusFiles(
   place: WorkedFolder,
-  {
-    status,
-    now,
-    warn,
-  }: { readonly status: readonly string[]; readonly now: () => number; readonly warn: (text: string) => void },
+  options: { readonly status: readonly string[]; readonly now: () => number; readonly warn: (text: string) => void },
 ): StatusFiles {
+  const { status, now, warn } = options;
   const unusable = new Set<string>();
   let folder: OwnFolder | null = null;
   let startedAt = now();
@@ -106,15 +103,12 @@ export function createStatusFiles(
  * Listens for Ctrl-C and other signals. `say` tells people what their Ctrl-C does; `giveUp` is called if the run does
  * not end in time.
  */
-export function listenForInterruption({
-  say,
-  giveUp,
-  withinMs,
-}: {
+export function listenForInterruption(options: {
   readonly say: (text: string) => void;
   readonly giveUp: () => void;
   readonly withinMs: number;
 }): Interruption {
+  const { say, giveUp, withinMs } = options;
   const ending = new AbortController();
   const now = new AbortController();
   const endNow = (why: string): void => {
@@ -150,15 +144,12 @@ export function listenForInterruption({
  * Creates a countdown line. `words` returns its text for an instant; the text is cut at the terminal's width, because a
  * line that wraps cannot be redrawn.
  */
-export function createCountdownLine({
-  write,
-  columns,
-  words,
-}: {
+export function createCountdownLine(options: {
   readonly write: (text: string) => void;
   readonly columns: () => number;
   readonly words: (until: number) => string;
 }): CountdownLine {
+  const { write, columns, words } = options;
   let shown: { readonly until: number; readonly beat: NodeJS.Timeout } | null = null;
   const draw = (): void => {
     if (shown !== null) write(`${CLEAR}${words(shown.until).slice(0, Math.max(0, columns() - 1))}`);

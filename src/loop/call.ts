@@ -97,18 +97,14 @@ export function settingOfPlainCall({ config, prompt }: LoopDeps, { work, soFar }
 export async function callAgent(
   deps: LoopDeps,
   { work, soFar, step, turn, merge, startedAt }: Iteration,
-  {
-    listed,
-    notes,
-    setting,
-    treeBefore,
-  }: {
+  context: {
     readonly listed: readonly FileTask[];
     readonly notes: FileTexts;
     readonly setting: CallSetting;
     readonly treeBefore: string;
   },
 ): Promise<Called> {
+  const { listed, notes, setting, treeBefore } = context;
   const { policy } = deps.config;
   const { agent } = turn.opened;
   const prompt = await composeCallPrompt(deps, { work, soFar, step, merge }, { listed, notes, setting });
@@ -170,13 +166,9 @@ type BookedCall = Pick<Called, 'agentRun' | 'work' | 'usage'>;
 export async function callAndBook(
   deps: LoopDeps,
   agent: Pick<Agent, 'call'>,
-  {
-    call,
-    work,
-    task,
-    startedAt,
-  }: { readonly call: AgentCall; readonly work: Work; readonly task: Task; readonly startedAt: number },
+  made: { readonly call: AgentCall; readonly work: Work; readonly task: Task; readonly startedAt: number },
 ): Promise<BookedCall> {
+  const { call, work, task, startedAt } = made;
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
     // A disk that cannot be written is reported at the end of the call.
@@ -238,16 +230,13 @@ function sumOf(first: number | null, second: number | null): number | null {
 export async function composeCallPrompt(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
   { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
-  {
-    listed,
-    notes,
-    setting,
-  }: {
+  asked: {
     readonly listed: readonly FileTask[];
     readonly notes: FileTexts;
     readonly setting: Pick<CallSetting, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>;
   },
 ): Promise<string> {
+  const { listed, notes, setting } = asked;
   const { workingDirectory, policy, verify } = deps.config;
   // The item may have moved in its file since the gate read it.
   const item = listed.find(({ task }) => task.id === step.task.id);

@@ -179,11 +179,9 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
 }
 
 /** Returns the prompt with its documents as of the lane's newest commit; null when there is no prompt. */
-async function publishedPrompt({
-  config: { promptFile },
-  repository,
-  sha256,
-}: Pick<LoopDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
+async function publishedPrompt(deps: Pick<LoopDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
+  const { config, repository, sha256 } = deps;
+  const { promptFile } = config;
   const texts = await repository.publishedTexts(promptFiles(promptFile));
   const named = documentsNamed(texts, promptFile);
   const documents = named.length === 0 ? {} : await repository.publishedTexts(named);

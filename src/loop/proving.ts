@@ -103,15 +103,9 @@ function planOf(own: TaskChanges): readonly Planned[] {
 async function proveTask(
   deps: LoopDeps,
   work: Work,
-  {
-    own,
-    plan,
-    others,
-    head,
-    base,
-    baseTests,
-  }: Proving & Planned & { readonly others: readonly TaskChanges[]; readonly baseTests: TestReport | null },
+  proving: Proving & Planned & { readonly others: readonly TaskChanges[]; readonly baseTests: TestReport | null },
 ): Promise<{ readonly proof: Proof; readonly baseTests: TestReport | null } | null> {
+  const { own, plan, others, head, base, baseTests } = proving;
   if (plan.kind === 'in-code')
     return { proof: { without: { kind: 'undecided', why: 'in-code' }, old: null }, baseTests };
   const run = (commit: string): Promise<ProofRun | null> =>

@@ -62,13 +62,9 @@ export async function openFirstAgent(
  */
 export async function sessionToResume(
   store: Pick<LoopDeps['store'], 'transcript'>,
-  {
-    state,
-    taskId,
-    policy,
-    now,
-  }: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
+  turn: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
 ): Promise<string | null> {
+  const { state, taskId, policy, now } = turn;
   const turned = switchAgent(state, agentToCall({ state, policy, now }), 'by_order', now);
   const { lane, transcript, session } = resetUnfitSession(turned, taskId, policy, now);
   if (session === null || transcript === null) return null;
@@ -85,13 +81,16 @@ function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): Loop
  */
 async function importTranscript(
   { seal, store }: TurnDeps,
-  {
-    state: { lane, transcript: named },
-    name,
-    opened: { agent },
-    sessionId,
-  }: { readonly state: LaneState; readonly name: AgentName; readonly opened: OpenedAgent; readonly sessionId: string },
+  turn: {
+    readonly state: LaneState;
+    readonly name: AgentName;
+    readonly opened: OpenedAgent;
+    readonly sessionId: string;
+  },
 ): Promise<string | null> {
+  const { state, name, opened, sessionId } = turn;
+  const { lane, transcript: named } = state;
+  const { agent } = opened;
   const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
   if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
   const sealed = found.kind === 'absent' ? null : sealedTranscriptOf(found.transcript.content, name);

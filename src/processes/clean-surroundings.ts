@@ -53,12 +53,8 @@ const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP'] as const;
  * tools are found by PATH and by the variables that name their folders. Folders of PATH that do not exist now are left
  * out. The folder for temporary files is new, and what build tools look for in the folders above is restored.
  */
-export async function rememberSurroundings({
-  environment,
-  workspace,
-  folder,
-  trees,
-}: CleanOptions): Promise<CleanSurroundings> {
+export async function rememberSurroundings(options: CleanOptions): Promise<CleanSurroundings> {
+  const { environment, workspace, folder, trees } = options;
   const home = environment['HOME'] ?? '';
   const hasHome = home !== '' && resolve(home) !== sep;
   const temporary = resolve(isAbsolute(environment['TMPDIR'] ?? '') ? (environment['TMPDIR'] ?? '') : '/tmp');

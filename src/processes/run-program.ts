@@ -197,16 +197,13 @@ process.on('exit', () => {
 });
 
 /** Returns the processes that are ended with a program that runs the lane's code. */
-export function familyOf({
-  agentSandbox,
-  runTag,
-  tree = null,
-}: {
+export function familyOf(program: {
   readonly agentSandbox: AgentSandbox | null;
   readonly runTag: string;
   /** See SandboxProgram. */
   readonly tree?: string | null;
 }): Family {
+  const { agentSandbox, runTag, tree = null } = program;
   return agentSandbox === null ? { kind: 'run', runTag } : { kind: 'sandbox', agentSandbox, tree };
 }
 

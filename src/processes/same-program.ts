@@ -32,14 +32,8 @@ const TAKES_WORK = 'RALPH_TAKES_WORK';
 const LAST_LINES_MS = 1_000;
 
 /** Runs a command of this program in a process of its own; returns its result, or null if it ended without one. */
-export async function runSameProgram({
-  work,
-  command,
-  environment,
-  tag,
-  orders,
-  line,
-}: OwnProcess): Promise<{ readonly result: unknown } | null> {
+export async function runSameProgram(own: OwnProcess): Promise<{ readonly result: unknown } | null> {
+  const { work, command, environment, tag, orders, line } = own;
   const { execa } = await import('execa');
   const child = execa(process.execPath, [...process.execArgv, process.argv[1] ?? '', command], {
     env: { ...environment, [TAKES_WORK]: 'true', [RUN_TAG_NAME]: tag },

@@ -43,12 +43,10 @@ export interface Notices {
  * Returns the labels that every issue of the lane should have after this run. An issue whose notice could not be
  * written is left out.
  */
-export function labelWishes({
-  tasks,
-  progress,
-  notices,
-  notified,
-}: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] }): readonly LabelWish[] {
+export function labelWishes(
+  facts: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] },
+): readonly LabelWish[] {
+  const { tasks, progress, notices, notified } = facts;
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
     const wanted = labelFor(progressOf(progress, id), obstacle);

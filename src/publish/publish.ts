@@ -249,12 +249,9 @@ function withoutProgress(
 /** Returns the train that the gate has seen, with the pull request as this run has published it. */
 function trainAfter(
   { notes, lane, head }: Work,
-  {
-    pull,
-    isOvertaken,
-    now,
-  }: { readonly pull: PullRequest | null; readonly isOvertaken: boolean; readonly now: number },
+  published: { readonly pull: PullRequest | null; readonly isOvertaken: boolean; readonly now: number },
 ): Train | null {
+  const { pull, isOvertaken, now } = published;
   // The record of an earlier version has none.
   const train = notes.train ?? null;
   if (train === null || pull?.state !== 'open') return train;
@@ -282,12 +279,9 @@ function wasUnreachable({ published, outcome }: PublishedEnd): boolean {
 /** Writes comments and labels. Failures become warnings, because the work itself is safe. */
 async function notifyIssues(
   deps: PublishDeps,
-  {
-    work,
-    report,
-    known,
-  }: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
+  told: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
 ): Promise<readonly string[]> {
+  const { work, report, known } = told;
   const { notices } = work.notes;
   const notified = selectNotices(deps, notices, known);
   return [

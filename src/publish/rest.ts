@@ -219,12 +219,13 @@ async function remember(
 async function write(
   deps: PublishDeps,
   intake: EndIntake,
-  {
-    needs,
-    isRemembered,
-    warn,
-  }: { readonly needs: readonly Need[]; readonly isRemembered: boolean; readonly warn: (text: string) => void },
+  notification: {
+    readonly needs: readonly Need[];
+    readonly isRemembered: boolean;
+    readonly warn: (text: string) => void;
+  },
 ): Promise<Pick<Notification, 'thread' | 'comment'> | null> {
+  const { needs, isRemembered, warn } = notification;
   const { config, context, redact, clock } = deps;
   const { state, tasks, notes } = intake;
   const now = clock.now();

@@ -15,18 +15,14 @@ export interface ReportFrame {
 /** Creates the report of a run that ended before it knew the lane's state. */
 export function reportAtGate(
   frame: ReportFrame,
-  {
-    outcome,
-    lane,
-    notes,
-    startedAt,
-  }: {
+  end: {
     readonly outcome: Outcome;
     readonly lane: LaneId;
     readonly notes: Pick<Setting, 'warnings' | 'found' | 'train'>;
     readonly startedAt: number;
   },
 ): ReportAtGate {
+  const { outcome, lane, notes, startedAt } = end;
   const report = { ...factsOf(frame, outcome, startedAt), ...settingOfRun(frame, lane, notes) };
   return { ...mapTexts(report, frame.redact), findings: [], kind: 'at-gate' };
 }

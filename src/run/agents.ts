@@ -72,13 +72,7 @@ export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { sta
  * Creates the function that exports the transcripts of a lane's conversations, encrypted. If this run had no
  * conversation with their agent, the stored transcripts are kept.
  */
-export function createSessionExport({
-  exporters,
-  first,
-  seal,
-  store,
-  log,
-}: {
+export function createSessionExport(deps: {
   readonly exporters: Exporters;
   /** The agent of a conversation whose agent is unknown. */
   readonly first: AgentName;
@@ -86,6 +80,7 @@ export function createSessionExport({
   readonly store: Pick<StateStore, 'transcript'>;
   readonly log: Log;
 }): PublishDeps['exportSessions'] {
+  const { exporters, first, seal, store, log } = deps;
   return async (state) => {
     const parts: SealedPart[] = [];
     for (const { agent: name, session } of sessionsOf(state, first)) {

@@ -56,12 +56,8 @@ const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
  * `link`, which fails if another process was faster: that is the compare-and-swap, and it needs no lock that a killed
  * process could leave behind.
  */
-export function createGenerationFiles({
-  folder,
-  now,
-  check = () => undefined,
-  link = hardLink,
-}: GenerationFilesOptions): GenerationFiles {
+export function createGenerationFiles(options: GenerationFilesOptions): GenerationFiles {
+  const { folder, now, check = () => undefined, link = hardLink } = options;
   return { read, write, names, remove };
 
   async function read(name: string): ReturnType<NamedTexts['read']> {

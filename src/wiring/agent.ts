@@ -32,13 +32,9 @@ import { systemClock, type World } from './world.ts';
 export async function createAgent(
   world: World,
   { name, version, path, model, args: extraArgs }: ConfiguredAgent,
-  {
-    isolation,
-    login,
-    mcpServers,
-    pipeline,
-  }: AgentNeeds & { readonly isolation: Isolation; readonly login: AgentLogin },
+  needs: AgentNeeds & { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
+  const { isolation, login, mcpServers, pipeline } = needs;
   const [{ createCliAgent }, cli, { installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     loadableAgents[name].adapter(),

@@ -19,16 +19,13 @@ export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string
 /** Connects to the remote side of the repository. */
 export async function connectRemote(
   world: World,
-  {
-    rules,
-    timeouts,
-    forge,
-  }: {
+  options: {
     readonly rules: PublishingRules;
     readonly timeouts: ServerTimeouts | null;
     readonly forge: () => Promise<Pick<Forge, 'makeCommit'>>;
   },
 ): Promise<Remote> {
+  const { rules, timeouts, forge } = options;
   const { signCommits } = world.config;
   const [{ createRemote }, { quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),

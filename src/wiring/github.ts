@@ -5,15 +5,10 @@ import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
 /** Connects to GitHub's API. */
 export async function connectForge(
-  {
-    environment,
-    config,
-    context,
-    log,
-    debug,
-  }: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
+  world: Pick<World, 'environment' | 'context' | 'log' | 'debug'> & { readonly config: Pick<Config, 'githubToken'> },
   timeouts: ServerTimeouts | null,
 ): Promise<Forge> {
+  const { environment, config, context, log, debug } = world;
   const [{ createForge }, { withWishes }] = await Promise.all([
     import('../github/forge.ts'),
     import('../github/wishes/with-wishes.ts'),

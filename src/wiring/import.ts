@@ -29,15 +29,8 @@ export const openImport: OpenImport = () =>
     issues: (asked) => asAnswer(() => listIssues(asked)),
   });
 
-async function askAgent({
-  document,
-  answerName,
-  prompt,
-  agentPath,
-  model,
-  maxCostUsd,
-  log,
-}: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
+async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
+  const { document, answerName, prompt, agentPath, model, maxCostUsd, log } = asked;
   const [{ createCliAgent }, cli, { endTagged }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     loadableAgents.claude.adapter(),

@@ -42,14 +42,11 @@ export interface Secrets {
 }
 
 /** Creates the world of a run, in main and in post. Every process of the agent carries `runTag`. */
-export function createWorld({
-  environment,
-  config,
-  context,
-  secrets,
-  log,
-  identity: { runFolder, runTag, key },
-}: Pick<World, 'environment' | 'config' | 'context' | 'secrets' | 'log'> & { readonly identity: RunIdentity }): World {
+export function createWorld(
+  given: Pick<World, 'environment' | 'config' | 'context' | 'secrets' | 'log'> & { readonly identity: RunIdentity },
+): World {
+  const { environment, config, context, secrets, log, identity } = given;
+  const { runFolder, runTag, key } = identity;
   const { redact } = secrets;
   return {
     environment,

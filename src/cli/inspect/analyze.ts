@@ -143,15 +143,8 @@ function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string {
   return facts.map(([name, value]) => `${`${name}:`.padEnd(13)}${value}\n`).join('');
 }
 
-function describeSignal({
-  from,
-  status,
-  exitSignal,
-  testsStatus,
-  workType,
-  tasksCompleted,
-  filesModified,
-}: Signal): string {
+function describeSignal(signal: Signal): string {
+  const { from, status, exitSignal, testsStatus, workType, tasksCompleted, filesModified } = signal;
   if (from === 'none') return 'no status block, and no phrase that indicates anything';
   if (from === 'phrases') return 'no status block; read from phrases';
   const fields = {

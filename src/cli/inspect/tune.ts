@@ -160,16 +160,13 @@ function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned'
 /** Replays the stored runs; `texts` are the settings in force, and `named` the values that were asked about. */
 function tuneRuns(
   stored: readonly StoredRun[],
-  {
-    named,
-    texts,
-    kindsOf,
-  }: {
+  options: {
     readonly named: ReadonlyMap<Limit, number>;
     readonly texts: ReadonlyMap<string, string>;
     readonly kindsOf: KindsOfDenial;
   },
 ): TuneResult {
+  const { named, texts, kindsOf } = options;
   const packed = stored.flatMap(({ journal }) => journal ?? []);
   const replays = replaysOf(
     packed

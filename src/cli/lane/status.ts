@@ -56,12 +56,9 @@ export function createStatusCommand(
 async function status(
   args: readonly string[],
   terminal: Terminal,
-  {
-    open,
-    look,
-    readEffective,
-  }: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffectiveSettings },
+  reads: { readonly open: OpenPlaces; readonly look: LookAtGitHub; readonly readEffective: ReadEffectiveSettings },
 ): Promise<CommandEnd> {
+  const { open, look, readEffective } = reads;
   const places = args.includes('--all') ? open : openOrEmpty(open);
   const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, places, 'all-lanes');
   if (all) {
@@ -116,12 +113,7 @@ function openOrEmpty(open: OpenPlaces): OpenPlaces {
 /** Prints the report of the command `name`; problems of places go to the error output. */
 export function printLane(
   name: string,
-  {
-    report,
-    json,
-    sameLane,
-    files,
-  }: {
+  printed: {
     readonly report: LaneStatusReport;
     readonly json: boolean;
     readonly sameLane: string;
@@ -129,6 +121,7 @@ export function printLane(
   },
   terminal: Terminal,
 ): CommandEnd {
+  const { report, json, sameLane, files } = printed;
   terminal.out(json ? renderLaneJson(report) : renderLane(report, sameLane, files));
   const problems = report.places.filter((place) => place.kind !== 'lane');
   for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);

@@ -85,17 +85,13 @@ const DEFAULT_COLUMNS = 80;
  * Creates the monitor's access to the machine, with a screen if `output` is a terminal, and keys if `input` is one,
  * too.
  */
-export function createTerminalWorld({
-  input,
-  output,
-  env,
-  lastRun,
-}: {
+export function createTerminalWorld(options: {
   readonly input: ReadStream;
   readonly output: WriteStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly lastRun: MonitorWorld['lastRun'];
 }): MonitorWorld {
+  const { input, output, env, lastRun } = options;
   // A stream that is not a terminal lacks properties that its type declares.
   const { isTTY, columns } = output as Partial<WriteStream>;
   const isCi = !['', 'false', '0'].includes(env.CI ?? '');

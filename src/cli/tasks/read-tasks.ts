@@ -194,16 +194,13 @@ async function allBelow(folder: string, below: string): Promise<readonly string[
 /** Renders tasks, problems and settings that are not defaults as text, with a line for each. */
 export function renderTasks(
   tasks: readonly FileTask[],
-  {
-    problems,
-    looked,
-    settings,
-  }: {
+  rest: {
     readonly problems: TasksReport['problems'];
     readonly looked: readonly string[];
     readonly settings: readonly EffectiveSetting[];
   },
 ): string {
+  const { problems, looked, settings } = rest;
   const problemLines = problems.map(
     ({ file, line, message }) =>
       `  ${plainLine(line === null ? file : `${file}:${line}`)}: ${plainLine(message, 400)}\n`,

@@ -242,12 +242,9 @@ function allowedTools(examined: ExaminedStep, { agentNotes }: Facts): Finding {
 /** Checks that the agent may run the commands that its notes and `verify` name. */
 export function toolsFinding(
   { refusedCommands, toolRulesOf, defaults }: Pick<ActionRules, 'refusedCommands' | 'toolRulesOf' | 'defaults'>,
-  {
-    allowed,
-    agentNotes,
-    verify: commands,
-  }: { readonly allowed: readonly string[]; readonly agentNotes: string; readonly verify: readonly string[] },
+  facts: { readonly allowed: readonly string[]; readonly agentNotes: string; readonly verify: readonly string[] },
 ): Finding {
+  const { allowed, agentNotes, verify: commands } = facts;
   const lines = [...commandsIn(agentNotes), ...commands];
   const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
     (command) => !OF_SHELLS.test(command),

@@ -38,17 +38,14 @@ export function taskLabelOf(
 }
 
 function inForce(
-  {
-    rules,
-    workflow,
-    settings,
-  }: {
+  facts: {
     readonly rules: ActionRules;
     readonly workflow: Workflow | null;
     readonly settings: readonly ReportedSettings[];
   },
   name: 'task-label' | 'task-sources' | 'sign-commits',
 ): string | null {
+  const { rules, workflow, settings } = facts;
   const [step] = workflow?.uses ?? [];
   if (step !== undefined) return inputOf({ step, rules }, name);
   const [answered] = settings;

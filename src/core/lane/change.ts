@@ -175,12 +175,8 @@ export interface IterationShare {
 }
 
 /** Returns true if the iteration used an agent at unknown cost. */
-export function isUnpriced({
-  costUsd,
-  tokens,
-  agent,
-  isPartlyPriced,
-}: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent' | 'isPartlyPriced'>): boolean {
+export function isUnpriced(share: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent' | 'isPartlyPriced'>): boolean {
+  const { costUsd, tokens, agent, isPartlyPriced } = share;
   const isMute = agent !== null && !AGENTS[agent].cost && !AGENTS[agent].tokens;
   return isPartlyPriced === true || (costUsd === null && ((tokens ?? 0) > 0 || isMute));
 }
@@ -316,16 +312,13 @@ export function addRun(change: BranchChange, begins: boolean): BranchChange {
 /** Returns the change with the measured sizes of its branch. */
 export function withMeasuredSizes(
   change: BranchChange,
-  {
-    lines,
-    sizes,
-    lookAt,
-  }: {
+  measured: {
     readonly lines: number;
     readonly sizes: Readonly<Record<TaskId, TaskSize>>;
     readonly lookAt: readonly { readonly kind: LookAtKind }[];
   },
 ): BranchChange {
+  const { lines, sizes, lookAt } = measured;
   const tasks = Object.entries(change.tasks).map(
     ([id, share]) => [id, { ...share, size: Object.hasOwn(sizes, id) ? (sizes[id] ?? null) : share.size }] as const,
   );

@@ -96,11 +96,9 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): LaneDec
  * Returns the agent that an iteration would call now. If all are refused, it is the one whose refusal is oldest: the
  * run has not called it yet, and its key may be a new one.
  */
-export function agentToCall({
-  state,
-  policy: { agents },
-  now,
-}: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
+export function agentToCall(situation: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
+  const { state, policy, now } = situation;
+  const { agents } = policy;
   const chosen = chooseAgent(agents, state.providers, now);
   return chosen.kind === 'agent' ? chosen.name : longestRefusedAgent(agents, state.providers);
 }

@@ -159,15 +159,7 @@ export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder
  */
 export function describeLayout(
   layout: LayoutName | null,
-  {
-    paths,
-    links,
-    texts,
-    steps,
-    promptFile,
-    taskSources,
-    folder,
-  }: {
+  found: {
     readonly paths: readonly string[];
     readonly links: readonly string[];
     readonly texts: Readonly<Record<string, string>>;
@@ -177,6 +169,7 @@ export function describeLayout(
     readonly folder: Folder;
   },
 ): readonly string[] {
+  const { paths, links, texts, steps, promptFile, taskSources, folder } = found;
   const renderUsage: RenderUsage = (there, said) => usageLine(folder, there, said);
   const prompts = promptPlaces(promptFile, paths);
   const plans = taskFilePaths.plan.filter((path) => path !== ROOT_PLAN || isRootPlan(paths));

@@ -25,11 +25,8 @@ export interface ClaimingLanes {
  * Claims the lanes of a run in one change, and reserves what each may use. A lane that another run has is left out; if
  * it is the first, none is claimed. Counters of a newer version allow one lane only, since they cannot be divided.
  */
-export function claimLanesInSnapshot({
-  claims,
-  now,
-  reserve,
-}: ClaimingLanes): SnapshotChange<readonly SideClaimAnswer[]> {
+export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<readonly SideClaimAnswer[]> {
+  const { claims, now, reserve } = claiming;
   return (snapshot) => {
     const tried = claims.map((claim) => ({ claim, ...claimInSnapshot({ ...claim, reserve: keep })(snapshot) }));
     const free = tried.filter(({ answer }) => answer.kind === 'claimed').map(({ claim }) => claim);

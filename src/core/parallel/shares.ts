@@ -41,12 +41,9 @@ export function reservationOfShare(
  */
 export function affordableLanes(
   wanted: number,
-  {
-    windows,
-    policy,
-    costOfCallUsd,
-  }: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number | null },
+  budget: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number | null },
 ): number {
+  const { windows, policy, costOfCallUsd } = budget;
   const free = reservationFor({ ...NOBODY, tasks: [] }, windows, policy);
   const bounds = [
     wanted,

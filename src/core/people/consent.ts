@@ -114,15 +114,8 @@ const SHOWN_EDITS = 50;
 const CLOCK_SLACK_MS = 600_000;
 
 /** Judges consent from the events that GitHub reports. Unknown facts never count as consent. */
-export function judgeConsent<Account extends { readonly login: string }>({
-  history,
-  taskLabel,
-  text,
-  approved,
-  isTrusted,
-  demands,
-  now,
-}: ConsentQuestion<Account>): Consent {
+export function judgeConsent<Account extends { readonly login: string }>(question: ConsentQuestion<Account>): Consent {
+  const { history, taskLabel, text, approved, isTrusted, demands, now } = question;
   const isForeign = ({ by: who }: Act<Account>): boolean => who === null || !isTrusted(who);
   const asked = requestsInHistory(history, { taskLabel, demands })
     .filter((acts) => !acts.some(isForeign))
@@ -169,12 +162,10 @@ export function labellerOf<Account>(history: History<Account>, taskLabel: string
  * Returns the consent that was given to exactly this text if nothing has happened to the issue since; null if consent
  * must be judged. The labeller's permission is not checked again, so this is only for finished work.
  */
-export function unchangedConsent<Account extends { readonly login: string }>({
-  history,
-  taskLabel,
-  text,
-  approved,
-}: Omit<ConsentQuestion<Account>, 'isTrusted' | 'now' | 'demands'>): Extract<Consent, { kind: 'given' }> | null {
+export function unchangedConsent<Account extends { readonly login: string }>(
+  question: Omit<ConsentQuestion<Account>, 'isTrusted' | 'now' | 'demands'>,
+): Extract<Consent, { kind: 'given' }> | null {
+  const { history, taskLabel, text, approved } = question;
   const labeling = currentLabeling(history, taskLabel);
   if (approved === null || approved.text !== text || labeling?.by == null || history.truncated) return null;
   const { at } = approved;

@@ -181,12 +181,9 @@ export interface Takeover {
  */
 export function describeTakeover(
   agent: AgentName,
-  {
-    taskId,
-    entries,
-    share,
-  }: { readonly taskId: string; readonly entries: readonly JournalEntry[]; readonly share: TaskShare },
+  takeover: { readonly taskId: string; readonly entries: readonly JournalEntry[]; readonly share: TaskShare },
 ): Takeover | null {
+  const { taskId, entries, share } = takeover;
   const from = share.agents.at(-1);
   if (from === undefined || from === agent) return null;
   const { iterations, summary, recommendation, question, verification } = share;

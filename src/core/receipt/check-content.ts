@@ -56,18 +56,14 @@ function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
  */
 function comparedFindings(
   { commit, evidence }: JournalEntry,
-  {
-    run,
-    last,
-    commits,
-    named,
-  }: {
+  facts: {
     readonly run: string;
     readonly last: CloneCommit;
     readonly commits: readonly CloneCommit[];
     readonly named: string;
   },
 ): readonly ReceiptFinding[] {
+  const { run, last, commits, named } = facts;
   const { after, files, fileCount, withheld } = evidence;
   if (last.tree === after.tree) return [];
   const isPartial = commits.some(({ paths }) => paths === null) || fileCount > files.length;

@@ -275,12 +275,7 @@ function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
  */
 export function lanesInNeed(
   open: readonly WaitingPullRequest[],
-  {
-    prefix,
-    looked,
-    now,
-    toUpdate,
-  }: {
+  search: {
     readonly prefix: string;
     readonly looked: readonly ExaminedPullRequest[];
     readonly now: number;
@@ -288,6 +283,7 @@ export function lanesInNeed(
     readonly toUpdate: number | null;
   },
 ): readonly LaneInNeed[] {
+  const { prefix, looked, now, toUpdate } = search;
   const before = new Map(looked.map((one) => [one.lane, one]));
   const lookedAt = (lane: LaneId): number => before.get(lane)?.at ?? 0;
   return open

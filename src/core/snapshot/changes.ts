@@ -58,15 +58,8 @@ export interface Claiming {
 }
 
 /** Makes the run the only one that works on the lane, and reserves what it may use. */
-export function claimInSnapshot({
-  lane,
-  seen,
-  lease,
-  now,
-  named,
-  purpose,
-  reserve,
-}: Claiming): SnapshotChange<ClaimAnswer> {
+export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer> {
+  const { lane, seen, lease, now, named, purpose, reserve } = claiming;
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
@@ -127,15 +120,8 @@ export interface Saving {
  * Stores the lane's state at the end of a run in the snapshot, releases the lane, and replaces the reservation by the
  * actual usage, even if another run's state stays.
  */
-export function finishInSnapshot({
-  lane,
-  sequence,
-  document,
-  saver,
-  now,
-  run,
-  stored,
-}: Saving): SnapshotChange<SaveAnswer> {
+export function finishInSnapshot(saving: Saving): SnapshotChange<SaveAnswer> {
+  const { lane, sequence, document, saver, now, run, stored } = saving;
   return (snapshot) => {
     const record = recordIn(snapshot, lane);
     const saved = record === null ? null : finishRecord(record, { sequence, document }, saver, now);

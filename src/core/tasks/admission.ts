@@ -221,12 +221,8 @@ function reopenIfAskedAgain(
 }
 
 function judged(admission: Admission, tasks: readonly Task[], warnings: readonly string[]): JudgedTasks {
-  const {
-    candidates,
-    consents,
-    rules: { taskLabel },
-    state,
-  } = admission;
+  const { candidates, consents, rules, state } = admission;
+  const { taskLabel } = rules;
   const issues = new Map(candidates.issues.map((issue) => [issue.number, issue]));
   const approved = new Map<TaskId, ApprovedIssue>();
   const notices: ApprovalNotice[] = [];

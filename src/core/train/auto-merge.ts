@@ -24,12 +24,7 @@ type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' 
  */
 export function whyNotArmed(
   state: LaneState | null,
-  {
-    number,
-    head,
-    needsReview,
-    isReviewRequested,
-  }: {
+  pull: {
     readonly number: number;
     readonly head: ObjectId;
     readonly needsReview: boolean;
@@ -37,6 +32,7 @@ export function whyNotArmed(
   },
   prevents: readonly LookAtKind[],
 ): AutoMerge | null {
+  const { number, head, needsReview, isReviewRequested } = pull;
   const not = (kind: Prevented, detail = ''): AutoMerge => ({ number, kind, detail });
   if (state === null) return not('unknown');
   const { lastRun, headVerification, change, feedback } = state;

@@ -304,14 +304,13 @@ function unsupported(what: string): UserError {
   );
 }
 
-function row<Payload>({
-  payload,
-  means,
-  ...about
-}: Omit<EventRow, 'parse'> & {
-  readonly payload: z.ZodType<Payload>;
-  readonly means: (payload: Payload, inputs: EventInputs) => Meaning | null;
-}): EventRow {
+function row<Payload>(
+  event: Omit<EventRow, 'parse'> & {
+    readonly payload: z.ZodType<Payload>;
+    readonly means: (payload: Payload, inputs: EventInputs) => Meaning | null;
+  },
+): EventRow {
+  const { payload, means, ...about } = event;
   const parse: EventRow['parse'] = (value, inputs) => {
     const parsed = payload.safeParse(value);
     return parsed.success ? means(parsed.data, inputs) : null;

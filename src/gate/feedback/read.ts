@@ -59,13 +59,7 @@ export type PullRequestStanding = ReviewState & { readonly number: number };
  */
 export async function readFeedback(
   deps: GateDeps,
-  {
-    branch,
-    hasBranch,
-    state: known,
-    isAsked,
-    update,
-  }: {
+  asked: {
     readonly branch: string;
     readonly hasBranch: boolean;
     readonly state: LaneState;
@@ -75,6 +69,7 @@ export async function readFeedback(
     readonly update: boolean;
   },
 ): Promise<ReadFeedback> {
+  const { branch, hasBranch, state: known, isAsked, update } = asked;
   const { reviews, checks: answersChecks, maxRounds } = deps.config.answers;
   const nothing: ReadFeedback = {
     ...{ tasks: [], asksForWork: false, state: known, checks: null, warnings: [], standing: null },
@@ -192,16 +187,13 @@ async function reviewTasks(
 async function checkTasks(
   { redact }: Pick<GateDeps, 'redact'>,
   now: PullRequestNow,
-  {
-    failed,
-    details,
-    update,
-  }: {
+  read: {
     readonly failed: readonly CheckNow[];
     readonly details: ReadonlyMap<CheckNow, CheckDetails>;
     readonly update: boolean;
   },
 ): Promise<readonly Task[]> {
+  const { failed, details, update } = read;
   const conflicts = now.mergeable === 'conflicting';
   if (!conflicts && !update && failed.length === 0) return [];
   // Loaded here because they include a Markdown parser.

@@ -145,13 +145,9 @@ export async function claimLanes(
 function claimFrom(
   deps: ClaimDeps,
   { lane, runTag }: WantedClaim,
-  {
-    answer,
-    snapshot,
-    at,
-    share,
-  }: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
+  made: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
 ): LaneClaim {
+  const { answer, snapshot, at, share } = made;
   if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
   if (answer.kind !== 'claimed') return answer;
   const { sequence, problem } = answer;
@@ -248,16 +244,12 @@ function grantedTo(
  * throws.
  */
 export async function renewReservation(
-  {
-    config,
-    context: { runUrl, runId, runAttempt },
-    store,
-    clock,
-    runTag,
-  }: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
+  deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag'>,
   { lane, startedAt, tasks, stateBefore, state }: Work,
   maxRunMs: number,
 ): Promise<Renewed> {
+  const { config, context, store, clock, runTag } = deps;
+  const { runUrl, runId, runAttempt } = context;
   const { policy } = config;
   const now = clock.now();
   // Only the reservations and usage of others decide, so asking again with the new reservation gives the same result.

@@ -327,20 +327,14 @@ async function endStopped(
 
 async function admissible(
   deps: GateDeps,
-  {
-    look,
-    restored,
-    said,
-    hasUnpostedAnswers,
-    work,
-    place,
-  }: LaneRestoration & {
+  found: LaneRestoration & {
     readonly said: ReadFeedback;
     readonly hasUnpostedAnswers: boolean;
     readonly work: Work;
     readonly place: Place;
   },
 ): Promise<Admissible> {
+  const { look, restored, said, hasUnpostedAnswers, work, place } = found;
   const { lane } = place;
   const { judged } = work;
   const prepared = await prepareOpenTasks(deps, { ...judged, tasks: work.tasks, state: place.state });

@@ -30,11 +30,11 @@ export interface ReadPipeline {
 }
 
 /** Reads the pipeline from the base branch. Throws a UserError that names all of its problems. */
-export async function readPipeline({
-  config: { agent, handoff, policy, workingDirectory },
-  context,
-  ...deps
-}: Pick<GateDeps, 'config' | 'context' | 'repository' | 'variables' | 'log'>): Promise<ReadPipeline> {
+export async function readPipeline(
+  given: Pick<GateDeps, 'config' | 'context' | 'repository' | 'variables' | 'log'>,
+): Promise<ReadPipeline> {
+  const { config, context, ...deps } = given;
+  const { agent, handoff, policy, workingDirectory } = config;
   const found = await findPipeline({ ...deps, allowedTools: policy.allowedTools, within: workingDirectory });
   if (found.kind === 'wrong') throw unusable(found.problems);
   const pipeline = found.kind === 'none' ? null : found.pipeline;
@@ -145,16 +145,13 @@ export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
 
 async function resolved(
   { allowedTools, repository, log }: PipelineDeps,
-  {
-    file,
-    parsed,
-    ignored,
-  }: {
+  found: {
     readonly file: string;
     readonly parsed: Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
     readonly ignored: readonly string[];
   },
 ): Promise<FoundPipeline> {
+  const { file, parsed, ignored } = found;
   const { describePipeline, filesNamedBy, problemsOfPipeline, resolvePipeline } =
     await import('../../core/pipeline/resolve.ts');
   const { base: texts, unread, links } = await repository.readTexts(filesNamedBy(parsed), null);
@@ -203,16 +200,15 @@ function unusable(problems: readonly string[]): UserError {
  * Reads the MCP servers from the input, or from the file of the base branch that it names: never from the lane, which
  * the agent writes. Throws a UserError that names all of their problems.
  */
-export async function readMcpServers({
-  config: { agent, workingDirectory },
-  repository,
-  variables,
-  log,
-}: Pick<GateDeps, 'variables'> & {
-  readonly config: Pick<GateDeps['config'], 'agent' | 'workingDirectory'>;
-  readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
-  readonly log: Pick<GateDeps['log'], 'info'>;
-}): Promise<readonly McpServer[]> {
+export async function readMcpServers(
+  deps: Pick<GateDeps, 'variables'> & {
+    readonly config: Pick<GateDeps['config'], 'agent' | 'workingDirectory'>;
+    readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
+    readonly log: Pick<GateDeps['log'], 'info'>;
+  },
+): Promise<readonly McpServer[]> {
+  const { config, repository, variables, log } = deps;
+  const { agent, workingDirectory } = config;
   const { mcp } = agent;
   if (mcp.kind === 'none') return [];
   const where = mcp.kind === 'inline' ? '`mcp-config`' : fromRoot(workingDirectory, mcp.path);

@@ -130,17 +130,13 @@ function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
 /** Returns the lane for this run from what was stored. Throws a UserError if a newer version stored it. */
 export function judgeLane(
   { restored, snapshot, budget, left }: KeptLane,
-  {
-    lane,
-    expected,
-    elsewhere,
-    deps,
-  }: Omit<RestoreRequest, 'deps'> & {
+  request: Omit<RestoreRequest, 'deps'> & {
     readonly deps: Pick<GateDeps, 'clock' | 'runTag'> & {
       readonly context: Pick<GateDeps['context'], 'runId' | 'runAttempt'>;
     };
   },
 ): RestoredLane {
+  const { lane, expected, elsewhere, deps } = request;
   const now = deps.clock.now();
   const found =
     restored === null

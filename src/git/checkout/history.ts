@@ -91,12 +91,9 @@ async function findDefinitions(git: Git, head: string, symbols: readonly string[
 /** Fetches branches at once, and lists the files that each has changed since it left the base branch. */
 async function listChanged(
   git: Git,
-  {
-    remote,
-    startHead,
-    branches,
-  }: Pick<OpenOptions, 'remote'> & { readonly startHead: string; readonly branches: readonly RemoteBranch[] },
+  asked: Pick<OpenOptions, 'remote'> & { readonly startHead: string; readonly branches: readonly RemoteBranch[] },
 ): Promise<FilesByBranch | null> {
+  const { remote, startHead, branches } = asked;
   if (branches.length === 0) return {};
   if (!branches.every(({ branch }) => isBranchName(branch))) return null;
   const fetched = await git.answer(

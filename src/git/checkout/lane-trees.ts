@@ -69,16 +69,13 @@ const GRACE_MS = 500;
 export function createLaneTrees(
   options: Pick<RepositoryOptions, 'workFolder' | 'workingDirectory' | 'env' | 'log'>,
   { workspace: checkout, repository }: OpenedCheckout,
-  {
-    credentials,
-    agentSandboxOf,
-    lane,
-  }: {
+  lazy: {
     readonly credentials: () => Promise<FoundCredentials>;
     readonly agentSandboxOf: () => Promise<RepositorySandbox | null>;
     readonly lane: LaneAtOpening;
   },
 ): LaneTrees {
+  const { credentials, agentSandboxOf, lane } = lazy;
   const { workFolder, workingDirectory: folder, env, log } = options;
   const { branch, start, base, detached } = lane;
   /** Objects lent to the agent's sandbox. */
@@ -172,12 +169,13 @@ export function createLaneTrees(
  */
 export async function changeBetween(
   git: Git,
-  {
-    before,
-    after,
-    known,
-  }: { readonly before: TreeSnapshot; readonly after: TreeSnapshot; readonly known: readonly PathChange[] | null },
+  compared: {
+    readonly before: TreeSnapshot;
+    readonly after: TreeSnapshot;
+    readonly known: readonly PathChange[] | null;
+  },
 ): Promise<TreeChange> {
+  const { before, after, known } = compared;
   const [changes, agentCommits] = await Promise.all([
     known ?? changesBetween(git, before.tree, after.tree),
     countCommits(git, before.head, after.head),

@@ -292,12 +292,9 @@ async function keepUnpublished(
  */
 export async function moveCheckout(
   { workspace, repository }: Pick<BranchSource, 'workspace' | 'repository'>,
-  {
-    branch,
-    commit,
-    published,
-  }: { readonly branch: string; readonly commit: ObjectId; readonly published: readonly ObjectId[] },
+  target: { readonly branch: string; readonly commit: ObjectId; readonly published: readonly ObjectId[] },
 ): Promise<void> {
+  const { branch, commit, published } = target;
   const { git } = repository;
   await repository.seal();
   const head = await headOf(workspace);
@@ -317,13 +314,10 @@ export async function moveCheckout(
 }
 
 /** Opens the checkout and completes its history, or returns git's words if the folder is not a checkout. */
-export async function openCheckout({
-  folder,
-  workFolder,
-  env,
-  log,
-  remote,
-}: Omit<OpenOptions, 'workingDirectory'>): Promise<OpenedCheckout | { readonly why: string }> {
+export async function openCheckout(
+  options: Omit<OpenOptions, 'workingDirectory'>,
+): Promise<OpenedCheckout | { readonly why: string }> {
+  const { folder, workFolder, env, log, remote } = options;
   const workspace = await findWorkspace(folder, { env, log });
   if ('why' in workspace) return workspace;
   const repository = await createPrivateRepository(workspace, {

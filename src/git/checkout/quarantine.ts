@@ -51,12 +51,9 @@ export function quarantineFolder(workFolder: string): string {
 export async function createQuarantine(
   workspace: Workspace,
   checkout: OwnRepository,
-  {
-    workFolder,
-    heads: given,
-    roots,
-  }: { readonly workFolder: string; readonly heads: readonly ObjectId[]; readonly roots: readonly ObjectId[] },
+  options: { readonly workFolder: string; readonly heads: readonly ObjectId[]; readonly roots: readonly ObjectId[] },
 ): Promise<Quarantine> {
+  const { workFolder, heads: given, roots } = options;
   const folder = quarantineFolder(workFolder);
   const objects = join(folder, 'objects');
   await mkdir(join(objects, 'pack'), { recursive: true });

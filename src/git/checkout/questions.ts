@@ -121,16 +121,13 @@ async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectI
  */
 async function problemsOf(
   workspace: Workspace,
-  {
-    repository,
-    startHead: head,
-    stillShallow,
-  }: {
+  opened: {
     readonly repository: PrivateRepository;
     readonly startHead: ObjectId | null;
     readonly stillShallow: string | null;
   },
 ): Promise<readonly string[]> {
+  const { repository, startHead: head, stillShallow } = opened;
   if (head === null)
     return [
       `The repository in ${workspace.top} has no commits yet. Push a first commit (a README is enough), then run again.`,

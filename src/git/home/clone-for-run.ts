@@ -12,17 +12,13 @@ import { readLinked } from '../regular-files.ts';
  * continues to work in their own. The clone has no other ref, setting or remote; it reads objects from the person's
  * repository and writes its own separately.
  */
-export async function cloneForRun({
-  from,
-  branch,
-  folder,
-  env,
-}: {
+export async function cloneForRun(clone: {
   readonly from: string;
   readonly branch: string;
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
 }): Promise<void> {
+  const { from, branch, folder, env } = clone;
   const cannot = (why: string): UserError =>
     new UserError(
       'infrastructure',

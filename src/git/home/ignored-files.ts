@@ -100,12 +100,9 @@ async function listIgnored(git: Git): Promise<readonly string[]> {
 /** Measures a path; returns null beyond the limits. */
 async function measure(
   from: { readonly top: string; readonly start: string },
-  {
-    limits,
-    count,
-    isLeftOut,
-  }: { readonly limits: CopyLimits; readonly count: () => boolean; readonly isLeftOut: IsLeftOut },
+  rules: { readonly limits: CopyLimits; readonly count: () => boolean; readonly isLeftOut: IsLeftOut },
 ): Promise<CopyLimits | null> {
+  const { limits, count, isLeftOut } = rules;
   let files = 0;
   let bytes = 0;
   for await (const found of walk(from, isLeftOut)) {

@@ -155,12 +155,9 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
 
   async function give(
     git: Git,
-    {
-      command,
-      args,
-      endsAt,
-    }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
+    given: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
   ): Promise<GitAnswer> {
+    const { command, args, endsAt } = given;
     if (timedOutLately(command))
       return notAnswered(`git ${command} got no answer less than a minute ago, so it is not retried yet`);
     const startedAt = performance.now();

@@ -132,11 +132,9 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   }
 
   /** Makes the commit of a new snapshot; `parent` has no past here. */
-  async function commitSwap({
-    from: { head },
-    snapshot,
-    message,
-  }: Swap): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
+  async function commitSwap(swap: Swap): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
+    const { from, snapshot, message } = swap;
+    const { head } = from;
     const at = now();
     const past = head === null ? undefined : histories.get(head);
     // History also starts over if its parent is unknown or no longer here.

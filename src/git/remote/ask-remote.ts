@@ -61,12 +61,8 @@ export function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hid
 }
 
 /** Returns the credentials and time limits of commands that talk to the remote. */
-export function networkOf({
-  url,
-  token,
-  retryAfterMs = 2000,
-  commandTimeoutMs = 2 * MINUTE_MS,
-}: RemoteOptions): Network {
+export function networkOf(options: RemoteOptions): Network {
+  const { url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MINUTE_MS } = options;
   return { variables: authorizationVariables(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 

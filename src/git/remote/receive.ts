@@ -228,12 +228,9 @@ function taskOf({ message }: Commit): string {
 function writeCommit(
   git: Git,
   { text, parents }: Commit,
-  {
-    tree,
-    parent,
-    objectsFolder,
-  }: { readonly tree: ObjectId; readonly parent: ObjectId; readonly objectsFolder: string },
+  made: { readonly tree: ObjectId; readonly parent: ObjectId; readonly objectsFolder: string },
 ): Promise<ObjectId> {
+  const { tree, parent, objectsFolder } = made;
   const end = text.indexOf('\n\n');
   // A signature is for the old content.
   const head = text

@@ -92,12 +92,9 @@ async function knownOnBranch(
 async function knownAt(
   git: Git,
   options: RemoteOptions,
-  {
-    tip,
-    before,
-    unsigned,
-  }: { readonly tip: ObjectId; readonly before: ObjectId; readonly unsigned: readonly Commit[] },
+  branch: { readonly tip: ObjectId; readonly before: ObjectId; readonly unsigned: readonly Commit[] },
 ): Promise<readonly ObjectId[]> {
+  const { tip, before, unsigned } = branch;
   if (tip === before || !(await fetchCommit(git, options, { id: tip, have: before }))) return [];
   const there = (await chainOf(git, { commit: tip, since: before })) ?? [];
   const end = there.findIndex((one, at) => !isSigned(one.text) || !isSame(one, unsigned[at]));
@@ -123,13 +120,9 @@ export function unsignedRefOf(branch: string): string {
 async function makeAll(
   git: Git,
   options: RemoteOptions,
-  {
-    branch,
-    commit,
-    unsigned,
-    known,
-  }: Signing & { readonly unsigned: readonly Commit[]; readonly known: readonly ObjectId[] },
+  signing: Signing & { readonly unsigned: readonly Commit[]; readonly known: readonly ObjectId[] },
 ): Promise<ObjectId | Exclude<PushResult, { kind: 'pushed' }>> {
+  const { branch, commit, unsigned, known } = signing;
   const { signer, url } = options;
   const rest = unsigned.slice(known.length);
   let last = known.at(-1) ?? null;

@@ -153,12 +153,9 @@ interface Log {
  */
 async function readLog(
   { ask }: Client,
-  {
-    job,
-    window,
-    ...options
-  }: Pick<ForgeOptions, 'apiUrl' | 'pace'> & { readonly job: number; readonly window: LogWindow },
+  asked: Pick<ForgeOptions, 'apiUrl' | 'pace'> & { readonly job: number; readonly window: LogWindow },
 ): Promise<Log> {
+  const { job, window, ...options } = asked;
   const doing = 'read the log of a failed job';
   const address = await ask({ doing, needs: ['actions: read'] }, async (octokit, at) => {
     const { headers } = await octokit.request('GET /repos/{owner}/{repo}/actions/jobs/{job_id}/logs', {

@@ -182,17 +182,13 @@ async function allThreads(
   return { open: threads.slice(beyond), more: beyond + Math.max(0, unread) };
 }
 
-function toPullRequest({
-  pull,
-  threads,
-  refused,
-  mergeable,
-}: {
+function toPullRequest(read: {
   readonly pull: PullAnswer;
   readonly threads: Threads;
   readonly refused: RefusedParts;
   readonly mergeable: PullRequestNow['mergeable'];
 }): PullRequestNow {
+  const { pull, threads, refused, mergeable } = read;
   const base = pull.baseRef?.target ?? null;
   return {
     ...toStanding(pull),

@@ -13,12 +13,10 @@ const LIMIT_MS = 15_000;
  * Creates a function that asks the store between iterations for people's orders. It returns an empty list if nothing is
  * known, never throws, and warns once about a store that does not answer.
  */
-export function createOrderPoll({
-  config,
-  store,
-  log,
-  signal,
-}: Pick<LoopDeps, 'config' | 'store' | 'log' | 'signal'>): (state: LaneState) => Promise<readonly Order[]> {
+export function createOrderPoll(
+  deps: Pick<LoopDeps, 'config' | 'store' | 'log' | 'signal'>,
+): (state: LaneState) => Promise<readonly Order[]> {
+  const { config, store, log, signal } = deps;
   let isWarned = false;
   return async (state) => {
     if (config.stateStore === 'none') return [];

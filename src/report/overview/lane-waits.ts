@@ -144,17 +144,8 @@ export function waitsOf(facts: LaneFacts): readonly LaneWait[] {
   return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
 }
 
-function laneWaits({
-  state,
-  stored,
-  orders,
-  lease,
-  tasks,
-  pullRequest,
-  sameLane,
-  cooldownMs,
-  now,
-}: LaneFacts): readonly LaneWait[] {
+function laneWaits(facts: LaneFacts): readonly LaneWait[] {
+  const { state, stored, orders, lease, tasks, pullRequest, sameLane, cooldownMs, now } = facts;
   const { pause, circuit, park } = state;
   const whole = { task: null, until: null, command: null };
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');

@@ -39,18 +39,8 @@ export function renderOverview(overview: Overview): string {
 }
 
 /** Returns a line such as `2026-11-21 12:00 UTC  queue  complete; 1 task done, 2 iterations, $0.40`. */
-function runLine({
-  lane,
-  place,
-  endedAt,
-  outcome,
-  reason,
-  tasksDone,
-  iterations,
-  costUsd,
-  unpriced,
-  url,
-}: Overview['runs'][number]): string {
+function runLine(run: Overview['runs'][number]): string {
+  const { lane, place, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced, url } = run;
   const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
   const used = [...done, formatCount(iterations, 'iteration'), costInList({ costUsd, unpriced })].join(', ');
   const where = url === null ? '' : `  ${url}`;

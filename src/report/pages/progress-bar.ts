@@ -8,15 +8,8 @@ export function progressBar(done: number, total: number): string {
 }
 
 /** Renders a bar of `cells` cells, full when `done` reaches `total`. */
-export function barOf({
-  done,
-  total,
-  cells,
-}: {
-  readonly done: number;
-  readonly total: number;
-  readonly cells: number;
-}): string {
+export function barOf(bar: { readonly done: number; readonly total: number; readonly cells: number }): string {
+  const { done, total, cells } = bar;
   const share = total === 0 ? 0 : (Math.min(done, total) / total) * cells;
   const filled = done > 0 && done < total ? Math.min(cells - 1, Math.max(1, Math.round(share))) : Math.round(share);
   return `[${'█'.repeat(filled)}${'░'.repeat(cells - filled)}]`;

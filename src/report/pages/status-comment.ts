@@ -146,12 +146,9 @@ export function withAnswer(current: string | null, answer: string): string {
 export function renderAnswer(
   answer: Answer['text'],
   report: RunReport,
-  {
-    view,
-    notice,
-    forecast,
-  }: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null; readonly forecast: Forecast | null },
+  known: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null; readonly forecast: Forecast | null },
 ): string {
+  const { view, notice, forecast } = known;
   const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
   const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
   const why = [

@@ -179,15 +179,8 @@ function feedbackOf(report: RunReport, shown: number): RalphStatus['feedback'] {
   };
 }
 
-function publishedChecksOf({
-  runs,
-  counts,
-  alsoOnBase,
-  flaky,
-  waiting,
-  unstarted,
-  unreadable,
-}: ChecksSummary): FeedbackChecks {
+function publishedChecksOf(summary: ChecksSummary): FeedbackChecks {
+  const { runs, counts, alsoOnBase, flaky, waiting, unstarted, unreadable } = summary;
   const named = (names: readonly string[]): string[] => names.slice(0, MAX_CHECKS).map((name) => capText(name, 60));
   return {
     ...{ runs, counts, alsoOnBase: named(alsoOnBase), flaky: named(flaky), waiting: named(waiting), unstarted },

@@ -13,15 +13,12 @@ const TROUBLES = {
 } as const;
 
 /** Returns a line for each problem of the repository: open circuits, providers, a red base, and unreadable states. */
-export function healthLines({
-  lanes,
-  overview,
-  now,
-}: {
+export function healthLines(facts: {
   readonly lanes: readonly FoundLane[];
   readonly overview: Overview;
   readonly now: number;
 }): readonly string[] {
+  const { lanes, overview, now } = facts;
   const states = lanes.flatMap(({ lane, stored }) => (stored.kind === 'found' ? [{ lane, state: stored.state }] : []));
   const circuits = states.flatMap(({ lane, state: { circuit } }) =>
     circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${wordsOfReason(circuit.reason)}).`] : [],

@@ -109,12 +109,7 @@ async function enter(deps: HomeDeps, gateDeps: GateDeps): Promise<GateResult> {
 async function work(
   deps: HomeDeps,
   recording: Recording,
-  {
-    gateDeps,
-    intake,
-    prompt,
-    isOpen,
-  }: {
+  start: {
     readonly gateDeps: GateDeps;
     readonly intake: WorkIntake;
     readonly prompt: UserPrompt;
@@ -122,6 +117,7 @@ async function work(
     readonly isOpen: boolean;
   },
 ): Promise<RunReport> {
+  const { gateDeps, intake, prompt, isOpen } = start;
   const {
     connect,
     clock,

@@ -32,12 +32,7 @@ export interface AgentLogin {
  */
 export function openServerHosts(
   { config, variables, log }: Pick<World, 'config' | 'variables' | 'log'>,
-  {
-    isolation,
-    login,
-    servers,
-    unmapped,
-  }: {
+  options: {
     readonly isolation: Pick<Isolation, 'agentSandbox' | 'allow'>;
     readonly login: Pick<AgentLogin, 'environment'>;
     readonly servers: readonly McpServer[];
@@ -45,6 +40,7 @@ export function openServerHosts(
     readonly unmapped: readonly string[];
   },
 ): void {
+  const { isolation, login, servers, unmapped } = options;
   const problems = variableProblems(servers, variables, login.environment);
   if (problems.length > 0)
     throw new UserError(

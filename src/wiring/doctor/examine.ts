@@ -184,13 +184,10 @@ async function tryVerify(top: string, workflows: readonly Workflow[], log: (line
  */
 export async function tryCommands(
   top: string,
-  {
-    commands,
-    within,
-    variables,
-  }: { readonly commands: readonly string[]; readonly within: string; readonly variables: readonly string[] },
+  tried: { readonly commands: readonly string[]; readonly within: string; readonly variables: readonly string[] },
   log: (line: string) => void,
 ): Promise<BaseTrial> {
+  const { commands, within, variables } = tried;
   const parent = await mkdtemp(join(tmpdir(), 'ralph-doctor-'));
   const interrupted = new AbortController();
   const interrupt = (): void => {

@@ -10,12 +10,9 @@ import { readHomeSettings } from './settings.ts';
 /** Returns the settings, completed from this checkout; throws a UserError for impossible ones. */
 export async function completeHomeSettings(
   given: AskedRun['inputs'],
-  {
-    checkout,
-    place,
-    environment,
-  }: { readonly checkout: PersonCheckout; readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv },
+  home: { readonly checkout: PersonCheckout; readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv },
 ): Promise<Config> {
+  const { checkout, place, environment } = home;
   const { top, branch } = checkout;
   const config = await readHomeSettings({ given, temp: place.temp, environment, top, branch });
   const baseBranch = config.baseBranch ?? checkout.branch;

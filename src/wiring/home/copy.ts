@@ -16,14 +16,7 @@ const SLOW_MS = 5_000;
  * Prepares a fresh copy for each run, without what an earlier agent left. `signal` ends the copying of ignored files.
  */
 export async function prepareCopy(
-  {
-    config,
-    checkout,
-    place,
-    environment,
-    leaveOut,
-    signal,
-  }: {
+  options: {
     readonly config: Pick<Config, 'baseBranch'>;
     readonly checkout: PersonCheckout;
     readonly place: RunFolders;
@@ -34,6 +27,7 @@ export async function prepareCopy(
   },
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<void> {
+  const { config, checkout, place, environment, leaveOut, signal } = options;
   await removeTree(place.work);
   await removeTree(place.temp);
   mkdirSync(place.temp, { recursive: true, mode: 0o700 });

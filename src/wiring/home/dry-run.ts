@@ -51,16 +51,13 @@ interface Asked {
  */
 export async function showWhatWouldRun(
   { config, checkout, environment, leaveOut, wanted }: Asked,
-  {
-    setting,
-    gate,
-    print,
-  }: {
+  needs: {
     readonly setting: HomeSetting;
     readonly gate: Pick<HomeDeps, 'forge' | 'findStart'>;
     readonly print: (text: string) => void;
   },
 ): Promise<LocalRunResult> {
+  const { setting, gate, print } = needs;
   const folder = makeTemporaryFolder('ralph-dry-run-');
   const base = folder.path;
   const name = setting.place.clone.split('/').at(-1) ?? 'checkout';

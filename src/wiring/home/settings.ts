@@ -19,13 +19,7 @@ const NO_TOKEN = 'no-token';
  * that it works from, and the defaults. This is the only place where its texts become a Config; throws a UserError that
  * lists every problem.
  */
-export async function readHomeSettings({
-  given,
-  temp,
-  environment,
-  top,
-  branch,
-}: {
+export async function readHomeSettings(sources: {
   readonly given: Readonly<Record<string, string>>;
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -33,6 +27,7 @@ export async function readHomeSettings({
   readonly top: string;
   readonly branch: string | null;
 }): Promise<Config> {
+  const { given, temp, environment, top, branch } = sources;
   const texts = { ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));

@@ -112,12 +112,9 @@ async function openLevel(
 
 async function isolatedIn(
   world: World,
-  {
-    opened,
-    hosts,
-    why,
-  }: { readonly opened: OpenedAgentSandbox; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
+  begun: { readonly opened: OpenedAgentSandbox; readonly hosts: Promise<AllowedHosts>; readonly why: string | null },
 ): Promise<Isolation> {
+  const { opened, hosts, why } = begun;
   const { config, context, log } = world;
   const { agentSandbox, level } = opened;
   const options = agentSandboxOptions(world);

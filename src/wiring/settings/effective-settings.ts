@@ -85,15 +85,12 @@ async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
 type SettingsTexts = Extract<BaseTexts, { kind: 'texts' }>['read'] | null;
 
 /** Returns the committed settings files of a folder of the repository, or null if they are unknown. */
-async function settingsTexts({
-  folder,
-  within,
-  env,
-}: {
+async function settingsTexts(place: {
   readonly folder: string;
   readonly within: Folder;
   readonly env: NodeJS.ProcessEnv;
 }): Promise<SettingsTexts> {
+  const { folder, within, env } = place;
   const paths = settingsPaths(within);
   const base = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
   return base.kind === 'unknown' ? null : base.read;

@@ -75,17 +75,14 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
   });
 }
 
-function feedbackTask({
-  id,
-  title,
-  body,
-  comments,
-  ...source
-}: Pick<Task, 'id' | 'title' | 'body' | 'comments'> & {
-  readonly on: Subject;
-  readonly pullRequest: number;
-  readonly url: string;
-}): Task {
+function feedbackTask(
+  parts: Pick<Task, 'id' | 'title' | 'body' | 'comments'> & {
+    readonly on: Subject;
+    readonly pullRequest: number;
+    readonly url: string;
+  },
+): Task {
+  const { id, title, body, comments, ...source } = parts;
   return {
     id,
     title,

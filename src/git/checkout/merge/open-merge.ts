@@ -278,13 +278,7 @@ export async function lockFilesLeft(
 export async function judgeSingleFile(
   committer: Committer,
   objects: Objects,
-  {
-    path,
-    merge,
-    tip,
-    before,
-    now,
-  }: {
+  judged: {
     readonly path: string;
     readonly merge: OpenMerge;
     readonly tip: ObjectId;
@@ -292,6 +286,7 @@ export async function judgeSingleFile(
     readonly now: WorkTreeContent;
   },
 ): Promise<KeptAlone> {
+  const { path, merge, tip, before, now } = judged;
   const changes = await objects.changesBetween(before, now.tree);
   if (changes.length === 0) return 'kept';
   if (changes.some((change) => change.path !== path)) return 'elsewhere';

@@ -78,12 +78,13 @@ export interface Inbox {
  */
 export async function createInbox(
   folder: string,
-  {
-    quarantine,
-    tip,
-    checkout,
-  }: { readonly quarantine: Quarantine; readonly tip: ObjectId; readonly checkout: Pick<Workspace, 'commonFolder'> },
+  options: {
+    readonly quarantine: Quarantine;
+    readonly tip: ObjectId;
+    readonly checkout: Pick<Workspace, 'commonFolder'>;
+  },
 ): Promise<Inbox> {
+  const { quarantine, tip, checkout } = options;
   const objects = join(folder, INBOX.objects);
   const packs = join(objects, 'pack');
   const history = join(folder, INBOX.history);

@@ -140,21 +140,15 @@ async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
  * Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are
  * elsewhere.
  */
-export async function layCommit({
-  top,
-  setup,
-  commit,
-  branch,
-  refs: others,
-  objects,
-  shallow,
-  sparseSince,
-}: Pick<LaidCommit, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
-  readonly top: string;
-  readonly setup: OwnSetup;
-  readonly refs: readonly Ref[];
-  readonly shallow: Buffer | null;
-}): Promise<Git> {
+export async function layCommit(
+  laid: Pick<LaidCommit, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
+    readonly top: string;
+    readonly setup: OwnSetup;
+    readonly refs: readonly Ref[];
+    readonly shallow: Buffer | null;
+  },
+): Promise<Git> {
+  const { top, setup, commit, branch, refs: others, objects, shallow, sparseSince } = laid;
   const gitFolder = join(top, '.git');
   await Promise.all(
     ['objects/info', 'objects/pack', 'refs/heads', 'hooks', 'info'].map((name) =>
@@ -211,13 +205,12 @@ const UNFIT: readonly (readonly [RegExp, string])[] = [
 /** Connects submodules of a linked work tree, whose git directories were elsewhere, with those of the tree. */
 async function joinSubmodules(
   paths: readonly string[],
-  {
-    from,
-    to,
-    moves,
-    env,
-  }: { readonly from: string; readonly to: string; readonly moves: readonly MovedFolder[] } & Pick<TreeOptions, 'env'>,
+  options: { readonly from: string; readonly to: string; readonly moves: readonly MovedFolder[] } & Pick<
+    TreeOptions,
+    'env'
+  >,
 ): Promise<void> {
+  const { from, to, moves, env } = options;
   const git = createGit({ folder: '/', env });
   for (const path of paths) {
     const [, named] =

@@ -9,11 +9,12 @@ export type TreeKind = 'work' | 'clean';
 /** Returns the folder of a tree: in a run's work folder, or where the sandbox's user can reach it. */
 export function treeFolder(
   kind: TreeKind,
-  {
-    top,
-    workFolder,
-    agentSandbox,
-  }: { readonly top: string; readonly workFolder: string; readonly agentSandbox: Pick<AgentSandbox, 'folders'> | null },
+  options: {
+    readonly top: string;
+    readonly workFolder: string;
+    readonly agentSandbox: Pick<AgentSandbox, 'folders'> | null;
+  },
 ): string {
+  const { top, workFolder, agentSandbox } = options;
   return join(agentSandbox?.folders.trees ?? join(workFolder, 'trees'), kind, basename(top));
 }

@@ -122,14 +122,8 @@ interface LocalAccessOptions {
 }
 
 /** Creates the access to a work tree that belongs to the user of this process. */
-export function createLocalAccess({
-  workspace,
-  folder,
-  own,
-  exchange,
-  restore,
-  besideWith,
-}: LocalAccessOptions): WorkTreeAccess {
+export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
+  const { workspace, folder, own, exchange, restore, besideWith } = options;
   const beside = { ...besideWith, workspace };
 
   /**

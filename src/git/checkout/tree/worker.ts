@@ -116,12 +116,9 @@ type RequestHandler = (request: Exclude<TreeRequest, { kind: 'open' }>) => Promi
 
 function createRequestHandler(
   setup: TreeSetup,
-  {
-    env,
-    filesOf,
-    log,
-  }: Pick<TreeWorkerOptions, 'env' | 'filesOf'> & { readonly log: Parameters<typeof workspaceAt>[1]['log'] },
+  options: Pick<TreeWorkerOptions, 'env' | 'filesOf'> & { readonly log: Parameters<typeof workspaceAt>[1]['log'] },
 ): RequestHandler {
+  const { env, filesOf, log } = options;
   const workspace = workspaceAt(setup.place, { env, log });
   const files = filesOf(workspace.top);
   const restore = createWorkspaceRestorer(workspace, Buffer.from(setup.config, 'base64'));

@@ -16,12 +16,9 @@ import { folderOfLanes, placeOfLane, type RunFolders, runFolderOf } from '../pla
 /** Cleans up after a killed run: ends its processes and removes its sandbox. */
 export async function cleanUpAfter(
   killed: RunClaim,
-  {
-    place,
-    environment,
-    log,
-  }: { readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
+  options: { readonly place: RunFolders; readonly environment: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
 ): Promise<void> {
+  const { place, environment, log } = options;
   log.warning(
     `The previous run (process ${String(killed.pid)}) was killed. Its finished iterations are kept; an unfinished one is lost.`,
   );
