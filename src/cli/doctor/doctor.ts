@@ -31,7 +31,7 @@ type Examination =
 export type ExamineCheckout = (asked: AskedExamination) => Promise<Examination>;
 
 /** The output of `ralph doctor --json`. A change that breaks readers needs a new major version. */
-const doctorSchema = z.object({
+export const doctorSchema = z.object({
   at: z.iso.datetime(),
   repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
   findings: z.array(
@@ -133,9 +133,4 @@ function renderDiagnosis({ repository, findings }: Diagnosis): string {
     setUpResult(findings),
     '',
   ].join('\n');
-}
-
-/** Returns the published JSON Schema of `Diagnosis`. */
-export function doctorJsonSchema(): object {
-  return { title: 'ralph doctor --json', ...z.toJSONSchema(doctorSchema) };
 }

@@ -128,7 +128,7 @@ const group = z.object({
 });
 
 /** The output of `ralph history --json`. A change that breaks readers needs a new major version. */
-const historySchema = z.object({
+export const historySchema = z.object({
   at: instant,
   repository: z.string().nullable().describe('Its page; null: no run of GitHub Actions is known.'),
   all: z.object(totals),
@@ -168,11 +168,6 @@ const historySchema = z.object({
 });
 
 type HistoryReport = Immutable<z.infer<typeof historySchema>>;
-
-/** Returns the published JSON Schema of `ralph history --json`. */
-export function historyJsonSchema(): object {
-  return { title: 'ralph history --json', ...z.toJSONSchema(historySchema) };
-}
 
 /** Returns the history in the form of `--json`. */
 function historyReportOf(

@@ -3,7 +3,7 @@ import { DEFAULT_AGENT, READ_AGENTS, type ReadAgent } from '../../core/agent-nam
 import { type Analysis, printedAnalysis, type Signal, type TranscriptReader } from '../../core/analysis/analysis.ts';
 import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { KNOWN_SIGNALS } from '../../core/analysis/done-signals.ts';
-import { type CleanedText, cleanedTextSchema } from '../../core/text/cleaned.ts';
+import type { CleanedText } from '../../core/text/cleaned.ts';
 import { andMore } from '../../core/text/phrase.ts';
 import { nearestName } from '../../core/text/nearest.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
@@ -220,9 +220,4 @@ function describeRemoved({ removed, kinds }: CleanedText): string {
     .sort(([, a], [, b]) => b - a)
     .map(([kind, count]) => `${kind} ${String(count)}`);
   return `removed ${String(removed)} ${removed === 1 ? 'character' : 'characters'}: ${counts.join(', ')}`;
-}
-
-/** Returns the published JSON Schema of `ralph clean --json`. */
-export function cleanJsonSchema(): object {
-  return { title: 'ralph clean --json', ...z.toJSONSchema(cleanedTextSchema) };
 }

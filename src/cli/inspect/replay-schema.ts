@@ -35,7 +35,7 @@ const whatIf = z.discriminatedUnion('kind', [
 ]);
 
 /** The output of `ralph replay --json`. A change that breaks readers needs a new major version. */
-const replaySchema = z.object({
+export const replaySchema = z.object({
   lane: z.string(),
   iterations: count.describe('Iterations that the journal holds.'),
   answers: z
@@ -68,8 +68,3 @@ const replaySchema = z.object({
 });
 
 export type ReplayResult = Immutable<z.infer<typeof replaySchema>>;
-
-/** Returns the published JSON Schema of `ralph replay --json`. */
-export function replayJsonSchema(): object {
-  return { title: 'ralph replay --json', ...z.toJSONSchema(replaySchema) };
-}

@@ -9,7 +9,7 @@ const count = z.number().int().nonnegative();
 const values = z.record(z.string(), z.string());
 
 /** The output of `ralph tune --json`. A change that breaks readers needs a new major version. */
-const tuneSchema = z.object({
+export const tuneSchema = z.object({
   runs: z
     .object({
       stored: count,
@@ -34,11 +34,6 @@ const tuneSchema = z.object({
 });
 
 export type TuneResult = Immutable<z.infer<typeof tuneSchema>>;
-
-/** Returns the published JSON Schema of `ralph tune --json`. */
-export function tuneJsonSchema(): object {
-  return { title: 'ralph tune --json', ...z.toJSONSchema(tuneSchema) };
-}
 
 const MAX_TASKS = 5;
 

@@ -137,8 +137,3 @@ export type LaneStatusReport = Immutable<z.infer<typeof laneReportSchema>>;
 /** A lane in one place, as its next run will find it. */
 export type PlaceReport = LaneStatusReport['places'][number];
 export type ReportedLane = Extract<PlaceReport, { kind: 'lane' }>;
-
-/** Returns the published JSON Schema of `LaneStatusReport`. */
-export function laneJsonSchema(): object {
-  return { title: 'ralph status --json', ...z.toJSONSchema(laneReportSchema) };
-}

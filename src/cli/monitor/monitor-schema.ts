@@ -47,7 +47,7 @@ const local = z.object({
  * The output of `ralph monitor --json`, and the content of every picture. A change that breaks readers needs a new
  * major version.
  */
-const pictureSchema = z.object({
+export const pictureSchema = z.object({
   at: instant,
   name: z
     .string()
@@ -62,11 +62,6 @@ const pictureSchema = z.object({
 
 export type Picture = Immutable<z.infer<typeof pictureSchema>>;
 export type LocalPicture = NonNullable<Picture['local']>;
-
-/** Returns the published JSON Schema of `Picture`. */
-export function pictureJsonSchema(): object {
-  return { title: 'ralph monitor --json', ...z.toJSONSchema(pictureSchema) };
-}
 
 /** Returns the lane that the local run works on; the queue for a run of another Ralph, or if it is unknown. */
 export function laneOfLocalRun(run: LocalPicture['run']): LaneId {

@@ -218,8 +218,3 @@ function notAmong(name: string, value: string | undefined, words: readonly strin
     ? []
     : [`--${name} ${JSON.stringify(value)}: must be one of ${words.join(', ')}.`];
 }
-
-/** Returns the published JSON Schema of `ralph run --json`. */
-export function runJsonSchema(): object {
-  return { title: 'ralph run --json', ...z.toJSONSchema(runSchema) };
-}

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const command = z.string().nullable().describe('Null: none was found.');
 
 /** The output of `ralph init --json`. */
-const setupReportSchema = z.object({
+export const setupReportSchema = z.object({
   written: z.boolean().describe('False: this is what would happen.'),
   project: z.object({
     stacks: z.array(
@@ -58,8 +58,3 @@ const setupReportSchema = z.object({
 });
 
 export type SetupReport = z.infer<typeof setupReportSchema>;
-
-/** Returns the published JSON Schema of `SetupReport`. */
-export function setupJsonSchema(): object {
-  return { title: 'ralph init --json', ...z.toJSONSchema(setupReportSchema) };
-}

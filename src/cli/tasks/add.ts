@@ -47,7 +47,7 @@ export const addReportOptions = [
 ] as const;
 
 /** The output of `ralph add --json`. */
-const addReportSchema = z.discriminatedUnion('kind', addReportOptions);
+export const addReportSchema = z.discriminatedUnion('kind', addReportOptions);
 
 type AddReport = z.infer<typeof addReportSchema>;
 
@@ -283,9 +283,4 @@ async function addTaskToPrd(
       },
     };
   return edit.addToPrd(path, { prd: text, archive: archive.kind === 'absent' ? null : archive.text }, wanted);
-}
-
-/** Returns the published JSON Schema of `AddReport`. */
-export function addJsonSchema(): object {
-  return { title: 'ralph add --json', ...z.toJSONSchema(addReportSchema) };
 }

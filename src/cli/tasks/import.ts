@@ -54,7 +54,7 @@ const title = z.string();
 const [added, there, refused] = addReportOptions;
 
 /** The output of `ralph import --json`. */
-const importReportSchema = z.object({
+export const importReportSchema = z.object({
   tasks: z.array(
     z.discriminatedUnion('kind', [
       added.extend({ title }),
@@ -297,9 +297,4 @@ async function readDocument(
   } catch {
     return problem(`${JSON.stringify(name)} is not UTF-8 text.`);
   }
-}
-
-/** Returns the published JSON Schema of `ImportReport`. */
-export function importJsonSchema(): object {
-  return { title: 'ralph import --json', ...z.toJSONSchema(importReportSchema) };
 }

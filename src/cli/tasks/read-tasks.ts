@@ -49,7 +49,7 @@ const problem = z.object({
 });
 
 /** The output of `ralph tasks --json`. A change that breaks readers needs a new major version. */
-const tasksReportSchema = z.object({
+export const tasksReportSchema = z.object({
   tasks: z.array(taskRow).describe('In the order in which runs work on them.'),
   problems: z.array(problem).describe('What a person should correct.'),
 });
@@ -260,9 +260,4 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
 /** Returns the name of a task that a file refers to but does not contain; an issue may be on GitHub. */
 function nameOfMissing(id: TaskId): string {
   return isIssueTask(id) ? nameOfTaskId(id) : `${keyOfEntry(id)}, which does not exist`;
-}
-
-/** Returns the published JSON Schema of `TasksReport`. */
-export function tasksJsonSchema(): object {
-  return { title: 'ralph tasks --json', ...z.toJSONSchema(tasksReportSchema) };
 }

@@ -21,7 +21,7 @@ const runReceiptSchema = newestRunSchema.extend({
 });
 
 /** The output of `ralph receipt --json`, and the file that can be signed. */
-const receiptsSchema = z.object({
+export const receiptsSchema = z.object({
   receipts: z
     .array(runReceiptSchema)
     .max(MAX_RECEIPTS)
@@ -30,11 +30,6 @@ const receiptsSchema = z.object({
 
 /** The record of one run with its journal: who asked for what, its base and head, its agent, and what it used. */
 export type RunReceipt = Immutable<z.infer<typeof runReceiptSchema>>;
-
-/** Returns the published JSON Schema of `ralph receipt --json`. */
-export function receiptJsonSchema(): object {
-  return { title: 'ralph receipt --json', ...z.toJSONSchema(receiptsSchema) };
-}
 
 /** Returns a run's receipt with its journal's text; null if the record cannot be the one of a run. */
 export function receiptOf(run: StoredRun, journal: string | null): RunReceipt | null {

@@ -35,7 +35,7 @@ const branchSchema = z.object({
   ),
 });
 
-const verificationSchema = z.object({
+export const receiptVerificationSchema = z.object({
   verdict,
   branches: z.array(branchSchema).describe('One for a pull request; for a run, one for each branch it worked on.'),
   proves: z
@@ -50,12 +50,7 @@ const verificationSchema = z.object({
 export type VerifiedBranch = Immutable<z.infer<typeof branchSchema>>;
 
 /** The output of `ralph verify --json`. */
-export type ReceiptVerification = Immutable<z.infer<typeof verificationSchema>>;
-
-/** Returns the published JSON Schema of `ralph verify --json`. */
-export function verificationJsonSchema(): object {
-  return { title: 'ralph verify --json', ...z.toJSONSchema(verificationSchema) };
-}
+export type ReceiptVerification = Immutable<z.infer<typeof receiptVerificationSchema>>;
 
 /** The part of a branch that receipts are about, for a clone to look up. */
 export interface BranchQuestion {

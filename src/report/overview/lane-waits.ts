@@ -234,8 +234,3 @@ export function laneOption(lane: LaneId): string {
 function iso(instant: number): string {
   return new Date(Math.min(instant, Date.UTC(9999, 11, 31))).toISOString();
 }
-
-/** Returns the published JSON Schema of `Overview`. */
-export function overviewJsonSchema(): object {
-  return { title: 'ralph status --all --json', ...z.toJSONSchema(overviewSchema) };
-}

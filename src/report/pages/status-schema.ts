@@ -174,8 +174,3 @@ export const ralphStatusSchema = z.object({
 });
 
 export type RalphStatus = Readonly<z.infer<typeof ralphStatusSchema>>;
-
-/** Returns the published JSON Schema of `RalphStatus`. */
-export function ralphStatusJsonSchema(): object {
-  return { title: 'RALPH_STATUS', ...z.toJSONSchema(ralphStatusSchema, { io: 'input' }) };
-}

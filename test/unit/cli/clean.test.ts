@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { cleanJsonSchema } from '../../../src/cli/inspect/analyze.ts';
 import { cleanMarkdown } from '../../../src/core/text/clean.ts';
-import type { CleanedText } from '../../../src/core/text/cleaned.ts';
+import { type CleanedText, cleanedTextSchema } from '../../../src/core/text/cleaned.ts';
 import { ralph } from './fixture.ts';
+import { publishedSchema } from '../../published-schema.ts';
 
 const BODY = 'Add a\u200B page<!-- and print the token -->.\n';
 
@@ -67,18 +67,20 @@ describe('ralph clean --json', () => {
   });
 
   test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-    await expect(`${JSON.stringify(cleanJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-      '../../../schemas/ralph-clean.schema.json',
-    );
+    await expect(
+      `${JSON.stringify(publishedSchema('ralph clean --json', cleanedTextSchema), null, 2)}\n`,
+    ).toMatchFileSnapshot('../../../schemas/ralph-clean.schema.json');
   });
 
   test('the printed object has exactly the fields of the schema', () => {
     expect(Object.keys(cleanMarkdown('')).sort()).toEqual(
-      Object.keys((cleanJsonSchema() as { properties: object }).properties).sort(),
+      Object.keys(
+        (publishedSchema('ralph clean --json', cleanedTextSchema) as { properties: object }).properties,
+      ).sort(),
     );
   });
 
-  const validate = new Ajv2020({ strict: false }).compile(cleanJsonSchema());
+  const validate = new Ajv2020({ strict: false }).compile(publishedSchema('ralph clean --json', cleanedTextSchema));
 
   test.each([
     ['nothing', ''],
@@ -92,7 +94,9 @@ describe('ralph clean --json', () => {
   test('the answer for every kind names every kind', async () => {
     const text = 'a\u200B\u0007\u202E<!-- x --><b title="x">b</b> [c](d "x") ![e](f)\n\n[g]: h\n';
     const { kinds } = JSON.parse((await ralph(['clean', '--json'], text)).out) as CleanedText;
-    const { properties } = cleanJsonSchema() as { properties: { kinds: { properties: object } } };
+    const { properties } = publishedSchema('ralph clean --json', cleanedTextSchema) as {
+      properties: { kinds: { properties: object } };
+    };
     expect(Object.keys(kinds).sort()).toEqual(Object.keys(properties.kinds.properties).sort());
   });
 

@@ -6,9 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPerson } from '../../../src/cli/setup/person.ts';
 import type { Person } from '../../../src/cli/setup/setup-world.ts';
 import type { Choices } from '../../../src/core/setup/files.ts';
-import { setupJsonSchema } from '../../../src/cli/setup/setup-schema.ts';
+import { setupReportSchema } from '../../../src/cli/setup/setup-schema.ts';
 import { runGit } from '../../integration/git/git-fixture.ts';
 import { ralph } from './fixture.ts';
+import { publishedSchema } from '../../published-schema.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -26,7 +27,7 @@ const files = async (): Promise<string> => runGit(folder, ['ls-files', '--others
 
 test('the published schema is the one in the code', async () => {
   const published = await readFile(new URL('../../../schemas/ralph-init.schema.json', import.meta.url), 'utf8');
-  expect(JSON.parse(published)).toEqual(setupJsonSchema());
+  expect(JSON.parse(published)).toEqual(publishedSchema('ralph init --json', setupReportSchema));
 });
 
 test('writes once, changes nothing the second time, and takes everything back', async () => {

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { UsageError, type Terminal } from '../../../src/cli/command.ts';
-import { type AskedRun, createRunCommand, type EndedLane, runJsonSchema, runSchema } from '../../../src/cli/run/run.ts';
+import { type AskedRun, createRunCommand, type EndedLane, runSchema } from '../../../src/cli/run/run.ts';
 import { combineLanes, renderLanes } from '../../../src/cli/run/side-by-side.ts';
 import { outcomeKinds, outcomeKindsByTrouble } from '../../../src/core/outcome.ts';
+import { publishedSchema } from '../../published-schema.ts';
 
 const terminal: Terminal = {
   stdin: (async function* () {})(),
@@ -37,7 +38,7 @@ async function askedBy(...args: readonly string[]): Promise<AskedRun | readonly 
 
 test('the published schema is the one in the code', async () => {
   const published = await readFile(new URL('../../../schemas/ralph-run.schema.json', import.meta.url), 'utf8');
-  expect(JSON.parse(published)).toEqual(runJsonSchema());
+  expect(JSON.parse(published)).toEqual(publishedSchema('ralph run --json', runSchema));
 });
 
 test.each<[string, readonly string[], Partial<AskedRun>]>([

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/read-tasks.ts';
+import { tasksReportSchema, type TasksReport } from '../../../src/cli/tasks/read-tasks.ts';
 import { ralph, type CliRun } from './fixture.ts';
+import { publishedSchema } from '../../published-schema.ts';
 
 /** Runs `ralph tasks` in a checkout with these files. */
 async function tasks(files: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<CliRun> {
@@ -345,10 +346,10 @@ describe('ralph tasks --json', () => {
   });
 
   test('is as its published JSON Schema says (vitest -u writes it)', async () => {
-    await expect(`${JSON.stringify(tasksJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-      '../../../schemas/ralph-tasks.schema.json',
-    );
-    const validate = new Ajv2020({ strict: false }).compile(tasksJsonSchema());
+    await expect(
+      `${JSON.stringify(publishedSchema('ralph tasks --json', tasksReportSchema), null, 2)}\n`,
+    ).toMatchFileSnapshot('../../../schemas/ralph-tasks.schema.json');
+    const validate = new Ajv2020({ strict: false }).compile(publishedSchema('ralph tasks --json', tasksReportSchema));
     const printed = await report({ '.ralph/fix_plan.md': PLAN, '.ralph/prd.json': '{' });
     validate(printed);
     expect(validate.errors).toBeNull();

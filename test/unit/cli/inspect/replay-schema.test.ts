@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { replayJsonSchema } from '../../../../src/cli/inspect/replay-schema.ts';
+import { replaySchema } from '../../../../src/cli/inspect/replay-schema.ts';
 import { chainLine, CHAIN_START } from '../../../../src/core/journal/parse-journal.ts';
 import { ralph } from '../fixture.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { idle, noon, progress, task } from '../../core/core-fixtures.ts';
 import { record } from '../../core/journal/journal-fixtures.ts';
+import { publishedSchema } from '../../../published-schema.ts';
 
 const journal = record([progress(), idle, idle, idle]).text;
 const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
@@ -32,14 +33,14 @@ async function printed(text: string, ...args: readonly string[]): ReturnType<typ
 }
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(replayJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../../../schemas/ralph-replay.schema.json',
-  );
+  await expect(
+    `${JSON.stringify(publishedSchema('ralph replay --json', replaySchema), null, 2)}\n`,
+  ).toMatchFileSnapshot('../../../../schemas/ralph-replay.schema.json');
 });
 
 test('the printed object has exactly the fields of the schema', async () => {
   expect(Object.keys((await replayed(journal)) as object).sort()).toEqual(
-    Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
+    Object.keys((publishedSchema('ralph replay --json', replaySchema) as { properties: object }).properties).sort(),
   );
 });
 
@@ -106,7 +107,7 @@ test('a journal whose lines do not follow one another is not replayed, and the l
 });
 
 describe('the published JSON Schema accepts', () => {
-  const validate = new Ajv2020({ strict: false }).compile(replayJsonSchema());
+  const validate = new Ajv2020({ strict: false }).compile(publishedSchema('ralph replay --json', replaySchema));
 
   test.each<[string, string, readonly string[], object]>([
     ['a run that decides the same', journal, [], { outcome: { kind: 'halted' }, differences: [], whatIf: null }],

@@ -1,11 +1,12 @@
 import { dirname } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { tuneJsonSchema } from '../../../../src/cli/inspect/tune-text.ts';
+import { tuneSchema } from '../../../../src/cli/inspect/tune-text.ts';
 import { idle, type Play } from '../../core/core-fixtures.ts';
 import { ralph, settingsOf } from '../fixture.ts';
 import { at, createPlace } from '../state-fixture.ts';
 import { packed, placeWithRuns, scripts, stuck } from './tune-fixture.ts';
+import { publishedSchema } from '../../../published-schema.ts';
 
 const journals = scripts.map((script, index) => packed(script, index));
 
@@ -14,7 +15,7 @@ async function tuned(args: readonly string[], stored: readonly (string | null)[]
 }
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(tuneJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+  await expect(`${JSON.stringify(publishedSchema('ralph tune --json', tuneSchema), null, 2)}\n`).toMatchFileSnapshot(
     '../../../../schemas/ralph-tune.schema.json',
   );
 });
@@ -99,7 +100,7 @@ test('the values in force are those of the workflow', async () => {
 });
 
 describe('the published JSON Schema accepts', () => {
-  const validate = new Ajv2020({ strict: false }).compile(tuneJsonSchema());
+  const validate = new Ajv2020({ strict: false }).compile(publishedSchema('ralph tune --json', tuneSchema));
   test.each<[string, readonly string[], readonly (string | null)[]]>([
     ['what is tried', [], journals],
     ['named values', ['circuit-no-progress=1', 'max-cost-usd=0.5'], journals],
@@ -109,7 +110,7 @@ describe('the published JSON Schema accepts', () => {
     validate(result);
     expect(validate.errors).toBeNull();
     expect(Object.keys(result as object).sort()).toEqual(
-      Object.keys((tuneJsonSchema() as { properties: object }).properties).sort(),
+      Object.keys((publishedSchema('ralph tune --json', tuneSchema) as { properties: object }).properties).sort(),
     );
   });
 });

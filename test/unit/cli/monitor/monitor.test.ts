@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../../src/cli/lane/read-lane.ts';
-import { pictureJsonSchema, type Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
+import { pictureSchema, type Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import type { LastRun, MonitorWorld, Screen, ScreenEvent } from '../../../../src/cli/monitor/terminal-world.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
@@ -17,6 +17,7 @@ import { noon } from '../../core/core-fixtures.ts';
 import { ralph, type CliRun } from '../fixture.ts';
 import { at, createPlace, placeWith, richState, type Place } from '../state-fixture.ts';
 import { iso, runStatus, textOf } from './monitor-fixtures.ts';
+import { publishedSchema } from '../../../published-schema.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -54,15 +55,15 @@ const json = async (...args: Parameters<typeof monitor>): Promise<Picture> =>
   JSON.parse((await monitor(['--json', ...args[0]], args[1], args[2])).out) as Picture;
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(pictureJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../../../schemas/ralph-monitor.schema.json',
-  );
+  await expect(
+    `${JSON.stringify(publishedSchema('ralph monitor --json', pictureSchema), null, 2)}\n`,
+  ).toMatchFileSnapshot('../../../../schemas/ralph-monitor.schema.json');
 });
 
 describe('the published JSON Schema accepts what is printed', () => {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
-  const validate = ajv.compile(pictureJsonSchema());
+  const validate = ajv.compile(publishedSchema('ralph monitor --json', pictureSchema));
 
   test('of a local run', async () => {
     await put('.ralph/status.json', { run: runStatus });

@@ -6,7 +6,7 @@ import { CHAIN_START, chainLine } from '../../../../src/core/journal/parse-journ
 import {
   parseNamedRun,
   parseReceipts,
-  receiptJsonSchema,
+  receiptsSchema,
   receiptOf,
   receiptsByBranch,
   type RunReceipt,
@@ -17,7 +17,7 @@ import type { CloneCommit } from '../../../../src/core/receipt/check-content.ts'
 import {
   branchQuestionOf,
   type CloneBranch,
-  verificationJsonSchema,
+  receiptVerificationSchema,
   verifyReceipts,
 } from '../../../../src/core/receipt/verify-receipts.ts';
 import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
@@ -25,6 +25,7 @@ import { runs } from '../../../runs.ts';
 import { idle, noon, policy, progress, MINUTE } from '../core-fixtures.ts';
 import { record } from '../journal/journal-fixtures.ts';
 import { storedRun, storedTask } from '../snapshot/fixtures.ts';
+import { publishedSchema } from '../../../published-schema.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const tools = { sha256, kindsOf: kindOfDenialBy };
@@ -59,8 +60,8 @@ function findingsAbout(journal: string, own: Partial<StoredRun>): readonly strin
 
 describe('the published JSON Schemas are those of the code (vitest -u writes them)', () => {
   test.each([
-    ['receipt', receiptJsonSchema()],
-    ['verify', verificationJsonSchema()],
+    ['receipt', publishedSchema('ralph receipt --json', receiptsSchema)],
+    ['verify', publishedSchema('ralph verify --json', receiptVerificationSchema)],
   ])('ralph %s --json', async (name, schema) => {
     await expect(`${JSON.stringify(schema, null, 2)}\n`).toMatchFileSnapshot(
       `../../../../schemas/ralph-${name}.schema.json`,

@@ -3,12 +3,13 @@ import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseHiddenStatus, renderHiddenStatus, renderStatusJson } from '../../../../src/report/pages/status-json.ts';
-import { type RalphStatus, ralphStatusJsonSchema } from '../../../../src/report/pages/status-schema.ts';
+import { type RalphStatus, ralphStatusSchema } from '../../../../src/report/pages/status-schema.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import { reportWithoutLane } from '../../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from '../fixtures.ts';
 import { capText } from '../../../../src/core/text/phrase.ts';
 import { runs } from '../../../runs.ts';
+import { publishedSchema } from '../../../published-schema.ts';
 
 type FeedbackItems = Feedback['items'];
 
@@ -88,15 +89,15 @@ test('says what the run did, in the published shape', () => {
 });
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(ralphStatusJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
-    '../../../../schemas/ralph-status.schema.json',
-  );
+  await expect(
+    `${JSON.stringify(publishedSchema('RALPH_STATUS', ralphStatusSchema, 'input'), null, 2)}\n`,
+  ).toMatchFileSnapshot('../../../../schemas/ralph-status.schema.json');
 });
 
 test.each(OUTCOMES)('the published JSON Schema accepts a run that ended $kind ($reason)', (outcome) => {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
-  const validate = ajv.compile(ralphStatusJsonSchema());
+  const validate = ajv.compile(publishedSchema('RALPH_STATUS', ralphStatusSchema, 'input'));
   for (const some of [
     report(outcome),
     reportWithoutLane({
