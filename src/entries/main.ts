@@ -250,7 +250,8 @@ export async function runMain(): Promise<void> {
     // A run whose outputs cannot be written has failed; a run that failed before reports that itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
-    if (!isLeftToPost(report)) showSummary(renderSummary(end));
+    // Post publishes a cancelled run's work and knows more then.
+    if (report.outcome.kind !== 'cancelled' || laneOf(report) === null) showSummary(renderSummary(end));
     log.info(renderClosingBlock(end));
     const { what } = describeOutcome(end);
     if (failed)
@@ -283,11 +284,6 @@ export async function runMain(): Promise<void> {
       return failure;
     }
   }
-}
-
-/** Returns true if the summary is left to post, which publishes a cancelled run's work and knows more then. */
-function isLeftToPost(report: RunReport): boolean {
-  return report.outcome.kind === 'cancelled' && laneOf(report) !== null;
 }
 
 function endedReport(outcome: Outcome, startedAt: number): RunReport {

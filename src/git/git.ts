@@ -148,13 +148,9 @@ export function authorizationVariables(url: string, token: string): Record<strin
     GIT_ALLOW_PROTOCOL: 'http:https',
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `http.${url}.extraheader`,
-    GIT_CONFIG_VALUE_0: authorizationHeader(token),
+    // As actions/checkout writes it.
+    GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${basicCredentials(token)}`,
   };
-}
-
-/** Returns the header for a token, exactly as actions/checkout writes it. */
-function authorizationHeader(token: string): string {
-  return `AUTHORIZATION: basic ${basicCredentials(token)}`;
 }
 
 /** Returns basic credentials with the user name that GitHub documents for tokens of apps. */

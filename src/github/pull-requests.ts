@@ -109,7 +109,7 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
     makeDraft: async (number) => makeDraft(client, number, await idOf(number)),
 
     async requestReview(number, { logins, teams }) {
-      const reviewers = logins.filter((login) => !sameLogin(login, authors.get(number)));
+      const reviewers = logins.filter((login) => login.toLowerCase() !== authors.get(number)?.toLowerCase());
       if (reviewers.length + teams.length === 0) return;
       await ask(
         { doing: `request reviews of pull request #${String(number)}`, needs: ['pull-requests: write'] },
@@ -176,10 +176,6 @@ const ABSENT_BRANCH = 'ralph-action-permission-check/does-not-exist';
 type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'> & {
   readonly user: { readonly login: string } | null;
 };
-
-function sameLogin(login: string, other: string | undefined): boolean {
-  return login.toLowerCase() === other?.toLowerCase();
-}
 
 async function newestOf(octokit: Octokit, at: RepositoryName, branch: string): Promise<PullAnswer | null> {
   const { data } = await octokit.rest.pulls.list({

@@ -26,7 +26,7 @@ const listSchema = z
 export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null {
   const [first] = parts;
   if (first === undefined) return null;
-  const kept = partsThatFit(parts);
+  const kept = parts.filter((_, at) => at === 0 || sizeOf(parts.slice(0, at + 1)) <= MAX_SESSION_BYTES);
   if (kept.length === 1) return first.content;
   const list = new TextEncoder().encode(
     JSON.stringify(kept.map(({ agent, content }) => ({ agent, bytes: content.length }))),
@@ -62,11 +62,6 @@ export function sealedTranscriptOf(file: Uint8Array, agent: AgentName): Uint8Arr
     at += part.bytes;
   }
   return null;
-}
-
-/** Returns the parts that fit into a store. */
-function partsThatFit(parts: readonly SealedPart[]): readonly SealedPart[] {
-  return parts.filter((_, at) => at === 0 || sizeOf(parts.slice(0, at + 1)) <= MAX_SESSION_BYTES);
 }
 
 function sizeOf(parts: readonly SealedPart[]): number {

@@ -5,7 +5,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { sealedTranscriptOf } from '../handover/conversations.ts';
-import type { LoopAgent, LoopDeps, OpenedAgent } from './deps.ts';
+import type { LoopDeps, OpenedAgent } from './deps.ts';
 
 /**
  * An agent that is ready for a call. `isForgotten`: its conversation in the state cannot be continued on this machine.
@@ -30,7 +30,7 @@ export function createTurns(deps: TurnDeps): Turns {
   const brought = new Set<AgentName>();
   return {
     take: async (state, name) => {
-      const opened = await agentNamed(deps, name).open();
+      const opened = await (deps.agents.find((agent) => agent.name === name) ?? deps.agents[0]).open();
       // Sessions that the agent begins later in this run are on this machine.
       const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
@@ -69,10 +69,6 @@ export async function sessionToResume(
   const { lane, transcript, session } = resetUnfitSession(turned, taskId, policy, now);
   if (session === null || transcript === null) return null;
   return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;
-}
-
-function agentNamed({ agents }: Pick<LoopDeps, 'agents'>, name: AgentName): LoopAgent {
-  return agents.find((agent) => agent.name === name) ?? agents[0];
 }
 
 /**

@@ -32,7 +32,9 @@ export function openSandbox(packageRoot: URL): PlaySandbox {
       file: process.execPath,
       args: [join(root, 'scripts', 'dev.mjs'), 'sandbox', ...args],
       cwd: root,
-      environment: withoutUndefined(process.env),
+      environment: Object.fromEntries(
+        Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+      ),
       input: null,
       timeoutMs: NO_LIMIT_MS,
       signal: stopped.signal,
@@ -76,10 +78,4 @@ async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise
   await git.text(['checkout', '--quiet', '--detach', 'FETCH_HEAD']);
   await rename(begun, folder);
   return folder;
-}
-
-function withoutUndefined(environment: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }

@@ -50,7 +50,7 @@ export function createWorld(
   const { redact } = secrets;
   return {
     environment,
-    actionFolder: actionFolderOf(process.argv[1]),
+    actionFolder: dirname(dirname(process.argv[1] ?? '')),
     config,
     context,
     secrets,
@@ -130,11 +130,6 @@ export function secretsFrom(
       holdsSecret = createSecretFinder(values);
     },
   };
-}
-
-/** Returns the folder that contains `dist/`, from the script that the runner started. */
-function actionFolderOf(script: string | undefined): string {
-  return dirname(dirname(script ?? ''));
 }
 
 /** Returns the address of the repository for git. */

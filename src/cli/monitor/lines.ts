@@ -4,7 +4,6 @@ import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overvi
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 import type { Source } from './source.ts';
-import type { Line } from './view/columns.ts';
 import { isGoingOn, localFacts } from './view/facts.ts';
 
 const POLL_MS = 1000;
@@ -46,7 +45,7 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
     facts.set(name, facts.has(name) ? `${facts.get(name) ?? ''}; ${text}` : text);
   };
   for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
-    add(name, parts.map(lineText).join(gap.text));
+    add(name, parts.map((line) => line.map(({ text }) => text).join('')).join(gap.text));
   for (const lane of all?.lanes ?? []) {
     const name = nameOfLaneAt(lane.lane, lane.place);
     if (lane.kind !== 'lane') {
@@ -61,8 +60,4 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
   }
   for (const problem of [...problems, ...(all?.problems ?? [])]) add('problem', problem);
   return facts;
-}
-
-function lineText(line: Line): string {
-  return line.map(({ text }) => text).join('');
 }

@@ -81,7 +81,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
     ...(file?.kind === 'unreadable' ? [`${path} ${file.why}.`] : []),
     ...parsed.problems.map(({ line, why }) => `${path}:${String(line)}: ${why}.`),
     ...meant.flatMap(({ meaning, place, value }) =>
-      meaning.kind === 'unusable' ? [`${placeName(place)} ${shownValue(value)} ${meaning.why}.`] : [],
+      meaning.kind === 'unusable' ? [`${placeName(place)} ${JSON.stringify(oneLine(value, 80))} ${meaning.why}.`] : [],
     ),
   ];
   const readPlace = (isThere: (place: SettingPlace) => boolean): ReadPlace => {
@@ -177,10 +177,6 @@ export function placeName({ key, file }: SettingPlace): string {
   if (file === 'settings') return `settings: ${key}`;
   if (file === null) return `The variable ${key}`;
   return 'path' in file ? `${file.path}:${String(file.line)}: ${key}` : `settings-from ${file.repository}: ${key}`;
-}
-
-function shownValue(value: string): string {
-  return JSON.stringify(oneLine(value, 80));
 }
 
 function shownKey(key: string): string {

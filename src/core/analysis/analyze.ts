@@ -223,7 +223,7 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
   // The line is also read with its emphasis, because `__DONE__` may be the agreed text.
   const isAgreed = linesOf(prose).some((line) =>
     doneTexts.some((text) =>
-      [line, withoutEmphasis(line)].some(
+      [line, line.replace(/[*_]{2,3}/g, '').trim()].some(
         (read) => read.includes(flat(text)) && isPlainlyStated(read, wholeWords(text)),
       ),
     ),
@@ -286,10 +286,6 @@ function linesOf(prose: string): readonly string[] {
 
 function flat(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ').trim();
-}
-
-function withoutEmphasis(text: string): string {
-  return text.replace(/[*_]{2,3}/g, '').trim();
 }
 
 /** Matches the text only if no letter or digit touches it. */

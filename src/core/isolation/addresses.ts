@@ -16,7 +16,7 @@ export function parseAddress(text: string): string | null {
 export function isForbiddenAddress(text: string): boolean {
   const bytes = addressBytesOf(text);
   if (bytes === null) return true;
-  const plain = carriedIn(bytes);
+  const plain = CARRIERS.some((carrier) => isInNetwork(bytes, carrier)) ? bytes.slice(12) : bytes;
   if (plain.length === 4) return FORBIDDEN_V4.some((network) => isInNetwork(plain, network));
   return !isInNetwork(plain, GLOBAL_V6) || FORBIDDEN_V6.some((network) => isInNetwork(plain, network));
 }
@@ -68,10 +68,6 @@ function isInNetwork(bytes: Bytes, { start, bits }: Network): boolean {
     const hidden = 8 - Math.min(8, Math.max(0, bits - at * 8));
     return byte >> hidden === (bytes[at] ?? 0) >> hidden;
   });
-}
-
-function carriedIn(bytes: Bytes): Bytes {
-  return CARRIERS.some((carrier) => isInNetwork(bytes, carrier)) ? bytes.slice(12) : bytes;
 }
 
 function addressBytesOf(text: string): Bytes | null {

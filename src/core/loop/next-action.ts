@@ -215,15 +215,11 @@ function dueHeadVerification(
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
     outcome.kind === 'parked' &&
-    (policy.onLimit === 'wait' || isShortWait(outcome, now)) &&
+    (policy.onLimit === 'wait' || (outcome.reason === 'step_circuit' && outcome.resumeAt - now <= MAX_SHORT_WAIT_MS)) &&
     !run.cancelled &&
     run.stoppedBy === null &&
     boundAfterWait(outcome, { run, policy, now }) === null
   );
-}
-
-function isShortWait({ reason, resumeAt }: Parked, now: number): boolean {
-  return reason === 'step_circuit' && resumeAt - now <= MAX_SHORT_WAIT_MS;
 }
 
 /** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */

@@ -116,7 +116,7 @@ function createPlaces(decoded: Uint8Array): (number: number) => number {
 
 function spellingsOf(value: string): readonly Spelling[] {
   const plain = new TextEncoder().encode(value.toWellFormed());
-  const wide = utf16(value);
+  const wide = Uint8Array.from(Array.from(value).flatMap((character) => unitsOf(character)));
   const reversed = plain.toReversed();
   const encoded = [plain, wide, reversed].flatMap((bytes) => [0, 1, 2].map((offset) => base64At(bytes, offset)));
   const texts = [
@@ -138,10 +138,6 @@ function exactly(bytes: Uint8Array): Spelling {
   const first = decoded.findIndex((byte) => letterOf(byte) !== 0);
   const last = decoded.findLastIndex((byte) => letterOf(byte) !== 0);
   return { letters, exact: decoded.slice(Math.max(0, first), last + 1) };
-}
-
-function utf16(value: string): Uint8Array {
-  return Uint8Array.from(Array.from(value).flatMap((character) => unitsOf(character)));
 }
 
 function unitsOf(character: string): readonly number[] {

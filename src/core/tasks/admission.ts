@@ -13,7 +13,7 @@ import { hasLabel } from '../people/labels.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
 import { resetProgress, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
-import { issueOfTask, isFinished, isSettled, type Task, type TaskObstacle } from './task.ts';
+import { issueOfTask, isFinished, isSettled, type Task } from './task.ts';
 import {
   applyWaitAnswer,
   noWaitFacts,
@@ -255,7 +255,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
   return {
     tasks: tasks.map((task) => ({
       ...task,
-      obstacle: task.obstacle ?? (isJudged(task) ? null : obstacleOfUnjudged(task)),
+      obstacle: task.obstacle ?? (isJudged(task) ? null : (obstacleByLabel(task) ?? 'unchecked')),
     })),
     state,
     approved,
@@ -271,10 +271,6 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
       ...warnings,
     ],
   };
-}
-
-function obstacleOfUnjudged(task: Task): TaskObstacle {
-  return obstacleByLabel(task) ?? 'unchecked';
 }
 
 function isFinishedTask({ tasks }: LaneState, id: TaskId): boolean {

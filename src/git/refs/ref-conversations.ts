@@ -24,7 +24,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
     read: (lane) =>
       network.operation(async (remote) => {
         const found = await fetchConversation(remote, conversationRefOf(lane));
-        return found.kind === 'absent' ? fetchConversation(remote, earlierRefOf(lane)) : found;
+        return found.kind === 'absent' ? fetchConversation(remote, `refs/ralph/state/${lane}-transcript`) : found;
       }),
     write: async (lane, content) => {
       if (content.length > maxBytes)
@@ -77,9 +77,4 @@ function unusable(why: string): Unavailable {
 
 function conversationRefOf(lane: LaneId): string {
   return `refs/ralph/v2/conversations/${lane}`;
-}
-
-/** Returns the ref in which earlier versions stored the conversation. */
-function earlierRefOf(lane: LaneId): string {
-  return `refs/ralph/state/${lane}-transcript`;
 }

@@ -125,7 +125,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const objectsFolder = join(workFolder, 'objects');
   const isOwn = access.kind === 'own';
   const variables = isOwn ? {} : authorizationVariables(url, access.token);
-  const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
+  const redact = createRedactor([isOwn ? (URL.canParse(url) ? new URL(url).password : '') : access.token]);
   /** The instant of the last timeout of each command. */
   const timedOutAt = new Map<NetworkCommand, number>();
   return { objectsFolder, operation, unavailable, notWritten };
@@ -208,11 +208,6 @@ export function fetchRefs({ ask }: Connection, url: string, refs: readonly strin
 
 function notAnswered(why: string): GitAnswer {
   return { exitCode: -1, stdout: Buffer.alloc(0), stderr: why };
-}
-
-/** Returns the password in a person's own URL, if there is one. */
-function passwordOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).password : '';
 }
 
 /**

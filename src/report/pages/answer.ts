@@ -24,20 +24,15 @@ interface AnswerFacts {
 export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
     answerMarker(id, item.asked),
-    ...askedLine(item, repositoryUrl),
+    ...(isAnsweredByComment(item.kind)
+      ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]
+      : []),
     answerLine(item, repositoryUrl),
     ...quoted(item),
     ...(item.answer?.kind === 'given-up'
       ? [`**Next:** ${renderSteps(nextStepsForFeedback(item.kind, 'unknown'), 'markdown')}`]
       : []),
   ].join('\n\n');
-}
-
-/** Links what was asked in a review as a whole or a comment; an answer in a thread is posted below its question. */
-function askedLine(item: FeedbackItem, repositoryUrl: string): readonly string[] {
-  return isAnsweredByComment(item.kind)
-    ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]
-    : [];
 }
 
 /** Renders the answer as one line; empty while there is no answer. */
@@ -105,14 +100,14 @@ function linesOf({ done, files, tests, ceilingUsd }: ProposedTask): readonly str
 
 /** Renders why a run has proposed nothing, and what to do. */
 export function renderNoProposal({ why, outcome }: { readonly why: string | null; readonly outcome: Outcome }): string {
-  const reason = why ?? ('message' in outcome ? outcome.message : reasonForNone(outcome));
+  const reason =
+    why ??
+    ('message' in outcome
+      ? outcome.message
+      : outcome.kind === 'parked'
+        ? `A limit is reached until ${formatInstant(outcome.resumeAt)}`
+        : `The run ended as ${outcome.kind} (${outcome.reason.replaceAll('_', ' ')})`);
   return `\n**No sub-tasks are proposed.** ${completeSentence(renderProse(reason, 500))}\n\n**Next:** comment \`/ralph plan\` to try again.`;
-}
-
-function reasonForNone(outcome: Outcome): string {
-  return outcome.kind === 'parked'
-    ? `A limit is reached until ${formatInstant(outcome.resumeAt)}`
-    : `The run ended as ${outcome.kind} (${outcome.reason.replaceAll('_', ' ')})`;
 }
 
 /** Quotes the agent's words in one line that mentions, links and closes nothing. */

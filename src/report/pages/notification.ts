@@ -70,16 +70,11 @@ export function renderNotification(notification: NotificationText): string {
   const left = needs.length - SHOWN_NEEDS;
   return [
     markerOf(needs),
-    ...mentionLine(mentions),
+    ...(mentions.length === 0 ? [] : [mentions.map((login) => `@${login}`).join(' ')]),
     ...needs.slice(0, SHOWN_NEEDS).map((need) => renderNeed(need, notification)),
     ...(left > 0 ? [`And ${formatCount(left, 'more task')}: see the job summary.`] : []),
     renderLink('Log of the run', report.logUrl),
   ].join('\n\n');
-}
-
-/** Renders the line that makes GitHub send a message; empty when there are no logins. */
-function mentionLine(logins: readonly string[]): readonly string[] {
-  return logins.length === 0 ? [] : [logins.map((login) => `@${login}`).join(' ')];
 }
 
 /** Renders the settled parts of a notification on one line. */

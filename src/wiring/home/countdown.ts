@@ -14,11 +14,7 @@ export function countdownOn(
   return createCountdownLine({
     write,
     columns: () => (terminal.columns > 0 ? terminal.columns : 80),
-    words: waitWords,
+    words: (until) =>
+      `${formatDuration(Math.max(1, until - systemClock.now()))} left, waiting until ${formatInstant(until)}`,
   });
-}
-
-/** Returns the time that is left first, because a narrow terminal cuts the end. */
-function waitWords(until: number): string {
-  return `${formatDuration(Math.max(1, until - systemClock.now()))} left, waiting until ${formatInstant(until)}`;
 }

@@ -166,7 +166,7 @@ export async function showWhatWouldRun(
       `Prompt, on standard input:\n\n${setting.secrets
         .redact(prompt)
         .split('\n')
-        .map((line) => `  ${printable(line)}`)
+        .map((line) => `  ${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, 10_000)}`)
         .join('\n')}\n`,
     );
     return { ended: { ...NOTHING, outcome: 'idle', reason: 'dry_run', tasks: tasks.length }, failed: false };
@@ -209,10 +209,6 @@ const NOTHING = {
   ...{ resumeAt: null, pushed: null },
   lanes: [],
 } as const;
-
-function printable(line: string): string {
-  return `${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, 10_000)}`;
-}
 
 /** Returns an argument as it is typed in a shell. */
 function quoted(arg: string): string {

@@ -85,10 +85,6 @@ function failuresOf(report: TestReport): readonly Failure[] {
 /** Maximum length of the end of a test's name by which it is compared. */
 const MAX_NAME_CHARS = 60;
 
-function namesTests({ failures }: Pick<RedBase, 'failures'>): boolean {
-  return failures.some((failure) => failure.startsWith('…'));
-}
-
 /**
  * Describes a base on which `verify` fails, or returns null if it passes. The output and its report must be redacted.
  */
@@ -130,7 +126,7 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
 export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
-  const tests = namesTests(base) ? failuresOf(report) : [];
+  const tests = base.failures.some((failure) => failure.startsWith('…')) ? failuresOf(report) : [];
   const failures = tests.length > 0 ? tests : failuresIn(verification.tail);
   // If the base has more failures than are kept, no other test is known to be new.
   const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;

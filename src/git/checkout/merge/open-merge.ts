@@ -137,11 +137,6 @@ export async function moveMergeOnto(
   return { ...merge, laid, settled: await applyOverlay(repository, objects, { ...change, on: merge.settled }), tip };
 }
 
-/** Maps each path to the reason that its merge was undone. */
-function undoneReasons(paths: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(paths.map((path) => [path, UNDONE]));
-}
-
 /** Returns the contents that are text and not too large. */
 async function readMergedTexts(
   objects: Objects,
@@ -208,7 +203,8 @@ export async function commitMerge(
   const { tip, now, iteration } = content;
   const sides = { tip: tip.tree, now: now.tree };
   const putBack = await undoneIn(objects, merge, sides);
-  const left = putBack.length > 0 ? undoneReasons(putBack) : await unfinishedIn(objects, merge, sides);
+  const left =
+    putBack.length > 0 ? new Map(putBack.map((path) => [path, UNDONE])) : await unfinishedIn(objects, merge, sides);
   const publishable = await publishableMerge(committer, objects, { merge, now, instead: merge.settled });
   const newly = await withheldOf(objects, content, { objections: left, withheld: publishable.withheld });
   if (left.size > 0)
