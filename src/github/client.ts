@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { withNamedWait } from '../ports/waits.ts';
-import { explainError, type RequestPurpose, statusOf, type TokenSource } from './errors.ts';
+import { explainError, type RequestFacts, type RequestPurpose, statusOf } from './errors.ts';
 import { graphqlAnswerIn, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
@@ -14,21 +14,13 @@ export interface RepositoryName {
   readonly repo: string;
 }
 
-export interface ForgeOptions {
-  readonly token: string;
-  readonly tokenFrom: TokenSource;
-  /**
-   * Base URL of the API without a trailing slash: `https://api.github.com`, or `https://HOST/api/v3` of an Enterprise
-   * server.
-   */
-  readonly apiUrl: string;
+export interface ForgeOptions extends RequestFacts {
   readonly repository: RepositoryName;
   /** The first words of the User-Agent header, which name the client. */
   readonly userAgent: string;
   readonly log: Log;
   /** Receives messages that matter only to somebody who looks for a fault; without it they are dropped. */
   readonly debug?: (text: string) => void;
-  readonly now: () => number;
   /** Time limits and pauses, which tests shorten. */
   readonly pace?: RequestPace;
 }
@@ -48,10 +40,7 @@ export interface RequestPace {
   readonly downloadMs: number;
 }
 
-/**
- * The usual pace. GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once per
- * request.
- */
+/** The usual pace. GitHub ends a request after 10 seconds; an outage costs a run about that, not once per request. */
 export const usualPace: RequestPace = {
   requestMs: 12_000,
   secondMs: 1000,
@@ -122,10 +111,7 @@ function watchOutage(now: () => number, { outageMs }: RequestPace): Outage {
   };
 }
 
-/**
- * Returns the REST budget that an answer states; GraphQL has a budget of its own, and an Enterprise server may not
- * limit requests.
- */
+/** Returns the REST budget that an answer states; GraphQL has its own, an Enterprise server may have none. */
 function restBudget(headers: Headers): Partial<RequestsSent> {
   const header = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
   const budget = { limit: header('limit'), remaining: header('remaining'), resetAt: header('reset') * 1000 };
@@ -134,9 +120,7 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
     : {};
 }
 
-/**
- * Maximum pause that GitHub's secondary limit may impose; beyond it the run ends, because a waiting job costs money.
- */
+/** Maximum pause that GitHub's secondary limit may impose; beyond it the run ends: a waiting job costs money. */
 const LONGEST_PAUSE_SECONDS = 60;
 
 async function connect(
@@ -332,10 +316,7 @@ export function toAccount(actor: Actor | null): Account | null {
   return type === 'User' ? { login, id, kind: 'user' } : null;
 }
 
-/**
- * All permissions. GitHub's `permission` does not distinguish maintain and triage, and its `role_name` may be an
- * organisation's own role.
- */
+/** All permissions. GitHub's `permission` does not tell maintain and triage apart; `role_name` may be any. */
 const permissions: readonly Permission[] = ['admin', 'maintain', 'write', 'triage', 'read', 'none'];
 
 /** Remembers answers, but not failures. Logins are compared without case. */

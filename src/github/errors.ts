@@ -3,10 +3,7 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText, flattenText, completeSentence } from '../core/text/phrase.ts';
 import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/errors.ts';
 
-/**
- * The purpose of a request. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that the
- * request takes.
- */
+/** The purpose of a request. `doing` completes "GitHub did not let us …"; `needs` are workflow permissions. */
 export interface RequestPurpose {
   readonly doing: string;
   readonly needs: readonly string[];
@@ -21,6 +18,7 @@ export type TokenSource = 'input' | 'person';
 export interface RequestFacts {
   readonly token: string;
   readonly tokenFrom: TokenSource;
+  /** Base URL of the API without trailing slash: `https://api.github.com`, or an Enterprise `https://HOST/api/v3`. */
   readonly apiUrl: string;
   readonly repository: { readonly owner: string; readonly repo: string };
   readonly now: () => number;
@@ -60,18 +58,13 @@ export function isGoneError(error: unknown): boolean {
   return refused?.status === 404 || (refused?.status === 410 && isAboutOneIssue(refused.message));
 }
 
-/**
- * True if GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors.
- */
+/** True if GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors. */
 export function isInvalid(error: unknown, reason: RegExp): boolean {
   const refused = refusalOf(error);
   return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
 }
 
-/**
- * Returns a text that is equal for all refusals with the same reason: each kind of write has its own words for a locked
- * conversation.
- */
+/** Returns a text that is equal for all refusals with the same reason: writes differ in words for a locked thread. */
 function refusalReasonOf({ status, message }: Refusal): string {
   if (status === 410 && !isAboutOneIssue(message)) return ISSUES_SWITCHED_OFF;
   return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
@@ -178,10 +171,7 @@ function unreachable(error: Error, purpose: RequestPurpose, { apiUrl }: RequestF
   ];
 }
 
-/**
- * Returns true if a request failed: `HttpError` is Octokit's name for that. Without an answer of GitHub in it, the
- * connection failed.
- */
+/** True if a request failed (Octokit's `HttpError`). Without an answer of GitHub in it, the connection failed. */
 function isBrokenConnection(error: unknown): error is Error {
   return error instanceof Error && error.name === 'HttpError';
 }
@@ -204,10 +194,7 @@ function refusalOf(error: unknown): Refusal | null {
   };
 }
 
-/**
- * An error of Octokit. REST sets `response`; GraphQL sets `errors` and `headers`; GraphQL's rate limit sets `response`
- * and `data`.
- */
+/** An error of Octokit. REST sets `response`; GraphQL `errors` and `headers`; its rate limit `response` and `data`. */
 interface OctokitError {
   readonly response?: { readonly status?: number; readonly data?: unknown; readonly headers?: Refusal['headers'] };
   readonly data?: { readonly errors?: readonly GraphqlError[] };
@@ -215,10 +202,7 @@ interface OctokitError {
   readonly headers?: Refusal['headers'];
 }
 
-/**
- * Returns the refusal in a GraphQL error. GraphQL refuses with status 200 and has types of its own instead, two of them
- * for a rate limit.
- */
+/** Returns the refusal in a GraphQL error: status 200, but types of its own, two of them for a rate limit. */
 function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refusal {
   const { type = '', message = '' } = error;
   const status =

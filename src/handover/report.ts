@@ -22,6 +22,7 @@ import type { Task, ShownProgress } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
+import type { RequestsSent } from '../ports/forge.ts';
 
 /** Everything that a reader may see of one run, as far as the run got. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;
@@ -53,19 +54,16 @@ export interface AnsweredReport extends RunFacts, Setting, LaneFacts {
 /** The report of a run that worked, as far as it got. */
 export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly kind: 'worked';
-  /**
-   * Tasks that this branch has work of but that are no longer listed: closed by hand, without the label, or deleted
-   * from their file.
-   */
+  /** Tasks that this branch has work of but that are no longer listed: closed, without the label, or deleted. */
   readonly unlisted: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
   /** Tokens of this run; `costUsd` is its cost. */
   readonly tokens: number;
   readonly costUsd: number;
-  /** Sentence part for people, e.g. `resumed, 2 h old`. */
   /** Similar tasks and advice for the issue before its first iteration; null for any other. */
   readonly forecast: Forecast | null;
+  /** Sentence part for people, e.g. `resumed, 2 h old`. */
   readonly session: string;
   /** Result of saving the state; null when it is not known yet. */
   readonly saved: SavedReport | null;
@@ -93,10 +91,7 @@ export interface IsolationReport {
   readonly from: IsolationSource;
 }
 
-/**
- * A verification in a clean clone, of the published head (except for a commit that only archives) or of an earlier
- * commit of this run.
- */
+/** A verification in a clean clone, of the published head (but for archiving) or of an earlier commit of this run. */
 export interface HeadVerification {
   readonly of: 'head' | 'earlier';
   readonly commit: ObjectId;
@@ -115,7 +110,7 @@ export interface RunFacts {
   readonly startedAt: number;
   readonly endedAt: number;
   /** Requests of the run to GitHub's API; null when they are not counted yet. */
-  readonly requests: ApiUsage | null;
+  readonly requests: RequestsSent | null;
 }
 
 /** The settings of a run, and problems other than those of its work. */
@@ -163,10 +158,7 @@ export interface LaneFacts {
   readonly checks: ChecksSummary | null;
   /** Failure of `verify` on the base branch; null when it passes or was not checked. */
   readonly redBase: RedBase | null;
-  /**
-   * Decisions that people had made on the pull request's head as the run began; null when there are none, or they were
-   * not read.
-   */
+  /** People's decisions on the pull request's head as the run began; null when there are none, or not read. */
   readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
   /** The cause that last opened the circuit. */
@@ -211,17 +203,6 @@ export interface TaskReport {
   readonly share: TaskShare;
   /** Address of the comment that asks a person about the task, if another branch asked; null when there is none. */
   readonly asked: string | null;
-}
-
-/**
- * HTTP requests sent, and the rest of the token's hourly budget according to GitHub; null where GitHub did not say.
- * `resetAt` is in ms.
- */
-export interface ApiUsage {
-  readonly sent: number;
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  readonly resetAt: number | null;
 }
 
 type CircuitWord = CircuitView['kind'];

@@ -61,12 +61,10 @@ interface FailedCall {
 }
 
 /** The parts of a call that may differ within one iteration. */
-export interface CallSetting extends Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'> {
-  readonly model: string | null;
-  readonly allowedTools: readonly string[] | null;
-  readonly timeoutMs: number;
-  /** The conversation that the call continues; null = it begins one. */
-  readonly resume: string | null;
+export interface CallSetting
+  extends
+    Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>,
+    Pick<AgentCall, 'model' | 'allowedTools' | 'timeoutMs' | 'resume'> {
   /** Amount that the run has spent so far, and its number of calls. */
   readonly spentUsd: number;
   readonly calls: number;
@@ -223,10 +221,7 @@ function sumOf(first: number | null, second: number | null): number | null {
   return second === null || first === null ? (second ?? first) : first + second;
 }
 
-/**
- * Composes the prompt of a call. `listed` holds the items of the task files; `notes` the logs in which an agent keeps
- * what it learns.
- */
+/** Composes the prompt of a call. `listed`: the items of the task files; `notes`: logs of what agents learned. */
 export async function composeCallPrompt(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
   { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
@@ -298,10 +293,7 @@ function lastVerificationOf({ journal, cleanVerification }: Work): Verification 
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 
-/**
- * Returns the maximum cost of one call in US dollars, which enforces the limits during the call as well; null = no
- * limit.
- */
+/** Returns the maximum cost of one call in US dollars, which enforces the limits during the call; null = no limit. */
 export function budgetLeft(
   { state }: Pick<Work, 'state'>,
   spentUsd: number,

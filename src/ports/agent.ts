@@ -7,6 +7,7 @@ import type { AgentEnd, Verification } from '../core/evidence.ts';
 /** One agent call. `signal` aborts it: the whole process tree is ended before `call` settles. */
 export interface AgentCall {
   readonly prompt: string;
+  /** The conversation that the call continues; null = it begins one. */
   readonly resume: string | null;
   readonly timeoutMs: number;
   /** The clock that `timeoutMs` was cut from. */
@@ -22,10 +23,7 @@ export interface AgentCall {
   /** Allowed tools of the call; null = those that the agent was set up with. */
   readonly allowedTools: readonly string[] | null;
   readonly signal: AbortSignal;
-  /**
-   * Receives what the call has spent so far, where requests are counted. A process that is killed during the call
-   * leaves that on record.
-   */
+  /** Receives what the call has spent so far, where requests are counted, as a record in case of a kill. */
   readonly spending?: (spent: Spent) => void;
 }
 
@@ -84,14 +82,9 @@ export interface VerifyCall {
   readonly onReport: ((report: string, isWhole: boolean) => void) | null;
 }
 
-/**
- * Runs commands of a pipeline, and tools that make lock files, in the work tree, with the environment of the verify
- * commands.
- */
+/** Runs commands of a pipeline, and tools that make lock files, in the work tree, with the environment of `verify`. */
 export interface CommandRunner {
-  /**
-   * Runs a command and ends its whole process tree before it settles. Throws a UserError if no command can run at all.
-   */
+  /** Runs a command and ends its process tree before it settles. Throws a UserError if no command can run at all. */
   run(call: CommandCall): Promise<CommandRun>;
 }
 

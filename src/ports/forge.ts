@@ -13,11 +13,9 @@ import type { Need } from '../core/people/notifications.ts';
 import type { History } from '../core/people/consent.ts';
 import type { ClosedPull } from '../core/snapshot/stored-pull.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
+import type { TaskIssue } from '../core/tasks/issue-task.ts';
 
-/**
- * An account on GitHub. `id` is GitHub's own number, which a rename does not change; null where GitHub does not give
- * it.
- */
+/** An account on GitHub. `id` is GitHub's number, which a rename does not change; null where it is not known. */
 export interface Account {
   readonly login: string;
   readonly id: number | null;
@@ -25,18 +23,9 @@ export interface Account {
 }
 
 /** An issue as the forge lists it; its texts are raw and come from strangers. */
-export interface Issue {
-  readonly number: number;
-  readonly title: string;
-  readonly body: string;
-  readonly url: string;
-  readonly labels: readonly string[];
+export interface Issue extends TaskIssue {
   readonly state: 'open' | 'closed';
   readonly isPullRequest: boolean;
-  /** Number of issues that must be closed first, according to GitHub's own dependencies. */
-  readonly blockedBy: number;
-  /** Number of open sub-issues. */
-  readonly openSubIssues: number;
 }
 
 export type IssueHistory = History<Account>;
@@ -49,9 +38,7 @@ export interface Dependency {
   readonly elsewhere: string | null;
 }
 
-/**
- * A label that Ralph keeps. It is created with colour (six hex digits) and description when the repository lacks it.
- */
+/** A label of Ralph's, created with colour (six hex digits) and description when the repository lacks it. */
 export interface LabelDefinition {
   readonly name: string;
   readonly color: string;
@@ -181,19 +168,13 @@ export interface WishWrites {
    * no longer exists. Notifies nobody.
    */
   writeDashboard(id: string, body: string): Promise<DashboardIssue | null>;
-  /**
-   * Returns the dashboard that this account made before, recognized by the beginning of its body, or makes one. Takes
-   * two requests.
-   */
+  /** Returns this account's dashboard, known by the beginning of its body, or makes one. Takes two requests. */
   openDashboard(text: {
     readonly title: string;
     readonly body: string;
   }): Promise<{ readonly isNew: boolean; readonly issue: Pick<DashboardIssue, 'number' | 'id'> }>;
   assign(number: number, logins: readonly string[]): Promise<void>;
-  /**
-   * Adds and removes labels, and creates those that the repository lacks. Sends requests only for what differs from
-   * `from`.
-   */
+  /** Adds and removes labels, and creates missing ones. Sends requests only for what differs from `from`. */
   changeLabels(
     number: number,
     change: {
@@ -215,10 +196,7 @@ export type Wished<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
-/**
- * The same writes as `WishWrites`, but none of them rejects, so none can end a run. Refusals are listed in
- * `refusedWishes`.
- */
+/** Like `WishWrites`, but none rejects, so none can end a run. Refusals are listed in `refusedWishes`. */
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
@@ -303,20 +281,14 @@ interface DecidingForge {
   ): Promise<{ readonly open: readonly WaitingPullRequest[]; readonly closed: readonly ClosedPull[] }>;
   /** Returns those of these pull requests that are closed. Takes one request. */
   closedAmong(numbers: readonly number[]): Promise<readonly ClosedPull[]>;
-  /**
-   * Returns the checks of the five base branch commits before `tip`, the oldest first; empty when they cannot be read.
-   * Takes one request.
-   */
+  /** Returns the checks of the five base commits before `tip`, oldest first; empty if unreadable. Takes one request. */
   checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
   /**
    * Returns job, step, annotations and the end of the log of a failed check. Takes at most three requests, and one to
    * the log storage of GitHub. Never throws for what cannot be read, but says what is missing.
    */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
-  /**
-   * Returns the numbers of the open pull requests of this repository whose head begins with `prefix`, among the newest
-   * 100.
-   */
+  /** Returns the numbers of this repository's open pull requests from `prefix`…, among the newest 100. */
   openPullRequests(prefix: string): Promise<readonly number[]>;
   /** Returns the branch of a pull request and whether it is from a fork, for comments on it. */
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;

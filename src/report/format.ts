@@ -1,5 +1,6 @@
 import { formatInstant, MINUTE_MS } from '../core/countdown.ts';
 import type { TaskState } from '../core/tasks/task.ts';
+import type { RunFacts } from '../handover/report.ts';
 
 /** Renders `2026-11-21 17:00 UTC (in 42 min)`, without the parentheses once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
@@ -34,13 +35,7 @@ export function formatTokens(tokens: number): string {
 }
 
 /** Renders `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.`; empty when no request was sent. */
-export function apiUsageLine(usage: {
-  readonly sent: number;
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  readonly resetAt: number | null;
-}): string {
-  const { sent, limit, remaining, resetAt } = usage;
+export function apiUsageLine({ sent, limit, remaining, resetAt }: NonNullable<RunFacts['requests']>): string {
   if (sent === 0) return '';
   const until = resetAt === null ? '' : ` until ${formatInstant(resetAt).slice('2026-11-21 '.length)}`;
   const left =

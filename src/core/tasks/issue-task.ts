@@ -15,17 +15,14 @@ export interface TaskIssue extends IssueText {
   readonly number: number;
   readonly url: string;
   readonly labels: readonly string[];
-  /** Number of open issues that block it, plus its open sub-issues. */
+  /** Number of issues that must be closed first, according to GitHub's own dependencies. */
   readonly blockedBy: number;
   readonly openSubIssues: number;
 }
 
 const MAX_TITLE_CHARS = 200;
 
-/**
- * Returns an issue as a task of the queue: what decisions need, and a title for people. Its text is not prepared for a
- * prompt yet.
- */
+/** Returns an issue as a task of the queue: what decisions need, and a title. Its text is not prepared for a prompt. */
 export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   return {
     id: taskIdOfIssue(number),

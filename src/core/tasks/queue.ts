@@ -114,27 +114,19 @@ export function tasksWithinReach(
   const eligible = inOrder(
     tasks.filter((task) => isEligible(task, progress)),
     progress,
-    null,
   ).map(({ id }) => id);
   return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
 }
 
-/**
- * Returns tasks in the order of work as if none was begun: required before optional, then by priority, then in the
- * given order.
- */
+/** Returns tasks in the order of work as if none was begun: required ones first, then by priority, then as given. */
 export function sortByPriority<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
-  return inOrder(tasks, {}, null);
+  return inOrder(tasks, {});
 }
 
-function inOrder<T extends QueuedTask>(
-  tasks: readonly T[],
-  progress: ProgressById,
-  current: TaskId | null,
-): readonly T[] {
+function inOrder<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById): readonly T[] {
   // Array sort is stable: equal ranks keep the given order.
   return tasks
-    .map((task) => ({ task, rank: rankOf(task, progress, current) }))
+    .map((task) => ({ task, rank: rankOf(task, progress, null) }))
     .sort((a, b) => compare(a.rank, b.rank))
     .map(({ task }) => task);
 }

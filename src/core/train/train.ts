@@ -12,37 +12,24 @@ export interface Compared {
   readonly changedInBase: readonly string[];
 }
 
-/**
- * The reason why a pull request cannot be merged now. `update`: a rule requires it to be up to date with its base
- * branch.
- */
+/** The reason why a pull request cannot be merged. `update`: a rule requires it to be up to date with its base. */
 export type MergeObstacle = 'conflict' | 'checks' | 'changes-requested' | 'unfinished' | 'unknown' | 'update';
 
 /** An open pull request in the order in which people merge them; plain data. */
-export interface TrainPull {
-  readonly number: number;
-  readonly branch: string;
-  readonly head: string;
+export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' | 'head' | 'isArmed' | 'createdAt'> {
   /** null if nothing keeps people from merging it. */
   readonly obstacle: MergeObstacle | null;
   readonly needsReview: boolean;
   /** True if no rule asks for a review, and one is requested. */
   readonly isReviewRequested: boolean;
-  /** True if GitHub merges it by itself as soon as its rules hold. */
-  readonly isArmed: boolean;
   readonly conflictsWith: readonly number[];
   /** `left`: it lacks commits of its base branch, and no rule asks for them. */
   readonly behind: 'no' | 'left' | 'rule' | 'unknown';
   /** Files whose verification is stale, because the base branch has changed them as well. */
   readonly stale: readonly string[];
-  /** Instant in ms. */
-  readonly createdAt: number;
 }
 
-/**
- * The open pull requests of Ralph's branches, the next to merge first. `isCompared` is true once git has compared them
- * with each other.
- */
+/** Ralph's open pull requests, the next to merge first. `isCompared` is true once git has compared them. */
 export interface Train {
   readonly pulls: readonly TrainPull[];
   readonly isCompared: boolean;

@@ -2,7 +2,6 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
-import type { Folder } from '../../core/folder.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -12,19 +11,13 @@ import { type Git, type GitAnswer, lastWords, withBareRepository } from '../git.
 import { reviewBranch } from '../inspection/review.ts';
 import { readChain, changesOfCommits, type Commit, type Objects, writeTreeWith, withObjects } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
+import type { RemoteOptions } from './ask-remote.ts';
 
-interface ReceiveOptions {
-  readonly url: string;
-  /** The folder of commits that wait to be published. */
-  readonly quarantineFolder: string;
-  readonly workFolder: string;
-  /** The working directory: changes outside of it are shown to reviewers. */
-  readonly folder: Folder;
-  readonly env: NodeJS.ProcessEnv;
+interface ReceiveOptions extends Pick<
+  RemoteOptions,
+  'url' | 'quarantineFolder' | 'workFolder' | 'folder' | 'env' | 'identity' | 'coAuthors'
+> {
   readonly hide: readonly string[];
-  /** The author of all our commits. */
-  readonly identity: { readonly name: string; readonly email: string };
-  readonly coAuthors: readonly string[];
   /** Runs a git command that talks to the server. */
   readonly ask: (git: Git, args: readonly string[]) => Promise<GitAnswer>;
 }

@@ -79,11 +79,7 @@ interface PageAnswer {
   };
 }
 
-interface ClosedAnswer {
-  readonly number: number;
-  readonly isCrossRepository: boolean;
-  readonly headRefName: string;
-  readonly headRefOid: string;
+interface ClosedAnswer extends Pick<PullAnswer, 'number' | 'isCrossRepository' | 'headRefName' | 'headRefOid'> {
   readonly state: 'MERGED' | 'CLOSED' | 'OPEN';
   readonly closedAt: string | null;
   readonly mergeCommit: { readonly oid: string } | null;

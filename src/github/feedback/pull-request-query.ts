@@ -1,4 +1,5 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
+import type { ThreadNow } from '../../core/feedback/pull-request-now.ts';
 import { standingFields, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
@@ -51,10 +52,7 @@ const CHECKS: Readonly<Record<ChecksPart, string>> = {
   base: 'baseRef { target { oid ...Base } }',
 };
 
-/**
- * Builds a query about the pull request of a branch of this repository, because a fork may have a branch of the same
- * name.
- */
+/** Builds a query about the pull request of this repository's branch, since a fork may have one of that name. */
 const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String!, $branch: String!) {
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
@@ -114,10 +112,7 @@ ${THREAD_FRAGMENTS}`,
 /** Number of commits before the tip of a base branch that are searched for the state of a check. */
 const EARLIER_COMMITS = 5;
 
-/**
- * Builds the fields of earlier commits. Of a merge only the first parent is read, because others are commits of pull
- * requests.
- */
+/** Builds the fields of earlier commits. Of a merge only the first parent is read, not a pull request's. */
 const before = (more: number): string =>
   `parents(first: 1) { nodes { ...Base ${more === 1 ? '' : before(more - 1)} } }`;
 
@@ -186,14 +181,11 @@ export interface ThreadPage extends Nodes<ThreadAnswer> {
   readonly pageInfo: { readonly hasPreviousPage: boolean; readonly startCursor: string | null };
 }
 
-export interface ThreadAnswer {
-  readonly id: string;
+export interface ThreadAnswer extends Pick<
+  ThreadNow,
+  'id' | 'isOutdated' | 'path' | 'line' | 'startLine' | 'originalLine'
+> {
   readonly isResolved: boolean;
-  readonly isOutdated: boolean;
-  readonly path: string;
-  readonly line: number | null;
-  readonly startLine: number | null;
-  readonly originalLine: number | null;
   readonly diffSide: 'LEFT' | 'RIGHT';
   readonly startDiffSide?: 'LEFT' | 'RIGHT' | null;
   readonly first: Nodes<CommentAnswer>;

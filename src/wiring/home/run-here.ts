@@ -45,7 +45,7 @@ import { countdownOn } from './countdown.ts';
 import { connectHomeForge, createAbsentForge } from './forge.ts';
 import { createHomeWorld, openHomeStore, type HomeSetting } from './home-world.ts';
 import { loginAtHome } from './login.ts';
-import { folderOfLanes, placeOfHome, placeOfLane, type RunFolders, runFolderOf } from './place.ts';
+import { folderOfLanes, placeOfHome, placeOfLane, runFolderOf } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
@@ -97,14 +97,10 @@ export function createRunHere(packageRoot: URL): RunHere {
 /** A lane that this process works on for another one; `obey` makes that one's orders signals of this process. */
 type TakenLane = LaneOfRun & Pick<TakenWork, 'obey'>;
 
-interface Beginning {
+interface Beginning extends Pick<HomeSetting, 'packageRoot' | 'environment' | 'place' | 'config'> {
   readonly asked: AskedRun;
   readonly terminal: Terminal;
-  readonly packageRoot: URL;
-  readonly environment: NodeJS.ProcessEnv;
   readonly checkout: PersonCheckout;
-  readonly place: RunFolders;
-  readonly config: Config;
   readonly shared: WorkflowInputs;
   /** The lane that another process of the run has handed to this one; null if a person started it. */
   readonly taken: TakenLane | null;
@@ -265,9 +261,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   }
 }
 
-/**
- * Claims the checkout. A process that works on a lane for another one has the same number, and leaves the claim to it.
- */
+/** Claims the checkout. A process that works on a lane for another one has its number, and leaves the claim to it. */
 async function holdCheckout(
   kept: GenerationFiles,
   taken: TakenLane | null,

@@ -8,7 +8,7 @@ import {
 } from '../../../src/report/format.ts';
 import { progressBar } from '../../../src/report/pages/progress-bar.ts';
 import { renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../../src/report/pages/progress.ts';
-import type { ApiUsage } from '../../../src/handover/report.ts';
+import type { RequestsSent } from '../../../src/ports/forge.ts';
 import { answer, END, entry, laneView, OUTCOMES, report, type EntryChange } from './fixtures.ts';
 
 test.each([
@@ -114,7 +114,7 @@ test.each(OUTCOMES)('the log closes without holes when the run ended $kind ($rea
   );
 });
 
-test.each<[ApiUsage, string]>([
+test.each<[RequestsSent, string]>([
   [{ sent: 0, limit: 1000, remaining: 1000, resetAt: END }, ''],
   [{ sent: 1, limit: null, remaining: null, resetAt: null }, 'GitHub API: 1 request.'],
   [
