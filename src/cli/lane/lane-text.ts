@@ -5,7 +5,7 @@ import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, issueOfId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { andMore, cutText } from '../../core/text/phrase.ts';
+import { andMore, cutText, shellText } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTaskState, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
@@ -235,10 +235,7 @@ function describeFeedback({ feedback }: ReportedLane): string {
   );
 }
 
-/**
- * Returns a bar of all tasks, and the open ones with their names and titles. A task that a person checks off in the
- * file counts as done.
- */
+/** Returns a bar of all tasks, and the open ones with names and titles. Tasks checked off in the file count as done. */
 function describeTasks({ tasks, currentTask }: ReportedLane, files: readonly CheckoutTask[]): readonly string[] {
   const known = [
     ...files.map(({ task, state }) => {
@@ -316,12 +313,7 @@ export async function readLaneArguments(
     remote: given.values('remote'),
   };
   const sameLane = Object.entries(named)
-    .flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`))
+    .flatMap(([name, values]) => values.map((value) => ` --${name} ${shellText(value)}`))
     .join('');
   return { lane, json: given.has('json'), all: given.has('all'), remote, subject: subject ?? '', sameLane, opened };
-}
-
-/** Returns a value as it is typed in a shell. */
-function typed(value: string): string {
-  return /^[\w./:@+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

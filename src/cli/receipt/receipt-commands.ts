@@ -22,7 +22,7 @@ import {
   worstVerdict,
 } from '../../core/receipt/verify-receipts.ts';
 import { MAX_JOURNAL_TEXT_CHARS, type StoredRun } from '../../core/snapshot/stored-run.ts';
-import { namesOf } from '../../core/text/phrase.ts';
+import { namesOf, shellText } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { formatCount, formatTokens } from '../../report/format.ts';
 import { parseArguments, plainLine } from '../arguments.ts';
@@ -124,7 +124,7 @@ async function verify(
       verdict: worstVerdict(branches),
       branches,
       proves: 'consistency' as const,
-      signature: files.map((file) => `gh attestation verify ${quoted(file)} --repo ${repository}`),
+      signature: files.map((file) => `gh attestation verify ${shellText(file)} --repo ${repository}`),
     },
     (text) => plainLine(text, 1000),
   );
@@ -184,10 +184,6 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
     throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} cannot be read: ${reasonOf(error)}.`], 'none');
   }
   throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} is not a receipt.`], 'none');
-}
-
-function quoted(file: string): string {
-  return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
 }
 
 function renderReceipt(receipt: RunReceipt): string {

@@ -1,7 +1,7 @@
 import type { ReportedSettings } from '../settings/effective.ts';
 import { branchInTheWay } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
-import { namesOf } from '../text/phrase.ts';
+import { namesOf, shellText } from '../text/phrase.ts';
 import type { ActionRules, Asked, BranchRule, Facts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
@@ -25,10 +25,7 @@ export function repositoryFindings(facts: Facts, rules: ActionRules): readonly F
   ];
 }
 
-/**
- * Returns the label that makes an issue a task for a workflow, or for `ralph run` if `workflow` is null; null for an
- * expression.
- */
+/** Returns the task label of a workflow, or of `ralph run` if `workflow` is null; null for an expression. */
 export function taskLabelOf(
   rules: ActionRules,
   workflow: Workflow | null,
@@ -84,13 +81,9 @@ function label(
     problemFinding(
       'label',
       `The label \`${name}\` does not exist, so no issue can be a task.`,
-      createRemedy('Create it.', { paste: `gh label create ${shellWord(name)}${repo}`, link }),
+      createRemedy('Create it.', { paste: `gh label create ${shellText(name)}${repo}`, link }),
     ),
   ];
-}
-
-function shellWord(text: string): string {
-  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function schedule(workflow: Workflow, here: string, repository: Asked<RepositoryFacts>): readonly Finding[] {
@@ -222,9 +215,7 @@ function branchRules(repository: Asked<RepositoryFacts>, signs: boolean): Findin
     : warningFinding('branch-rules', says, what);
 }
 
-/**
- * Checks the rules of branch protection. Only rules for all pushes matter, because the state is not kept on a branch.
- */
+/** Checks branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
 function branchProtection(repository: Asked<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');

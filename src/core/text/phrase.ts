@@ -4,10 +4,7 @@ const MAX_NAMES = 10;
 /** Matches colours and cursor moves of terminal programs. */
 export const ANSI_SEQUENCE = /\u001B\[[0-9;?]*[A-Za-z]/g;
 
-/**
- * Matches bracketed words that tell a CI system to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip actions]`
- * and similar ones.
- */
+/** Matches bracketed words that tell CI to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip actions]`… */
 const SKIP_IN_BRACKETS = /\[([^[\]]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]]{0,100})\]/gi;
 
 /** Matches the form that Azure Pipelines reads. */
@@ -151,4 +148,9 @@ export function upperFirst(text: string): string {
 export function completeSentence(text: string): string {
   const trimmed = text.trim();
   return trimmed === '' || /[.!?…:][)"'”’]*$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}
+
+/** Quotes a text for a POSIX shell, where it needs that. */
+export function shellText(value: string): string {
+  return /^[\w./:=,@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,6 @@
 import { purposeOf } from './commands.ts';
 import type { CiCommand, CiStep, Pairs } from './jobs.ts';
+import { shellText } from '../../text/phrase.ts';
 
 /** Renders a command as one line of `verify`, which starts at the root. */
 export function renderVerifyLine({ text, env, folder }: CiCommand): string {
@@ -77,8 +78,3 @@ function telling(env: Pairs): Pairs {
 
 const NOISE =
   /^(?:CI|OS|PYTHON|NODE|JAVA|RUBY|PHP|CONTEXT|HUSKY|COVERAGE_FILE|RUST_BACKTRACE|UV_(?:NO_PROGRESS|PYTHON_PREFERENCE|PYTHON)|(?:ACTIONS|GITHUB|PIP|MINVER|CODECOV|CICD)_?\w*|\w*_?VERSION|\w*(?:COLORS?|TELEMETRY\w*|NOLOGO|CACHE\w*))$/;
-
-/** Quotes a text for a POSIX shell, where it needs that. */
-export function shellText(value: string): string {
-  return /^[\w./:=,@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
-}

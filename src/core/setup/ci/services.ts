@@ -1,4 +1,4 @@
-import { shellText } from './render.ts';
+import { shellText } from '../../text/phrase.ts';
 import { entriesOf, isRecord, listIn, mapIn, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
