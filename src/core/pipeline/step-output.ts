@@ -1,3 +1,4 @@
+import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { configurationProblem } from '../lane/verdict/verdict.ts';
@@ -12,6 +13,8 @@ export interface Progress {
   readonly memory: StepMemory;
   /** The reason why the agent may not be called now, in words; null if it may be called. */
   readonly callObstacle: string | null;
+  /** The agents of steps whose providers are at their usage limits. */
+  readonly limited: readonly AgentName[];
   /**
    * The reason why a finished call ends the run, in words, so that no further step may run; null if the run continues.
    */
@@ -36,6 +39,8 @@ export interface Attempt {
 
 /** Maximum delay reached by doubling; a longer initial delay stays as it is. */
 const MAX_DOUBLED_DELAY_MS = 30_000;
+
+const AT_LIMIT = "the provider's usage limit is reached";
 
 /** Kinds of errors of the agent's CLI that may be temporary. */
 const PASSING_ERRORS: readonly string[] = ['server', 'rate-limit', 'other'];
@@ -98,7 +103,7 @@ export function whyRunEnds({
 }: Pick<StepOutput, 'analysis' | 'end' | 'isUsageOnly'>): string | null {
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (isUsageOnly === true) return null;
-  if (analysis.usageLimit !== null) return "the provider's usage limit is reached";
+  if (analysis.usageLimit !== null) return AT_LIMIT;
   return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
 }
 
@@ -162,6 +167,7 @@ export function nextStepAction({
   records,
   memory,
   callObstacle,
+  limited,
   runEnds,
   cancelled,
   now,
@@ -180,6 +186,9 @@ export function nextStepAction({
   if (step.breaker !== null && probeAtOf(circuitOf(memory, step.name), step.breaker, now) !== null)
     return leave({ kind: 'skipped', why: 'circuit-open' });
   if (step.kind === 'agent' && callObstacle !== null) return leave({ kind: 'not-reached', why: callObstacle });
+  // Only a step that may fail gets here: for any other one, the run waits before the iteration.
+  if (step.kind === 'agent' && step.agent !== null && limited.includes(step.agent))
+    return leave({ kind: 'failed', why: AT_LIMIT, code: null });
   return { kind: 'run', step };
 }
 
@@ -187,7 +196,8 @@ export function nextStepAction({
 export function firstAgentStep({ steps, memory, now }: Pick<Progress, 'steps' | 'memory' | 'now'>): AgentStep | null {
   const records: Progress['records'][number][] = [];
   for (;;) {
-    const action = nextStepAction({ steps, records, memory, callObstacle: null, runEnds: null, cancelled: false, now });
+    const unhindered = { callObstacle: null, limited: [], runEnds: null, cancelled: false };
+    const action = nextStepAction({ steps, records, memory, ...unhindered, now });
     if (action.kind === 'over') return null;
     if (action.kind === 'run' && action.step.kind === 'agent') return action.step;
     const result = action.kind === 'leave' ? action.result : ({ kind: 'passed' } as const);
@@ -229,7 +239,7 @@ export function judgeAgentAttempt({
   if (end.kind === 'cancelled') return failed('it was cancelled', false);
   if (end.kind === 'withdrawn') return failed('people took its task back', false);
   if (end.kind === 'timeout') return failed('it ran out of time', false);
-  if (usageLimit !== null) return failed("the provider's usage limit is reached", false);
+  if (usageLimit !== null) return failed(AT_LIMIT, false);
   if (agentError !== null)
     return failed(`the agent ended with an error (${agentError.kind})`, PASSING_ERRORS.includes(agentError.kind));
   if (end.kind === 'stalled') return failed('its CLI only retried', true);

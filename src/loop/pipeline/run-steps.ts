@@ -6,7 +6,14 @@ import {
   nextStepAction,
   retryDelayOf,
 } from '../../core/pipeline/step-output.ts';
-import type { CommandStep, Pipeline, ReadmeStep, Step } from '../../core/pipeline/pipeline.ts';
+import { chooseAgent } from '../../core/agents/providers.ts';
+import {
+  agentsOfSteps,
+  type CommandStep,
+  type Pipeline,
+  type ReadmeStep,
+  type Step,
+} from '../../core/pipeline/pipeline.ts';
 import { callObstacle } from '../../core/lane/decide.ts';
 import { readmeProblem } from '../../core/pipeline/readme-check.ts';
 import {
@@ -54,15 +61,18 @@ export async function runSteps(
     base: before,
     committed: [],
   };
+  const ofSteps = agentsOfSteps(pipeline).map(({ name }) => name);
   for (;;) {
+    const now = deps.clock.now();
     const action = nextStepAction({
       steps: pipeline.steps,
       records: walk.records,
       memory: walk.work.state.steps,
       callObstacle: obstacleToCall(deps, iteration, walk),
+      limited: ofSteps.filter((name) => chooseAgent([name], work.state.providers, now).kind === 'parked'),
       runEnds: runEndsBy(walk.outputs),
       cancelled: deps.signal.aborted,
-      now: deps.clock.now(),
+      now,
     });
     if (action.kind === 'over') break;
     walk =

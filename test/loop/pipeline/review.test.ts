@@ -253,6 +253,18 @@ describe('the provider of a step with an agent of its own', () => {
     expect((await runOnce(project)).end).toBe('complete (plan_complete)');
   });
 
+  test('at its limit is not called again for a review that may fail, and the work continues', async () => {
+    const project = projectWith([usageLimited(noon + 3 * HOUR)], {
+      agent: [steadyWorker],
+      steps: [work, review({}, { continue_on_error: true })],
+      inputs: { 'max-iterations': '3' },
+    });
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 4 });
+    project.clock.advance(4 * HOUR);
+    reviewerOf(project).behaviours = [finding()];
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 6 });
+  });
+
   test('refusing its key ends the run, and says whose', async () => {
     const project = projectWith([() => ({ exitCode: 1, output: { agentError: { kind: 'auth', text: '401 no' } } })]);
     const run = await runOnce(project);

@@ -67,6 +67,7 @@ describe('the next step', () => {
     records: [],
     memory: noStepMemory,
     callObstacle: null,
+    limited: [],
     runEnds: null,
     cancelled: false,
     now: noon,
