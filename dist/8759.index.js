@@ -491,7 +491,7 @@ or with npx into a clone of the same commit in ~/.cache/ralph-action.
   --agent NAME      without --repo: scripted (default), or the real CLI of an
                     agent, installed from npm, with your key from the
                     environment, which costs money:
-                    ${P.yW.join(", ")}
+                    ${P.Gq.join(", ")}
   --scripted-model  with --agent NAME: a scripted model behind the real CLI,
                     without a key
 

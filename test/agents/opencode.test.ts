@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createConversing } from '../../src/agents/acp/cli.ts';
 import { opencodeCli } from '../../src/agents/opencode/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { GREETER } from './greeter.ts';
@@ -106,4 +107,32 @@ test('a server of tools gets variables by name, and its tool is run', async () =
   expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
   const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
   expect(JSON.stringify(results)).toContain('It says hello, ');
+});
+
+test('in the Agent Client Protocol, its requests do not name the tool of a server: why it is not run so', async () => {
+  const conversing = createConversing('opencode');
+  const talked: Subject = {
+    ...opencode,
+    cli: {
+      ...opencodeCli,
+      prepare: async (call, place) => {
+        const { environment } = await opencodeCli.prepare(call, place);
+        const own = JSON.parse(environment['OPENCODE_CONFIG_CONTENT'] ?? '') as object;
+        const asking = { ...own, permission: { '*': 'ask' }, agent: { title: { disable: true } } };
+        return {
+          ...(await conversing.prepare({ ...call, model: null, turnLimit: null }, place)),
+          args: ['acp', '--pure'],
+          environment: { ...environment, OPENCODE_CONFIG_CONTENT: JSON.stringify(asking) },
+        };
+      },
+    },
+  };
+  await using world = await createWorld(talked, {
+    script: [{ kind: 'use', tool: 'tools_greet', input: {} }, DONE],
+    servers: [GREETER],
+    allowedTools: ['mcp__tools__greet'],
+    environment: () => ({ GREETING: 'hello' }),
+  });
+  const { analysis } = await world.calls('greet', { timeoutMs: 180_000 });
+  expect(analysis, world.log.lines.join('\n')).toMatchObject({ denials: [{ tool: 'other' }], agentError: null });
 });

@@ -94,8 +94,8 @@ export function workflowFor(template: string, { key, inputs: own }: WorkflowLine
 function inputsFor(name: PackagedAgent): Variables {
   return {
     ...(name === 'claude' ? {} : { agent: name }),
-    // Codex cannot restrict single commands. Nothing isolates it here, so a run refuses to call it unless any command is
-    // allowed.
+    // Codex cannot restrict single commands. Nothing isolates it here, so a run refuses to call it unless any command
+    // is allowed.
     ...(name === 'codex' ? { 'allowed-tools': 'Read,Edit,Write,Glob,Grep,Bash' } : {}),
   };
 }

@@ -33,8 +33,8 @@ const SETTINGS = 'qwen/settings.json';
 const TURN_LIMIT = /(?:^| )--max-session-turns[ =](\d+)(?= |$)/;
 
 /**
- * Tools that are always disabled: they make the CLI wait, start itself again, work in another folder or beyond the end of
- * the call, or load the repository's instructions.
+ * Tools that are always disabled: they make the CLI wait, start itself again, work in another folder or after the end
+ * of the call, or load the repository's instructions.
  */
 const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'agent', 'skill'];
 

@@ -2,7 +2,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { countBytes } from '../text/phrase.ts';
 import { noPriceText } from './prices.ts';
 
-/** The usage of requests to the model: tokens of all kinds, those of the answers among them, and the price in US dollars. */
+/** The usage of requests to the model: tokens of all kinds, those of answers among them, and the price in dollars. */
 export interface Spent {
   readonly tokens: number;
   readonly outputTokens: number;
