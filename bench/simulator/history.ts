@@ -119,7 +119,7 @@ function intakeOf(
       fork: 'base',
       baseTree: snapshotOf(of.world).tree,
       ahead: state.sequence,
-      personHead: null,
+      personHead: null, tasks: null,
     },
     tasks: world.tasks,
     state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },

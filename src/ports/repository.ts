@@ -218,6 +218,11 @@ export interface OpenedLane {
   readonly ahead: number;
   /** The newest commit of the lane that no run made; null if there is none. Merges bring no content of a person. */
   readonly personHead: ObjectId | null;
+  /**
+   * The tasks that the newest commits of the branch name; null if none of those that the base branch lacks names one,
+   * because a person may have squashed them.
+   */
+  readonly tasks: readonly TaskId[] | null;
 }
 
 /** A branch, measured for those who review it. */
