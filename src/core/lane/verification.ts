@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../countdown.ts';
 import type { ObjectId, Verification } from '../evidence.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
@@ -294,18 +295,31 @@ export function holdForBase(state: LaneState): LaneState {
 }
 
 /**
+ * Time in ms after which an unchanged red base is verified again, without a call: a network or a service may have failed
+ * instead. Outages last for hours, and each verification costs the machine's time.
+ */
+const REVERIFY_MS = 6 * HOUR_MS;
+
+/**
  * Returns the state, at the start of a run, of a lane that waits for its base: a person's request gets one more
- * attempt, and a base or `verify` that changed is verified again.
+ * attempt, and a base is verified again after some time, or if it or `verify` changed.
  */
 export function reconsiderBase(
   state: LaneState,
-  now: { readonly asked: boolean; readonly subject: VerificationSubject; readonly verifies: boolean },
+  now: {
+    readonly asked: boolean;
+    readonly subject: VerificationSubject;
+    readonly verifies: boolean;
+    readonly at: number;
+  },
 ): LaneState {
-  const { redBase } = state;
+  const { redBase, lastRun } = state;
   if (redBase === null) return state;
   if (!now.verifies) return { ...state, redBase: null };
   if (redBase.stage !== 'tried') return state;
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
-  return isSame ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
+  // Runs that end in the gate are no last run.
+  const isRecent = lastRun !== null && now.at - lastRun.at < REVERIFY_MS;
+  return isSame && isRecent ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }
