@@ -275,6 +275,8 @@ export interface CommittedIteration {
   readonly beside: readonly WorkBeside[];
   /** Names of all work beside the work tree that still exists. */
   readonly besideNow: readonly string[];
+  /** Files and folders of this iteration that git ignores; folders end with a slash. */
+  readonly newlyIgnored: readonly string[];
   /** State of a merge of the base branch: still to be finished (`open`), or made by this commit. */
   readonly merge: 'none' | 'open' | 'made';
 }

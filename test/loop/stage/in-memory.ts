@@ -99,6 +99,8 @@ export interface Checkout extends Repository {
   readonly broken: string[];
   /** Work beside the work tree; an agent may add or remove entries. */
   beside: WorkBeside[];
+  /** Files that git ignores; an agent may add some. */
+  ignored: string[];
   /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
 }
@@ -120,10 +122,13 @@ export function createCheckout(origin: Origin): Checkout {
   let lockFiles: readonly string[] = [];
   let lastSnapshot: Files | null = null;
   let besideBefore: readonly WorkBeside[] = [];
-  const takeBeside = (): Pick<CommittedIteration, 'beside' | 'besideNow'> => {
+  let ignoredBefore: readonly string[] = [];
+  const takeBeside = (): Pick<CommittedIteration, 'beside' | 'besideNow' | 'newlyIgnored'> => {
+    const newlyIgnored = checkout.ignored.filter((path) => !ignoredBefore.includes(path));
+    ignoredBefore = [...checkout.ignored];
     const beside = checkout.beside.filter((one) => !besideBefore.includes(one));
     besideBefore = [...checkout.beside];
-    return { beside, besideNow: besideBefore.map(({ name }) => name) };
+    return { beside, besideNow: besideBefore.map(({ name }) => name), newlyIgnored };
   };
   /** The files that the server refused, with their content then; null refuses any content. */
   const refusedFiles = new Map<string, { readonly why: string; readonly content: string | null }>();
@@ -164,6 +169,7 @@ export function createCheckout(origin: Origin): Checkout {
     faults,
     broken: [],
     beside: [],
+    ignored: [],
     patches: [],
     missing: () => Promise.resolve(null),
     problems: () => guarded(faults, 'problems', () => checkout.broken),
@@ -294,6 +300,7 @@ export function createCheckout(origin: Origin): Checkout {
             withheldNow: withheld,
             beside: [],
             besideNow: [],
+            newlyIgnored: [],
             publishedPaths: [],
             lookAt: [],
             published: { head, tree: after.tree },
