@@ -1,5 +1,6 @@
 import {
   type ChecksSummary,
+  isFailureOfMachine,
   isUndecidedCheck,
   isUnknownOnBase,
   judgeChecks,
@@ -137,14 +138,17 @@ export async function readFeedback(
   const details = await readCheckDetails(deps, checksToRead(inTurn, requestsSoFar));
   const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, update }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
+  const unrun = [...details].filter(([, known]) => isFailureOfMachine(known)).map(([check]) => check);
+  for (const check of unrun) open.delete(taskIdOfCheck(check));
+  const summary = checks?.summary ?? null;
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
       .map((task) => withEarlierAnswers(task, merged.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
-    asksForWork: merged.open.some((id) => merged.feedback.items[id]?.answer?.kind !== 'given-up'),
+    asksForWork: [...open].some((id) => merged.feedback.items[id]?.answer?.kind !== 'given-up'),
     state: { ...state, feedback: { ...merged.feedback, unstarted: checks?.unstarted ?? null }, tasks: merged.tasks },
-    checks: checks?.summary ?? null,
+    checks: summary && { ...summary, waiting: [...summary.waiting, ...unrun.map(({ name }) => name)] },
     standing: now,
     warnings: [
       ...(people.more === 0
