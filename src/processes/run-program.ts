@@ -36,6 +36,12 @@ export interface ProgramCall {
   readonly outputs: readonly [Receiver, Receiver, ...Receiver[]];
 }
 
+/**
+ * Without it, a `bash -c` whose stdin is a socket, as Node's pipes are, takes itself for a remote login and reads
+ * `~/.bashrc` first.
+ */
+const UNDER_A_SHELL = { SHLVL: '1' };
+
 /** A function that receives output as it arrives. */
 type Receiver = (chunk: Buffer) => void;
 
@@ -219,11 +225,14 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
+  const environment = { ...UNDER_A_SHELL, ...call.environment };
   const started =
-    family.kind === 'sandbox' ? await family.agentSandbox.enter({ ...call, tree: family.tree ?? null }) : call;
+    family.kind === 'sandbox'
+      ? await family.agentSandbox.enter({ ...call, environment, tree: family.tree ?? null })
+      : { ...call, environment };
   const child = execa(started.file, started.args, {
     cwd: started.cwd,
-    env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : started.environment,
+    env: family.kind === 'run' ? { ...environment, [RUN_TAG_NAME]: family.runTag } : started.environment,
     extendEnv: false,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', ...call.outputs.slice(2).map(() => 'pipe' as const)],

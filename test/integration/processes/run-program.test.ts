@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { endTagged } from '../../../src/processes/process-tree.ts';
@@ -34,6 +36,12 @@ test('a program that does not read its input (EPIPE) is judged by its end', asyn
 test('nothing is inherited from our own environment', async () => {
   vi.stubEnv('RALPH_TEST_SECRET', 'leaked');
   expect((await bash('echo "[$RALPH_TEST_SECRET]"')).stdout).toBe('[]\n');
+});
+
+test("a command does not read the user's ~/.bashrc", async () => {
+  const home = await mkdtemp(join(tmpdir(), 'ralph-bashrc-'));
+  await writeFile(join(home, '.bashrc'), 'echo from the bashrc\n');
+  expect((await bash('echo "$HOME"', { environment: { ...environment, HOME: home } })).stdout).toBe(`${home}\n`);
 });
 
 test("Ctrl-C in a terminal reaches no program, not even one that is being started in the terminal's group", async () => {
@@ -144,7 +152,7 @@ test('processes of another run are left alone', async () => {
   expect(isRunning(pid)).toBe(false);
 });
 
-interface Given extends Partial<Pick<ProgramCall, 'file' | 'input' | 'timeoutMs' | 'signal'>> {
+interface Given extends Partial<Pick<ProgramCall, 'file' | 'environment' | 'input' | 'timeoutMs' | 'signal'>> {
   readonly onOutput?: (text: string) => void;
 }
 
