@@ -166,7 +166,6 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     keepAlone: () => Promise.resolve('kept'),
     abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
-    undo: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
     layTree: () => Promise.resolve(() => Promise.resolve()),
     layClean: (commit) => Promise.resolve(commit),

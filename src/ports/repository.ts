@@ -119,15 +119,10 @@ export interface Repository {
   /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
   abandonMerge(): Promise<void>;
   /**
-   * Puts back the files that differ from the last snapshot, except ignored ones, and returns their paths. Leftovers of
-   * a verification belong to no iteration.
+   * Undoes all that a verification or a review did in the work tree since the last snapshot: files, except ignored ones,
+   * and commits. What it left beside the work tree is not taken up. Returns the paths of the files.
    */
   putBack(): Promise<readonly string[]>;
-  /**
-   * Undoes all that happened in the work tree since the last snapshot: its files like `putBack`, and commits. Files
-   * that were left beside the work tree are not taken up. Returns the paths of the files.
-   */
-  undo(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
   review(): Promise<Review | null>;
   /**

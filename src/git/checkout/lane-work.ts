@@ -175,7 +175,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
   return paths.map(shownName);
 }
 
-/** Undoes all that happened in the work tree since a reading of it; see `Repository.undo`. */
+/** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
 export async function undoSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
   const { head, beside } = await readContent(work);
   const paths = await putBackTo(work, read.content.tree);

@@ -403,11 +403,6 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     putBack: () =>
       guarded(faults, 'putBack', () => {
-        checkout.files = { ...(lastSnapshot ?? checkout.files) };
-        return [];
-      }),
-    undo: () =>
-      guarded(faults, 'undo', () => {
         const before = lastSnapshot ?? checkout.files;
         const changed = [...new Set([...Object.keys(before), ...Object.keys(checkout.files)])];
         const paths = changed.filter((path) => checkout.files[path] !== before[path]);
