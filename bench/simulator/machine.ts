@@ -152,6 +152,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         withheldNow: [],
         beside: [],
         besideNow: [],
+        newlyIgnored: [],
         publishedPaths: [],
         lookAt: [],
         published: { head, tree: left.tree },

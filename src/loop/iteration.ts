@@ -200,7 +200,7 @@ async function conclude(
     ? await verifyHere(deps, work)
     : { verification: { kind: 'not-run' } as const, report: NO_TESTS };
   const change = await deps.repository.compare(before, after);
-  // What an agent installed or built is no work: ignored files count only where it reports changes that nobody sees.
+  // Packages and builds are not work: ignored files count only where the agent reports changes that nobody sees.
   const isUnseen = before.tree === after.tree && (analysis.signal.filesModified ?? 0) > 0;
   const beside = [
     ...committed.beside.map(({ name }) => name),

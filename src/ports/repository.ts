@@ -119,8 +119,8 @@ export interface Repository {
   /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
   abandonMerge(): Promise<void>;
   /**
-   * Undoes all that a verification or a review did in the work tree since the last snapshot: files, except ignored ones,
-   * and commits. What it left beside the work tree is not taken up. Returns the paths of the files.
+   * Undoes all that a verification or a review did in the work tree since the last snapshot: files, except ignored
+   * ones, and commits. Files that were left beside the work tree are not taken up. Returns the paths of the files.
    */
   putBack(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */

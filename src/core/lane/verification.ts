@@ -297,8 +297,8 @@ export function holdForBase(state: LaneState): LaneState {
 }
 
 /**
- * Time in ms after which an unchanged red base is verified again, without a call: a network or a service may have failed
- * instead. Outages last for hours, and each verification costs the machine's time.
+ * Time in ms after which an unchanged red base is verified again, without a call: a network or a service may have
+ * failed instead. Outages last for hours, and each verification costs the machine's time.
  */
 const REVERIFY_MS = 6 * HOUR_MS;
 
@@ -321,7 +321,7 @@ export function reconsiderBase(
   if (redBase.stage !== 'tried') return state;
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
-  // Runs that end in the gate are no last run.
+  // Runs that end in the gate do not count.
   const isRecent = lastRun !== null && now.at - lastRun.at < REVERIFY_MS;
   return isSame && isRecent ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }

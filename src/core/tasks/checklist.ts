@@ -95,16 +95,16 @@ const MIN_WORDS = 3;
 const MIN_SHARE_LEFT = 0.75;
 
 /**
- * Returns true if an item at the same place is the earlier one, with other marks, letters or words around it when it was
- * ticked: `DONE: read header row (in src/header.ts)` for `Read the header row`.
+ * Returns true if an item at the same place is the earlier one, reworded when it was ticked: `DONE: read header row (in
+ * src/header.ts)` for `Read the header row`.
  */
 function isReworded({ task: old }: FileTask, { task, state }: FileTask): boolean {
   if (state !== 'done' || old.source.kind !== task.source.kind) return false;
-  const [before, now] = [wordsOf(old.title), wordsOf(task.title)];
+  const [before, now] = [titleWords(old.title), titleWords(task.title)];
   const left = before.filter((word) => now.includes(word)).length;
   return before.length >= MIN_WORDS && left >= MIN_SHARE_LEFT * before.length && now.length <= 2 * before.length;
 }
 
-function wordsOf(title: string): readonly string[] {
+function titleWords(title: string): readonly string[] {
   return title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }

@@ -259,7 +259,7 @@ export function findRemovedWork(
     .map(([id]) => id);
 }
 
-/** Returns the state in which these tasks are not begun and are no part of the branch. */
+/** Returns the state in which these tasks are not begun and have no share of the branch. */
 export function forgetWork(state: LaneState, ids: readonly TaskId[]): LaneState {
   const kept = Object.entries(state.change.tasks).filter(([id]) => !ids.includes(id));
   return {

@@ -9,7 +9,7 @@ import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { authorizationVariables, basicCredentials, type Git, lastWords } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
-import { treeOf } from '../objects.ts';
+import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Identity } from './commit.ts';
@@ -171,9 +171,6 @@ async function beginOn(
   });
 }
 
-/** Maximum number of commits that are searched for the tasks of a lane. */
-const MOST_COMMITS = 1000;
-
 /**
  * Returns how many commits the lane has that the base branch lacks, the base commits that they build on (several if the
  * base was merged), the newest of a person, and the tasks that its commits name.
@@ -188,18 +185,7 @@ async function commitsOfLane(
   const personHead = (await git.text(['rev-list', ...ofPeople, `${base}..${tip}`])) || null;
   const ahead = listed.length - edge.length;
   // Commits that were merged into the base meanwhile count as well, and each task that a squashed commit names.
-  const log = await git.names([
-    'log',
-    '-z',
-    '--first-parent',
-    `--max-count=${String(MOST_COMMITS)}`,
-    '--format=%H%n%B',
-    tip,
-  ]);
-  const named = log.map((text) => ({
-    commit: text.split('\n', 1)[0] ?? '',
-    tasks: [...text.matchAll(/^Ralph-Task: ([\w.-]{1,80})$/gm)].map(([, task = '']) => task),
-  }));
+  const named = await tasksOfCommits(git, tip);
   const isKnown = ahead === 0 || named.some(({ commit, tasks }) => tasks.length > 0 && listed.includes(commit));
   return { ahead, edge, personHead, tasks: isKnown ? [...new Set(named.flatMap(({ tasks }) => tasks))] : null };
 }
