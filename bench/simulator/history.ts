@@ -120,6 +120,7 @@ function intakeOf(
       baseTree: snapshotOf(of.world).tree,
       ahead: state.sequence,
       personHead: null,
+      tasks: null,
     },
     tasks: world.tasks,
     state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },

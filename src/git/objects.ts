@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../core/evidence.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
 import { UserError } from '../errors.ts';
 import type { Conversation } from './conversation.ts';
 import type { Git } from './git.ts';
@@ -32,6 +33,22 @@ export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | nul
   const tree = stdout.toString().trim();
   knownTrees.set(git, known.set(commit, tree));
   return tree;
+}
+
+/** Maximum number of commits of a branch that are searched for tasks. */
+const MOST_COMMITS = 1_000;
+
+/** Returns the newest commits of a branch with the tasks that their messages name; a squashed one may name several. */
+export async function tasksOfCommits(
+  git: Git,
+  tip: ObjectId,
+): Promise<readonly { readonly commit: ObjectId; readonly tasks: readonly TaskId[] }[]> {
+  const newest = ['--first-parent', `--max-count=${String(MOST_COMMITS)}`];
+  const log = await git.names(['log', '-z', ...newest, '--format=%H%n%B', tip]);
+  return log.map((text) => ({
+    commit: text.split('\n', 1)[0] ?? '',
+    tasks: [...text.matchAll(/^Ralph-Task: ([\w.-]{1,80})$/gm)].map(([, task = '']) => task),
+  }));
 }
 
 const diffOptions = [

@@ -94,6 +94,7 @@ export function joinCommits(earlier: readonly Committed[], last: Committed): Com
     commit: all.findLast(({ commit }) => commit !== null)?.commit ?? null,
     withheld: withoutDuplicates(all.flatMap(({ withheld }) => withheld)),
     beside: all.flatMap(({ beside }) => beside),
+    newlyIgnored: [...new Set(all.flatMap(({ newlyIgnored }) => newlyIgnored))],
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
     merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,
     lockFiles: all.findLast(({ lockFiles }) => lockFiles.length > 0)?.lockFiles ?? [],

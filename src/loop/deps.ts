@@ -101,7 +101,6 @@ export interface LoopDeps {
     | 'keepAlone'
     | 'abandonMerge'
     | 'putBack'
-    | 'undo'
     | 'review'
     | 'layTree'
     | 'layClean'

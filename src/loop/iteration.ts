@@ -39,6 +39,9 @@ import type { Work } from '../handover/intake.ts';
 /** Maximum number of withheld files in the evidence. */
 const MAX_WITHHELD_NAMED = 20;
 
+/** Maximum number of ignored files and folders in the evidence. */
+const MAX_IGNORED_NAMED = 5;
+
 /**
  * Makes one agent call or runs the steps of the pipeline, with evidence and analysis. Each part is on disk before the
  * next begins.
@@ -197,6 +200,12 @@ async function conclude(
     ? await verifyHere(deps, work)
     : { verification: { kind: 'not-run' } as const, report: NO_TESTS };
   const change = await deps.repository.compare(before, after);
+  // Packages and builds are not work: ignored files count only where the agent reports changes that nobody sees.
+  const isUnseen = before.tree === after.tree && (analysis.signal.filesModified ?? 0) > 0;
+  const beside = [
+    ...committed.beside.map(({ name }) => name),
+    ...(isUnseen ? committed.newlyIgnored.slice(0, MAX_IGNORED_NAMED).map((path) => `${path} (git ignores it)`) : []),
+  ];
   const evidence: Evidence = {
     before,
     after,
@@ -213,9 +222,9 @@ async function conclude(
         why: deps.redact(file.why).slice(0, 500),
         part: isPartOfTask(file, `${step.task.title}\n${step.task.body}`),
       })),
-    ...(committed.beside.length === 0
+    ...(beside.length === 0
       ? {}
-      : { beside: committed.beside.slice(0, MAX_WITHHELD_NAMED).map(({ name }) => deps.redact(name).slice(0, 200)) }),
+      : { beside: beside.slice(0, MAX_WITHHELD_NAMED).map((name) => deps.redact(name).slice(0, 200)) }),
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,

@@ -119,15 +119,10 @@ export interface Repository {
   /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
   abandonMerge(): Promise<void>;
   /**
-   * Puts back the files that differ from the last snapshot, except ignored ones, and returns their paths. Leftovers of
-   * a verification belong to no iteration.
+   * Undoes all that a verification or a review did in the work tree since the last snapshot: files, except ignored
+   * ones, and commits. Files that were left beside the work tree are not taken up. Returns the paths of the files.
    */
   putBack(): Promise<readonly string[]>;
-  /**
-   * Undoes all that happened in the work tree since the last snapshot: its files like `putBack`, and commits. Files
-   * that were left beside the work tree are not taken up. Returns the paths of the files.
-   */
-  undo(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
   review(): Promise<Review | null>;
   /**
@@ -218,6 +213,11 @@ export interface OpenedLane {
   readonly ahead: number;
   /** The newest commit of the lane that no run made; null if there is none. Merges bring no content of a person. */
   readonly personHead: ObjectId | null;
+  /**
+   * The tasks that the newest commits of the branch name; null if none of those that the base branch lacks names one,
+   * because a person may have squashed them.
+   */
+  readonly tasks: readonly TaskId[] | null;
 }
 
 /** A branch, measured for those who review it. */
@@ -270,6 +270,8 @@ export interface CommittedIteration {
   readonly beside: readonly WorkBeside[];
   /** Names of all work beside the work tree that still exists. */
   readonly besideNow: readonly string[];
+  /** Files and folders of this iteration that git ignores; folders end with a slash. */
+  readonly newlyIgnored: readonly string[];
   /** State of a merge of the base branch: still to be finished (`open`), or made by this commit. */
   readonly merge: 'none' | 'open' | 'made';
 }

@@ -98,6 +98,28 @@ describe('a plan', () => {
     );
   });
 
+  test('is done box by box although the agent rewords what it ticks, in one run or in several, and after the merge', async () => {
+    const first = boxes('[x] ✅ DONE: read header row.', '[ ] Write the footer row');
+    const second = boxes('[x] ✅ DONE: read header row.', '[x] Write the footer row in src/footer.ts');
+    for (const limit of ['10', '1']) {
+      const project = projectWith(
+        { [PLAN_PATH]: boxes('[ ] Read the header row', '[ ] Write the footer row') },
+        { agent: [leaves(first), leaves(second)], inputs: { 'max-iterations': limit } },
+      );
+      let run = await runOnce(project);
+      if (limit === '1') {
+        project.script.behaviours = [leaves(second)];
+        run = await runOnce(project);
+      }
+      expect([run.end, project.script.calls.length]).toEqual(['complete (plan_complete)', 2]);
+      expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+      const head = project.origin.branches.get('ralph/queue') ?? '';
+      project.origin.branches.set('main', head);
+      Object.assign(project.forge.pulls[0] ?? {}, { state: 'merged', headSha: head });
+      expect(await runOnce(project)).toMatchObject({ calls: 0 });
+    }
+  });
+
   test('the prompt says where the box is and which follow, and names them only as data', async () => {
     const project = projectWith(
       { [PLAN_PATH]: `# Plan\n\n## High\n\n${boxes('[ ] Add a cart\n\n  With a handle.', '[ ] Add a till')}` },

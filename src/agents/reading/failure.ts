@@ -37,7 +37,7 @@ const SHARED: readonly ErrorForm[] = [
   ['rate-limit', /\brate.?limit(?:ed)?\b/i],
   [
     'auth',
-    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign|log) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b/i,
+    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign|log) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\borgani[sz]ation has been disabled\b/i,
   ],
   [
     'billing',
@@ -45,7 +45,7 @@ const SHARED: readonly ErrorForm[] = [
   ],
   [
     'prompt-too-long',
-    /ran out of room|exceeds the maximum number of tokens|maximum context length|ContextOverflowError|exceeds the maximum length/i,
+    /ran out of room|exceeds the maximum number of tokens|maximum context length|ContextOverflowError|exceeds the maximum length|exceed context limit/i,
   ],
   [
     'model',
@@ -105,6 +105,11 @@ export function errorInText(text: string, { printed, noise }: Pick<Dialect, 'pri
     .filter((line) => line !== '' && !OF_NODE.test(line) && noise?.test(line) !== true);
   const kind = kindIn(printed, lines[0] ?? '');
   return kind && { kind, text: capText(lines.join('\n'), MAX_TEXT_CHARS) };
+}
+
+/** Returns the kind of error by a text that all providers use, or null. */
+export function kindOfProviderText(text: string): AgentError['kind'] | null {
+  return kindIn(SHARED, text);
 }
 
 function kindIn(forms: readonly ErrorForm[], text: string): AgentError['kind'] | null {

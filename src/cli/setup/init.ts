@@ -33,8 +33,8 @@ At the end, init lists what is left to do by hand, and what a run can cost.
   --yes              asks nothing and writes
   --verify COMMAND   what must pass before work counts as done (default: the
                      tests of your CI, or those that were found)
-  --agent NAME       which agent works (default: ${DEFAULT_AGENT}), one of
-                     ${AGENT_NAMES.join(', ')}
+  --agent NAME       which agent works: ${AGENT_NAMES.slice(0, 4).join(', ')},
+                     ${AGENT_NAMES.slice(4).join(', ')} (default: ${DEFAULT_AGENT})
   --agent-path PATH  its program; acp and command are programs of yours
   --key KIND         who pays for Claude: api-key (default) or subscription;
                      without a stored key aws, google or anthropic, to which

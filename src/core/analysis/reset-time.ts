@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
 /** Matches words that announce a time from which calls are possible again. */
-const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|back)\b`;
+const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|back)\b`;
 
 const SECOND_MS = 1_000;
 
@@ -58,22 +58,22 @@ const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?
 /** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
 const DATE = String.raw`(?:(?:(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
 
-const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|PT|PST|PDT|Pacific(?: [Tt]ime)?)\b)?`;
+const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|[ECMP][SD]?T|CET|Pacific(?: [Tt]ime)?|CEST|BST|IST|JST)\b)?`;
 
 const RESET = new RegExp(
-  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|time(?: is)?:?))*:? ?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after|time(?: is)?:?))*:? ?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
   'i',
 );
 
 /** Matches a day without a time, which begins at its midnight. */
 const RESET_DAY = new RegExp(
-  String.raw`${ANNOUNCES}(?: (?:at|on|by|until))*:? (?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\b\.?(?:,? (?<thenYear>\d{4})\b)?)${ZONE}`,
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after))*:? (?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\b\.?(?:,? (?<thenYear>\d{4})\b)?)${ZONE}`,
   'i',
 );
 
 /** Matches `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
 const RESET_ISO = new RegExp(
-  String.raw`(?:${ANNOUNCES}|\bresets?_?at\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?)?`,
+  String.raw`(?:${ANNOUNCES}|\bresets?_?at\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?(?:\s?\(([^()]{1,64})\))?)?`,
   'i',
 );
 
@@ -83,7 +83,14 @@ const RESET_EPOCH = /["']?\bresets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(
 /** The time zones that providers name by a word. */
 const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^(?:GMT|Z)$/i, 'UTC'],
-  [/^(?:PT|PST|PDT|Pacific(?: time)?)$/i, 'America/Los_Angeles'],
+  [/^(?:P[SD]?T|Pacific(?: time)?)$/i, 'America/Los_Angeles'],
+  [/^E[SD]?T$/i, 'America/New_York'],
+  [/^C[SD]?T$/i, 'America/Chicago'],
+  [/^M[SD]?T$/i, 'America/Denver'],
+  [/^CES?T$/i, 'Europe/Berlin'],
+  [/^BST$/i, 'Europe/London'],
+  [/^IST$/i, 'Asia/Kolkata'],
+  [/^JST$/i, 'Asia/Tokyo'],
 ];
 
 /**
@@ -111,10 +118,12 @@ function isoOf(instant: number): string | null {
 function absoluteReset(text: string): number | null {
   const epoch = RESET_EPOCH.exec(text)?.[1];
   if (epoch !== undefined) return Number(epoch) > 1e11 ? Number(epoch) : Number(epoch) * 1000;
-  const [, date, time = '00:00', offset = 'Z'] = RESET_ISO.exec(text) ?? [];
+  const [, date, time = '00:00', offset = 'Z', zoneName] = RESET_ISO.exec(text) ?? [];
   if (date === undefined) return null;
   const instant = Date.parse(`${date}T${time}${offset.toUpperCase() === 'UTC' ? 'Z' : offset}`);
-  return Number.isNaN(instant) ? null : instant;
+  if (Number.isNaN(instant)) return null;
+  const zone = zoneName === undefined ? null : zoneNamed(zoneName);
+  return zone === null ? instant : (instantsOf(zone, instant)[0] ?? instant);
 }
 
 function relativeFrom(text: string, now: number): number | null {

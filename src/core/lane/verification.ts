@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../countdown.ts';
 import type { ObjectId, Verification } from '../evidence.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
@@ -50,14 +51,16 @@ const NOT_THERE: readonly RegExp[] = [
   /missing script:/i,
   /^(?:npm (?:ERR!|error) )?Unknown command: "/m,
   /npm (?:ERR!|error) (?:could not determine executable to run|enoent Could not read package\.json|404 Not Found - GET )/,
-  /ERR_PNPM_NO_SCRIPT|ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s+Command "[^"]*" not found/,
+  /npm (?:ERR!|error) The `npm ci` command can only install with an existing package-lock\.json/,
+  /ERR_PNPM_NO_(?:SCRIPT|PKG_MANIFEST|IMPORTER_MANIFEST_FOUND|LOCKFILE)|ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL\s+Command "[^"]*" not found/,
   /^error Command "[^"]*" not found\.?$/im,
   /^Usage Error: (?:Couldn't find a script named|The project in )/m,
   /^error: (?:Script|Task) not found/im,
   /No rule to make target/,
   /could not find a Makefile|No targets specified and no makefile found/i,
   /^error: (?:no such (?:sub)?command|Justfile does not contain|unrecognized subcommand|Failed to spawn:)/im,
-  /^go:? \S+: unknown command/m,
+  /^go:? \S+: unknown command|^go: go\.mod file not found/m,
+  /^error: could not find `?Cargo\.toml`?|^Could not locate Gemfile|MSBUILD : error MSB1003/m,
   /^Task '[^']*' not found in (?:root )?project/m,
   /Unknown lifecycle phase "/,
   /^\*\* \(Mix\) The task "[^"]*" could not be found/m,
@@ -294,18 +297,31 @@ export function holdForBase(state: LaneState): LaneState {
 }
 
 /**
+ * Time in ms after which an unchanged red base is verified again, without a call: a network or a service may have
+ * failed instead. Outages last for hours, and each verification costs the machine's time.
+ */
+const REVERIFY_MS = 6 * HOUR_MS;
+
+/**
  * Returns the state, at the start of a run, of a lane that waits for its base: a person's request gets one more
- * attempt, and a base or `verify` that changed is verified again.
+ * attempt, and a base is verified again after some time, or if it or `verify` changed.
  */
 export function reconsiderBase(
   state: LaneState,
-  now: { readonly asked: boolean; readonly subject: VerificationSubject; readonly verifies: boolean },
+  now: {
+    readonly asked: boolean;
+    readonly subject: VerificationSubject;
+    readonly verifies: boolean;
+    readonly at: number;
+  },
 ): LaneState {
-  const { redBase } = state;
+  const { redBase, lastRun } = state;
   if (redBase === null) return state;
   if (!now.verifies) return { ...state, redBase: null };
   if (redBase.stage !== 'tried') return state;
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
-  return isSame ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
+  // Runs that end in the gate do not count.
+  const isRecent = lastRun !== null && now.at - lastRun.at < REVERIFY_MS;
+  return isSame && isRecent ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }

@@ -83,7 +83,7 @@ const hints = {
   work_beside: {
     scope: 'task',
     sentence:
-      'Work of the last iteration is not in the work tree (a branch, a commit, a stash or a work tree of your own, named below). Only what is in the work tree is published: bring it here with git merge, cherry-pick or stash pop, or drop it.',
+      'Work of the last iteration is not in the work tree as git sees it (a branch, a commit, a stash or a work tree of your own, or files that git ignores, named below). Only what git sees in the work tree is published: bring it here with git merge, cherry-pick or stash pop, move ignored files or change .gitignore, or drop it.',
   },
   push_refused: {
     scope: 'task',

@@ -32,10 +32,15 @@ export function parseRefusal(text: string): Refusal {
   const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
   const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
   if (first === undefined)
-    return { kind: 'branch', rule: UNKNOWN_RULE, files: [], words, meaning: 'The server refused the push.' };
+    return meant === '' || JUDGED.test(meant)
+      ? { kind: 'branch', rule: UNKNOWN_RULE, files: [], words, meaning: 'The server refused the push.' }
+      : { kind: 'transient', rule: 'interrupted', files: [], words, meaning: 'git could not finish the push.' };
   const files = first.kind === 'content' ? filesIn(text) : [];
   return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.remedy}`.trim() };
 }
+
+/** Matches the signs that the server has judged a push: without them, git failed on the way, whatever it says. */
+const JUDGED = /^remote: |rejected|declined|denied|refus|forbid|atomic|not permitted/im;
 
 /** The rule of a refusal in unknown words. */
 export const UNKNOWN_RULE = 'unknown';

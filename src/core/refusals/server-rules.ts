@@ -57,7 +57,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'content',
     rule: 'large-file',
     type: null,
-    pattern: /GH001|exceeds GitHub's file size limit/i,
+    pattern: /GH001|exceeds GitHub's file size limit|pack exceeds maximum allowed size|HTTP 413\b/i,
     meaning: 'A file is larger than GitHub accepts.',
     remedy: 'Leave it out of the commits, or store it with git-lfs.',
   },
@@ -259,7 +259,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'access',
     type: null,
     pattern:
-      /^(?!.*rate limit).*?((returned error:|HTTP) 40[13]\b|permission [^;\n]*denied|could not read Username|authentication failed|read-only|is archived|write access [^\n]*not granted|not authorized to push)/is,
+      /^(?!.*rate limit).*?((returned error:|HTTP) 40[13]\b|permission [^;\n]*denied|could not read Username|authentication failed|read-only|is archived|write access [^\n]*not granted|not authorized to push|repository (?:'[^'\n]*' )?not found)/is,
     meaning: 'The token may not push.',
     remedy: 'The workflow needs "permissions: contents: write".',
   },
@@ -286,7 +286,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'breakdown',
     type: null,
     pattern:
-      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive/i,
+      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device/i,
     meaning: 'The git server failed during the push.',
     remedy: '',
   },

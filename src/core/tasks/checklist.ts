@@ -67,8 +67,12 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
   }
   const known = new Set(before.map(({ task }) => task.id));
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
-  for (const item of before.filter(({ task }) => !successors.has(task.id))) {
-    const successor = [...strangers].find((stranger) => isSuccessor(item, stranger));
+  for (const [at, item] of before.entries()) {
+    if (successors.has(item.task.id)) continue;
+    const atSamePlace = before.length === after.length ? after[at] : undefined;
+    const successor = [...strangers].find(
+      (stranger) => isSuccessor(item, stranger) || (stranger === atSamePlace && isReworded(item, stranger)),
+    );
     if (successor === undefined) continue;
     strangers.delete(successor);
     successors.set(item.task.id, successor);
@@ -84,4 +88,23 @@ function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolea
   if (old.source.kind !== task.source.kind) return false;
   const remark = task.title.startsWith(old.title) ? task.title.slice(old.title.length) : null;
   return remark === '' || (remark !== null && state === 'done' && /^\s*[^\s\p{L}\p{N}]/u.test(remark));
+}
+
+/** Minimum number of words of a title by which its item is recognized, and the share of them that must be left. */
+const MIN_WORDS = 3;
+const MIN_SHARE_LEFT = 0.75;
+
+/**
+ * Returns true if an item at the same place is the earlier one, reworded when it was ticked: `DONE: read header row (in
+ * src/header.ts)` for `Read the header row`.
+ */
+function isReworded({ task: old }: FileTask, { task, state }: FileTask): boolean {
+  if (state !== 'done' || old.source.kind !== task.source.kind) return false;
+  const [before, now] = [titleWords(old.title), titleWords(task.title)];
+  const left = before.filter((word) => now.includes(word)).length;
+  return before.length >= MIN_WORDS && left >= MIN_SHARE_LEFT * before.length && now.length <= 2 * before.length;
+}
+
+function titleWords(title: string): readonly string[] {
+  return title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }

@@ -44,6 +44,9 @@ export const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 /** Maximum size of an answer in bytes, without the pack that follows it. */
 export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 
+/** Maximum number of paths that git ignores which are compared. */
+export const MOST_IGNORED = 1_000;
+
 /** Maximum number of paths that are named one by one. */
 export const MOST_PATHS = 100_000;
 
@@ -78,6 +81,7 @@ const answers = {
     tree: objectId,
     standIns: z.array(z.object({ path, standIn: standInSchema })).max(MOST_PATHS),
     beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
+    ignored: z.array(path).max(MOST_IGNORED),
     /**
      * Sizes of the packs with new content: the commits up to `head`, and what `tree` has besides; null if there is
      * none.

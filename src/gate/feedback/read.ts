@@ -1,5 +1,6 @@
 import {
   type ChecksSummary,
+  isFailureOfMachine,
   isUndecidedCheck,
   isUnknownOnBase,
   judgeChecks,
@@ -26,6 +27,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
+import { baseBranch } from '../lane/restore.ts';
 import { createTrustCheck } from '../people/trust.ts';
 
 /** Maximum number of checks named in a message. */
@@ -96,7 +98,10 @@ export async function readFeedback(
   const earlier = answersChecks ? await earlierChecksOnBase(deps, now) : null;
   const checks = answersChecks ? judgeChecksNow(deps, { now, earlier: earlier ?? [] }, state) : null;
   const failed = checks?.judged?.failed ?? [];
-  const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map(), update }) : [];
+  const mayMerge = now.mergeable === 'conflicting' || update;
+  const base = answersChecks && mayMerge ? await baseBranch(deps) : now.base.branch;
+  const merge = { update, isOurBase: base === now.base.branch };
+  const ofCi = answersChecks ? await checkTasks(deps, now, { failed, details: new Map(), ...merge }) : [];
   const subjects = [...people.tasks, ...ofCi];
   const isUndecided = (id: TaskId, kind: FeedbackItem['kind']): boolean => {
     switch (kind) {
@@ -130,18 +135,26 @@ export async function readFeedback(
   const requestsSoFar =
     people.requests + (earlier === null ? 0 : 1) + (merged.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
   const details = await readCheckDetails(deps, checksToRead(inTurn, requestsSoFar));
-  const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, update }) : [];
+  const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, ...merge }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
+  const unrun = [...details].filter(([, known]) => isFailureOfMachine(known)).map(([check]) => check);
+  for (const check of unrun) open.delete(taskIdOfCheck(check));
+  const summary = checks?.summary ?? null;
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
       .map((task) => withEarlierAnswers(task, merged.feedback.items[task.id] ?? {}))
       .map((task) => (later.has(task.id) ? { ...task, obstacle: 'unread' } : task)),
-    asksForWork: merged.open.some((id) => merged.feedback.items[id]?.answer?.kind !== 'given-up'),
+    asksForWork: [...open].some((id) => merged.feedback.items[id]?.answer?.kind !== 'given-up'),
     state: { ...state, feedback: { ...merged.feedback, unstarted: checks?.unstarted ?? null }, tasks: merged.tasks },
-    checks: checks?.summary ?? null,
+    checks: summary && { ...summary, waiting: [...summary.waiting, ...unrun.map(({ name }) => name)] },
     standing: now,
     warnings: [
+      ...(merge.isOurBase
+        ? []
+        : [
+            `Pull request #${String(now.number)} is for ${now.base.branch}, but runs merge ${base} into its branch. Set \`base-branch: ${now.base.branch}\`, or change the base of the pull request to ${base}.`,
+          ]),
       ...(people.more === 0
         ? []
         : [`The pull request has ${String(people.more)} more open threads than one run reads. Later runs read them.`]),
@@ -191,11 +204,14 @@ async function checkTasks(
     readonly failed: readonly CheckNow[];
     readonly details: ReadonlyMap<CheckNow, CheckDetails>;
     readonly update: boolean;
+    /** False if a person has changed the base branch of the pull request: a run merges only its own. */
+    readonly isOurBase: boolean;
   },
 ): Promise<readonly Task[]> {
-  const { failed, details, update } = read;
+  const { failed, details, update, isOurBase } = read;
   const conflicts = now.mergeable === 'conflicting';
-  if (!conflicts && !update && failed.length === 0) return [];
+  const isToMerge = isOurBase && (conflicts || update);
+  if (!isToMerge && failed.length === 0) return [];
   // Loaded here because they include a Markdown parser.
   const [{ taskOfCheck }, { taskOfConflict }] = await Promise.all([
     import('../../core/feedback/checks/check-task.ts'),
@@ -209,9 +225,7 @@ async function checkTasks(
     return { ...task, title: redact(task.title), body: redact(task.body) };
   });
   return [
-    ...(conflicts || update
-      ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url, conflicts })]
-      : []),
+    ...(isToMerge ? [taskOfConflict({ branch: base.branch, base: base.tip, pullRequest, url, conflicts })] : []),
     ...ofChecks,
   ];
 }

@@ -14,11 +14,18 @@ import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
-import { reopenTasksDueInRun, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import {
+  reopenTasksDueInRun,
+  type LaneId,
+  nameOfLane,
+  nameOfTaskId,
+  QUEUE,
+  type TaskId,
+} from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
 import type { ObjectId } from '../../core/evidence.ts';
-import { completeSentence } from '../../core/text/phrase.ts';
+import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
@@ -32,7 +39,7 @@ import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts'
 import { continueIssueLane } from './waiting-pulls.ts';
 import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
-import type { KeptLane } from './restore.ts';
+import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 
 /** Maximum number of attempts to claim a lane that changes in the meantime. */
 export const MAX_TRIES = 3;
@@ -187,7 +194,18 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
     else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
   }
   const reverts = await findReverts(deps, decided.snapshot ?? emptySnapshot, opened.base);
-  const freed = await freeForWork(deps, { ...decided, lane }, { tasks, state, notes: { ...notes, reverts } });
+  // Without an open pull request, the branch may have been merged with other commits.
+  const removed = lane.pullRequest === null ? [] : findRemovedWork(state, opened);
+  const asOnBranch = {
+    tasks,
+    state: removed.length === 0 ? state : forgetWork(state, removed),
+    notes: {
+      ...notes,
+      reverts,
+      warnings: removed.length === 0 ? notes.warnings : [...notes.warnings, removedWorkWarning(lane.branch, removed)],
+    },
+  };
+  const freed = await freeForWork(deps, { ...decided, lane }, asOnBranch);
   if (freed.kind === 'held') {
     await releaseLane(deps, lane.id);
     const outcome = { kind: 'idle', reason: 'waiting_for_review' } as const;
@@ -203,6 +221,11 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
     ...{ tasks, state: freed.state, policy, claimedAt },
   };
   return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes, proposes: null };
+}
+
+function removedWorkWarning(branch: string, removed: readonly TaskId[]): string {
+  const names = namesOf(removed.map(nameOfTaskId));
+  return `Somebody removed finished work from ${branch}, so it is open again: ${names}. To leave it out for good, close the issue or remove its label.`;
 }
 
 type Freed =

@@ -290,7 +290,7 @@ async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promi
   const isHeld = state.redBase.stage === 'tried' && !asked && policy.verifies;
   const tip = isHeld ? (await deps.remote.branches(lane.baseBranch))[lane.baseBranch] : undefined;
   const subject = verificationSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
-  const reconsidered = reconsiderBase(state, { asked, subject, verifies: policy.verifies });
+  const reconsidered = reconsiderBase(state, { asked, subject, verifies: policy.verifies, at: deps.clock.now() });
   return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { TaskShare } from '../../core/lane/change.ts';
 import { initialState, type LaneState, probeState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
@@ -18,9 +19,10 @@ import { changeUsage } from '../../core/snapshot/changes.ts';
 import { budgetIn, type Snapshot, waitingIn } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
-import { resetProgress, untouchedProgress } from '../../core/tasks/queue.ts';
+import { progressOf, resetProgress, untouchedProgress, withChangedTasks } from '../../core/tasks/queue.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
+import type { OpenedLane } from '../../ports/repository.ts';
 import type { RestoredState } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Request } from '../tasks/sources.ts';
@@ -239,6 +241,28 @@ function newerStateError(lane: LaneId, version: number, origin: string): UserErr
     'configuration',
     `The state of ${nameOfLane(lane)} (${origin}) was written by a newer version of this action (version ${String(version)}), which this version cannot read and does not overwrite. ${advice}`,
   );
+}
+
+/** Returns the finished tasks whose commits a person removed from the branch; empty if that is unknown. */
+export function findRemovedWork(
+  { change, tasks: progress }: LaneState,
+  { tasks: present }: Pick<OpenedLane, 'tasks'>,
+): readonly TaskId[] {
+  const isRemoved = ([id, { commitCount }]: [TaskId, TaskShare]): boolean =>
+    commitCount > 0 && isFinished(progressOf(progress, id)) && present?.includes(id) === false;
+  return Object.entries(change.tasks)
+    .filter(isRemoved)
+    .map(([id]) => id);
+}
+
+/** Returns the state in which these tasks are not begun and have no share of the branch. */
+export function forgetWork(state: LaneState, ids: readonly TaskId[]): LaneState {
+  const kept = Object.entries(state.change.tasks).filter(([id]) => !ids.includes(id));
+  return {
+    ...state,
+    tasks: withChangedTasks(state.tasks, ids, resetProgress),
+    change: { ...state.change, tasks: Object.fromEntries(kept) },
+  };
 }
 
 /**

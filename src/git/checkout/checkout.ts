@@ -17,7 +17,7 @@ import {
 import { commitLane, commitLaneTexts, commitTakenBack, takeRemadeHead } from './lane-commits.ts';
 import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, lockFilesLeftIn } from './lane-merge.ts';
 import { changeBetween, createLaneTrees } from './lane-trees.ts';
-import { bindToTree, putBackTo, startLaneWork, takeSnapshot, type LaneWork, undoSince } from './lane-work.ts';
+import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoSince } from './lane-work.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
 import { checkFolderOf, readCommitTexts } from './texts.ts';
@@ -122,11 +122,6 @@ export function createRepository(options: RepositoryOptions): Checkout {
     },
 
     async putBack() {
-      const read = work?.lastRead ?? null;
-      return work === null || read === null ? [] : await putBackTo(work, read.content.tree);
-    },
-
-    async undo() {
       const read = work?.lastRead ?? null;
       return work === null || read === null ? [] : await undoSince(work, read);
     },

@@ -27,6 +27,7 @@ export interface LastRead {
   readonly tree: ObjectId;
   readonly head: ObjectId | null;
   readonly beside: readonly BesideWork[];
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -70,6 +71,8 @@ export interface LaneWork {
    * work tree does not contain yet.
    */
   beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] };
+  /** Paths that git ignores and that the last reading found first. */
+  newlyIgnored: readonly string[];
 }
 
 /** Creates the work on a lane that was just opened, without a tree. */
@@ -91,6 +94,7 @@ export function startLaneWork(
     reviewed: null,
     merge: null,
     beside: { known: null, standing: [] },
+    newlyIgnored: [],
   };
 }
 
@@ -123,6 +127,8 @@ export async function takeSnapshot(work: LaneWork): Promise<TreeSnapshot> {
 /** Remembers a reading of the work tree as `lastRead`. */
 export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>): Promise<LastRead> {
   const lastRead = { ...read, tree: await measured(work, read.content) };
+  const known = new Set(work.lastRead?.ignored ?? read.ignored);
+  work.newlyIgnored = read.ignored.filter((path) => !known.has(path));
   work.lastRead = lastRead;
   return lastRead;
 }
@@ -130,10 +136,10 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
 /** Reads the work tree without remembering it. */
 export async function readContent(work: LaneWork): Promise<Omit<LastRead, 'tree'>> {
   const { access } = work;
-  const { head, beside: found, ...content } = await access.read(work.lane.tip, work.tolerated);
+  const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated);
   // Work that existed before the agent began is not its work.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
-  return { head, beside: found, content: contentOf(content, await access.withoutNotes(content.tree)) };
+  return { head, beside: found, ignored, content: contentOf(content, await access.withoutNotes(content.tree)) };
 }
 
 /**
@@ -169,7 +175,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
   return paths.map(shownName);
 }
 
-/** Undoes all that happened in the work tree since a reading of it; see `Repository.undo`. */
+/** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
 export async function undoSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
   const { head, beside } = await readContent(work);
   const paths = await putBackTo(work, read.content.tree);
@@ -191,7 +197,7 @@ export async function readWorkBeside(
   work: LaneWork,
   { head, content, beside: found }: Pick<LastRead, 'head' | 'content' | 'beside'>,
   tip: ObjectId,
-): Promise<Pick<CommittedIteration, 'beside' | 'besideNow'>> {
+): Promise<Pick<CommittedIteration, 'beside' | 'besideNow' | 'newlyIgnored'>> {
   const { access, beside } = work;
   const news = newBeside(beside.known ?? found, found);
   const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
@@ -208,6 +214,7 @@ export async function readWorkBeside(
       .filter(({ item }) => news.includes(item))
       .map(({ item, patch }) => ({ name: nameOfBeside(item), patch })),
     besideNow: patches.map(({ item }) => nameOfBeside(item)),
+    newlyIgnored: work.newlyIgnored.map(shownName),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
 import { authorizationVariables, basicCredentials, type Git, lastWords } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
-import { treeOf } from '../objects.ts';
+import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Identity } from './commit.ts';
@@ -132,8 +132,8 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
 
   const isNew = tip === base;
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
-  const { ahead, edge, personHead } = isNew
-    ? { ahead: 0, edge: [], personHead: null }
+  const { edge, ...commits } = isNew
+    ? { ahead: 0, edge: [], personHead: null, tasks: [] }
     : await commitsOfLane(git, { base, tip });
   return {
     lane: { branch, tip },
@@ -141,7 +141,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
     fork,
     roots: [...new Set([fork, base, ...edge])],
     published: [base, ...(remoteHead === null ? [] : [remoteHead])],
-    answer: { head: tip, base, fork, baseTree: await needTree(source, fork), ahead, personHead },
+    answer: { head: tip, base, fork, baseTree: await needTree(source, fork), ...commits },
   };
 }
 
@@ -173,17 +173,21 @@ async function beginOn(
 
 /**
  * Returns how many commits the lane has that the base branch lacks, the base commits that they build on (several if the
- * base was merged), and the newest of a person.
+ * base was merged), the newest of a person, and the tasks that its commits name.
  */
 async function commitsOfLane(
   git: Git,
   { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
-): Promise<Pick<OpenedLane, 'ahead' | 'personHead'> & { readonly edge: readonly ObjectId[] }> {
+): Promise<Pick<OpenedLane, 'ahead' | 'personHead' | 'tasks'> & { readonly edge: readonly ObjectId[] }> {
   const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
   const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
   const ofPeople = ['-1', '--no-merges', '--invert-grep', '--grep=^Ralph-Run: '];
   const personHead = (await git.text(['rev-list', ...ofPeople, `${base}..${tip}`])) || null;
-  return { ahead: listed.length - edge.length, edge, personHead };
+  const ahead = listed.length - edge.length;
+  // Commits that were merged into the base meanwhile count as well, and each task that a squashed commit names.
+  const named = await tasksOfCommits(git, tip);
+  const isKnown = ahead === 0 || named.some(({ commit, tasks }) => tasks.length > 0 && listed.includes(commit));
+  return { ahead, edge, personHead, tasks: isKnown ? [...new Set(named.flatMap(({ tasks }) => tasks))] : null };
 }
 
 /** Fetches the branch of a lane without checking it out, unless its tip is here already. */

@@ -121,7 +121,7 @@ const MAX_CHANGED = 20;
 async function undoReview({ repository, log }: LoopDeps, { opened }: Turn, step: AgentStep): Promise<void> {
   if (step.review === null) return;
   await opened.agent.sweep();
-  const { length } = await repository.undo();
+  const { length } = await repository.putBack();
   if (length > 0) log.warning(`step ${step.name} only reviews: it changed ${String(length)} files, which are put back`);
 }
 

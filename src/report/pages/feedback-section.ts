@@ -124,7 +124,7 @@ function renderChecksToKnow(report: WorkedReport): readonly string[] {
   const head = headSha === null ? 'the newest commit' : commitPage(headSha, repositoryUrl);
   return [
     ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${renderProse(CURE, 600)}`] : []),
-    ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve the run'),
+    ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve or re-run it'),
     ...named(checks, 'alsoOnBase', `⚠️ Failing on ${base} as well, so not worked on here`),
     ...named(checks, 'flaky', '🎲 Passed and failed on the same commit, so not worked on (flaky)'),
   ];

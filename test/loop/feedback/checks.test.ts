@@ -41,6 +41,28 @@ describe('checks', () => {
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
+  test.each([
+    "The job was not started because recent account payments have failed or your spending limit needs to be increased. Please check the 'Billing & plans' section in your settings",
+    'The self-hosted runner: builder-3 lost communication with the server. Verify the machine is running and has a healthy network connection.',
+    'The hosted runner encountered an error while running your job. (Error Type: Disconnect).',
+    'The runner has received a shutdown signal. This can happen when the runner service is stopped, or a manually started runner is canceled.',
+  ])('one that GitHub did not run to its end is not worked on, and is named: %s', async (message) => {
+    const project = await reviewed(worker);
+    project.forge.saidOf.set(BRANCH, {
+      checks: { kind: 'known', head: [failing(), failing({ name: 'lint' })], base: [] },
+    });
+    const details = { job: null, step: null, log: null, missing: null };
+    const annotation = (text: string) => ({ path: '.github', line: 1, level: 'failure', message: text });
+    for (const name of ['test', 'lint'])
+      project.forge.details.set(name, { ...details, annotations: [annotation(message)] });
+    for (let run = 0; run < 2; run += 1)
+      expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    project.forge.details.set('lint', { ...details, annotations: [annotation('1 problem')] });
+    expect(await next(project)).toMatchObject({ calls: 1 });
+    expect(project.script.calls.at(-1)?.prompt).toContain('Check "lint" fails');
+    expect(bodyOf(project)).toMatch(/to approve or re-run it: `test`\n/);
+  });
+
   test('one that last failed on the base branch, on an earlier commit, is not worked on and is named', async () => {
     const project = await reviewed(worker);
     const tip = project.origin.branches.get('main') ?? '';

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
+import { warningsIn } from '../stage/run-action.ts';
 import { BRANCH, bodyOf, next, reviewed, worker } from './reviewing.ts';
 import { comment, review, thread } from './said.ts';
 
@@ -49,6 +50,21 @@ describe('a base branch that conflicts', () => {
     expect(project.origin.commits.get(head)?.tree['src/file-4.ts']).toBe('both');
     expect(bodyOf(project)).not.toContain('conflict markers');
     expectNoMarkers(project);
+  });
+
+  test('that a person chose for the pull request is not merged, and the run says which one it merges', async () => {
+    const project = await reviewed(oneByOne);
+    conflicting(project, 1);
+    const { branches } = project.origin;
+    branches.set('develop', branches.get('main') ?? '');
+    Object.assign(project.forge.pulls[0] ?? {}, { base: 'develop' });
+    const run = await next(project);
+    expect(run.calls).toBe(0);
+    expect(warningsIn(run)).toEqual([
+      expect.stringMatching(/is for develop, but runs merge main .*`base-branch: develop`/),
+    ]);
+    expect(bodyOf(project)).not.toContain('resolve the conflicts');
+    expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
   test('begins again in the next run if a limit was reached in the middle of it', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { boaster, finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
+import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import {
   addIssue,
@@ -274,6 +275,36 @@ describe("changes to the lane's branch and pull request during a call", () => {
     expect(bodies(project)).not.toContain('Closes #');
     expect(project.origin.branches.has('ralph/queue')).toBe(what === 'closed');
     expect(labelsOf(project, 1)).not.toContain('ralph:done');
+  });
+
+  test('finished work is removed from the branch: it is open again, and no page says that it is done', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
+    await runOnce(project);
+    const { branches, commits } = project.origin;
+    const head = branches.get('ralph/queue') ?? '';
+    const rest = commits.get(head)?.parent ?? '';
+    expect(commits.get(head)?.message).toContain('Ralph-Task: issue-2');
+    branches.set('ralph/queue', rest);
+    Object.assign(project.forge.pulls[0] ?? {}, { headSha: rest });
+    project.script.behaviours = [steadyWorker];
+    const run = await runOnce(project, { event: schedule });
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { attempts: 5 } });
+    expect(bodies(project)).toMatch(/Closes #1(?!.*Closes #2)/s);
+    expect(warningsIn(run).join('\n')).toMatch(/Somebody removed finished work from ralph\/queue.*: #2\./);
+  });
+
+  test('finished work is squashed or rebased by a person: it stays done', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
+    await runOnce(project);
+    const { branches, commits } = project.origin;
+    for (const message of ['All of it', 'One\n\nRalph-Task: issue-1\n\nTwo\n\nRalph-Task: issue-2']) {
+      const tree = commits.get(branches.get('ralph/queue') ?? '')?.tree ?? {};
+      const squashed = addCommit(project.origin, { tree, parent: branches.get('main') ?? '', message });
+      branches.set('ralph/queue', squashed);
+      Object.assign(project.forge.pulls[0] ?? {}, { headSha: squashed });
+      expect(await runOnce(project)).toMatchObject({ calls: 0 });
+      expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });
+    }
   });
 
   test('the pull request is merged, which is not a no', async () => {

@@ -15,6 +15,8 @@ interface Act {
   readonly writes?: Readonly<Record<string, string>>;
   /** All work beside the work tree after the call. */
   readonly beside?: readonly WorkBeside[];
+  /** Files that it writes where git ignores them. */
+  readonly ignored?: readonly string[];
   readonly output?: Parameters<typeof analysis>[0];
   readonly minutes?: number;
   readonly exitCode?: number;
@@ -157,6 +159,7 @@ export function createAgent(
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
     checkout.beside = [...(act.beside ?? checkout.beside)];
+    checkout.ignored = [...new Set([...checkout.ignored, ...(act.ignored ?? [])])];
     const sessionId = call.resume ?? `${name === 'claude' ? '' : `${name}-`}session-${String(script.calls.length)}`;
     const analyzed: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.output) });
     if (analyzed.sessionId !== null) transcripts.add(analyzed.sessionId);

@@ -99,6 +99,8 @@ export interface Checkout extends Repository {
   readonly broken: string[];
   /** Work beside the work tree; an agent may add or remove entries. */
   beside: WorkBeside[];
+  /** Files that git ignores; an agent may add some. */
+  ignored: string[];
   /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
 }
@@ -120,10 +122,13 @@ export function createCheckout(origin: Origin): Checkout {
   let lockFiles: readonly string[] = [];
   let lastSnapshot: Files | null = null;
   let besideBefore: readonly WorkBeside[] = [];
-  const takeBeside = (): Pick<CommittedIteration, 'beside' | 'besideNow'> => {
+  let ignoredBefore: readonly string[] = [];
+  const takeBeside = (): Pick<CommittedIteration, 'beside' | 'besideNow' | 'newlyIgnored'> => {
+    const newlyIgnored = checkout.ignored.filter((path) => !ignoredBefore.includes(path));
+    ignoredBefore = [...checkout.ignored];
     const beside = checkout.beside.filter((one) => !besideBefore.includes(one));
     besideBefore = [...checkout.beside];
-    return { beside, besideNow: besideBefore.map(({ name }) => name) };
+    return { beside, besideNow: besideBefore.map(({ name }) => name), newlyIgnored };
   };
   /** The files that the server refused, with their content then; null refuses any content. */
   const refusedFiles = new Map<string, { readonly why: string; readonly content: string | null }>();
@@ -164,6 +169,7 @@ export function createCheckout(origin: Origin): Checkout {
     faults,
     broken: [],
     beside: [],
+    ignored: [],
     patches: [],
     missing: () => Promise.resolve(null),
     problems: () => guarded(faults, 'problems', () => checkout.broken),
@@ -247,7 +253,12 @@ export function createCheckout(origin: Origin): Checkout {
         const isOfPerson = (commit: string): boolean =>
           !/^(?:Ralph-Run: |Merge )/m.test(commits.get(commit)?.message ?? '');
         const personHead = lane.slice(0, ahead).find(isOfPerson) ?? null;
-        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead, personHead };
+        const named = (part: readonly string[]): readonly string[] =>
+          part.flatMap((commit) =>
+            [...(commits.get(commit)?.message ?? '').matchAll(/^Ralph-Task: (\S+)$/gm)].map(([, task = '']) => task),
+          );
+        const tasks = ahead > 0 && named(lane.slice(0, ahead)).length === 0 ? null : [...new Set(named(lane))];
+        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead, personHead, tasks };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
@@ -289,6 +300,7 @@ export function createCheckout(origin: Origin): Checkout {
             withheldNow: withheld,
             beside: [],
             besideNow: [],
+            newlyIgnored: [],
             publishedPaths: [],
             lookAt: [],
             published: { head, tree: after.tree },
@@ -391,11 +403,6 @@ export function createCheckout(origin: Origin): Checkout {
       }),
     putBack: () =>
       guarded(faults, 'putBack', () => {
-        checkout.files = { ...(lastSnapshot ?? checkout.files) };
-        return [];
-      }),
-    undo: () =>
-      guarded(faults, 'undo', () => {
         const before = lastSnapshot ?? checkout.files;
         const changed = [...new Set([...Object.keys(before), ...Object.keys(checkout.files)])];
         const paths = changed.filter((path) => checkout.files[path] !== before[path]);

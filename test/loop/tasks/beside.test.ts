@@ -29,6 +29,29 @@ describe('work beside the work tree contradicts a claim without changes', () => 
     expect(run.journal).toContain('left work beside it');
   });
 
+  test('files that git ignores are named to an agent that reports changes which nobody sees', async () => {
+    const leaving: Behaviour = () => ({
+      ignored: ['src/lib/', 'node_modules/'],
+      output: { signal: { ...COMPLETE, filesModified: 1 } },
+    });
+    const project = createProject({ issues: [1], agent: [leaving, bringing] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(project.script.calls[1]?.prompt).toMatch(/change \.gitignore[^]*- src\/lib\/ \(git ignores it\)/);
+    expect(project.forge.pulls[0]?.body).not.toContain('Left out');
+  });
+
+  test.each([
+    ['says that nothing needed to change', 0, {}, 'blocked (needs_human)'],
+    ['has changed other files', 1, { 'src/x.ts': 'x' }, 'complete (plan_complete)'],
+  ])('packages that it installed do not contradict an agent that %s', async (_, filesModified, writes, end) => {
+    const installing: Behaviour = () => ({
+      ...{ ignored: ['node_modules/'], writes, output: { signal: { ...COMPLETE, filesModified } } },
+    });
+    const run = await runOnce(createProject({ issues: [1], agent: [installing] }));
+    expect(run).toMatchObject({ end, calls: 1 });
+    expect(run.journal).not.toContain('node_modules');
+  });
+
   test('it is named to people until it is in the work tree', async () => {
     const leaving: Behaviour = () => ({ beside: [BRANCH], writes: { 'src/y.ts': 'y' }, output: { signal: COMPLETE } });
     const project = createProject({ issues: [1], agent: [leaving] });

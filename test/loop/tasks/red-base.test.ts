@@ -18,6 +18,7 @@ function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' }
   const project = createProject({ issues, agent, inputs: { verify: 'npm test' } });
   const runs: string[] = [];
   let isFixed = false;
+  let isOver = false;
   const hasFix = (commit: string | undefined): boolean =>
     commit !== undefined && Object.hasOwn(project.origin.commits.get(commit)?.tree ?? {}, FIX);
   const failing = (tail: string): Verification => ({
@@ -30,7 +31,8 @@ function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' }
   project.verifier = {
     verify: ({ folder }: VerifyCall) => {
       runs.push(folder === null ? 'work tree' : folder === project.origin.branches.get('main') ? 'base' : 'head');
-      const passes = folder === null ? isFixed || hasFix(project.origin.branches.get('ralph/queue')) : hasFix(folder);
+      const passes =
+        isOver || (folder === null ? isFixed || hasFix(project.origin.branches.get('ralph/queue')) : hasFix(folder));
       return Promise.resolve(
         passes ? green : failing(`✖ adds (${String(runs.length)}ms)${folder === null ? extra : ''}`),
       );
@@ -44,7 +46,7 @@ function redProject(agent: readonly Behaviour[], { issues = [1, 2], extra = '' }
       addCommit(project.origin, { tree: { ...before, ...tree }, parent, message: 'x' }),
     );
   };
-  return { project, runs, commitToMain, fix: () => (isFixed = true) };
+  return { project, runs, commitToMain, fix: () => (isFixed = true), pass: () => (isOver = true) };
 }
 
 function notifications({ forge }: Project): readonly string[] {
@@ -148,6 +150,23 @@ describe('verify fails on the base branch', () => {
     const head = project.origin.branches.get('ralph/queue') ?? '';
     expect(project.origin.commits.get(head)?.tree).toHaveProperty(FIX);
     expect(savedState(project)).toMatchObject({ redBase: null, tasks: { 'issue-1': { state: 'done' } } });
+    expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
+  });
+
+  test('after an outage the same base is verified again hours later, without a call, and the work continues', async () => {
+    const { project, runs, pass } = redProject([finisher]);
+    await runOnce(project);
+    const later = async (hours: number) => {
+      project.clock.advance(hours * 3_600_000);
+      runs.length = 0;
+      return runOnce(project);
+    };
+    expect(await later(7)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(runs).toEqual(['base']);
+    pass();
+    expect(await later(1)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(runs).toEqual([]);
+    expect(await later(5)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
   });
 

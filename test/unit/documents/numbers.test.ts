@@ -47,6 +47,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ['next try is after # minutes', minutes('core/agents/providers', /isNaN\(reported\) \? now \+ (\w+)/)],
     ['waits for # days', days('core/agents/providers', 'MAX_USAGE_WAIT_MS')],
     ['up to # hours', hours('core/tasks/ids', 'MAX_WAIT_MS')],
+    ['tried every # hours', hours('core/lane/verification', 'REVERIFY_MS')],
     ['in a clean clone still gets # min', minutes('loop/verification', 'MIN_CLEAN_VERIFY_MS')],
     ['SIGKILL # s later', seconds('processes/run-program', 'STOP_GRACE_MS')],
     ['| issue text | # characters', of('core/text/clean', 'MAX_TEXT_CHARS')],

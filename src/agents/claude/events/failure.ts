@@ -2,7 +2,7 @@ import type { AgentError, Transcript, UsageLimit } from '../../../core/analysis/
 import { parseResetEpoch, parseResetTime } from '../../../core/analysis/reset-time.ts';
 import { capText } from '../../../core/text/phrase.ts';
 import { HOUR_MS } from '../../../core/countdown.ts';
-import { kindOfStatus } from '../../reading/failure.ts';
+import { kindOfProviderText, kindOfStatus } from '../../reading/failure.ts';
 import type { ClaudeFailure, RateLimit } from './cli-event.ts';
 
 type Kind = AgentError['kind'];
@@ -20,6 +20,7 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
     named(API_ERRORS, apiError) ??
     byText(text) ??
     kindOfStatus(status) ??
+    kindOfProviderText(text) ??
     'other';
   return { kind, text: capText(text, MAX_TEXT_CHARS) };
 }
@@ -89,6 +90,7 @@ const API_ERRORS: Readonly<Record<string, Kind>> = {
 /** The beginnings of messages about a reached limit; versions differ in apostrophes and separators. */
 const LIMIT_START = [
   String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit`,
+  String.raw`Your organi[sz]ation has (?:hit|reached) its (?:[\w.'’-]+ ){0,3}limit`,
   String.raw`You['’]re out of (?:extra usage|usage credits)`,
   String.raw`(?:API Error: 400 [^\n]{0,200}?)?You have reached your specified (?:\w+ )?API usage limits`,
   String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
@@ -114,9 +116,11 @@ const FORMS: readonly Form[] = [
   { kind: 'unknown-session', start: /(?:Error: )?No conversation found with session ID/, rest: String.raw`: \S+` },
   {
     kind: 'auth',
-    start: /Invalid API key|Not logged in|Please run \/login/,
+    start: /Invalid API key|Not logged in|Please run \/login|OAuth token (?:revoked|has expired)/,
     rest: String.raw` · (?:Fix external API key|Please run /login|API Error: .+)`,
   },
+  { kind: 'auth', start: /Your (?:organization|account) does not have access to Claude\b/, rest: '.*' },
+  { kind: 'model', start: /Claude \w+ is not available with the Claude \w+ plan/, rest: '.*' },
   { kind: 'auth', start: /Failed to authenticate/, rest: String.raw`\. API Error: .+` },
   { kind: 'auth', start: /API Error: 40[13]\b/, rest: '.*' },
   { kind: 'billing', start: /Credit balance is too low/, rest: '' },

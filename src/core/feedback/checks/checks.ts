@@ -4,7 +4,7 @@ import { hashId, type TaskId } from '../../tasks/ids.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { capText, namesOf } from '../../text/phrase.ts';
 import type { FeedbackRound } from '../memory.ts';
-import type { CheckNow, ChecksNow } from '../pull-request-now.ts';
+import type { CheckDetails, CheckNow, ChecksNow } from '../pull-request-now.ts';
 
 /** Results of the checks of a pull request's head, apart from those that become tasks. Names are raw. */
 export interface ChecksSummary {
@@ -14,7 +14,7 @@ export interface ChecksSummary {
   readonly alsoOnBase: readonly string[];
   /** Checks that passed and failed on the same commit. */
   readonly flaky: readonly string[];
-  /** Checks that wait for a person's approval or are not reported yet. */
+  /** Checks that wait for a person's approval, are not reported yet, or that GitHub did not run to their end. */
   readonly waiting: readonly string[];
   /** True if checks are expected and none has started. */
   readonly unstarted: boolean;
@@ -223,6 +223,15 @@ function isSameCheck(one: CheckNow, other: CheckNow): boolean {
   return one.workflow.path === null || other.workflow.path === null
     ? one.workflow.name === other.workflow.name
     : one.workflow.path === other.workflow.path;
+}
+
+/** GitHub's annotations of a job that it did not start, or whose machine it lost. */
+const OF_MACHINE =
+  /^The job was not (?:started because|acquired by Runner)|^The (?:self-)?hosted runner\b.{0,200}(?:lost communication with the server|encountered an error)|^The runner has received a shutdown signal|^GitHub Actions has encountered an internal error/;
+
+/** True if GitHub did not run the job to its end, so that no change of the code makes the check pass. */
+export function isFailureOfMachine({ annotations }: Pick<CheckDetails, 'annotations'>): boolean {
+  return annotations.some(({ message }) => OF_MACHINE.test(message.trim()));
 }
 
 /** Returns sentences about failed checks that Ralph does not work on, with the reasons; empty if there are none. */

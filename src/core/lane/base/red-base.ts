@@ -13,8 +13,8 @@ const MAX_SHOWN_CHARS = 300;
 
 /**
  * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: one did without success, so no call is
- * made. `reverify`: the base branch or `verify` changed since, so the next verification of the base decides.
- * `repaired`: the newest base passes, but the lane does not contain it yet.
+ * made. `reverify`: the base branch or `verify` changed since, or hours have passed, so the next verification of the
+ * base decides. `repaired`: the newest base passes, but the lane does not contain it yet.
  */
 const stages = ['found', 'tried', 'reverify', 'repaired'] as const;
 

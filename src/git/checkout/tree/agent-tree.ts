@@ -99,7 +99,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
     { tip, tolerated }: { readonly tip: ObjectId; readonly tolerated: readonly ToleratedChange[] },
   ): Promise<ReadTree | null> {
     const found = await talk.ask('read', { tip, tolerated, has: indexed === null ? [] : [indexed] });
-    const { head, tree, standIns, beside, packs } = found;
+    const { head, tree, standIns, beside, ignored, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
     if (!(await isWhole(tree, tip))) return null;
@@ -108,6 +108,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
       tree,
       standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
       beside,
+      ignored,
     };
   }
 

@@ -12,7 +12,7 @@ import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './differences/beside.ts';
-import { notePlaces, type PutBack, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
+import { ignoredPaths, notePlaces, type PutBack, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
 
 /**
  * Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no
@@ -76,6 +76,8 @@ export interface ReadTree {
   readonly standIns: ReadonlyMap<string, StandIn>;
   /** Work that the git directory knows of and the work tree lacks, whoever did it. */
   readonly beside: readonly BesideWork[];
+  /** Files and folders that git ignores; a folder stands for everything in it. */
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -144,7 +146,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
         readWorkTree(own, workspace, reading),
         findBeside(beside, tolerated).catch(() => []),
       ]);
-      return { head, ...content, beside: found };
+      return { head, ...content, beside: found, ignored: await ignoredPaths(own) };
     },
 
     patchOf: (question) => patchOf(beside, question),

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { fromRoot, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
-import type { StandIn } from '../../../core/work-tree/answers.ts';
+import { MOST_IGNORED, type StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { changesBetween, indexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
@@ -89,6 +89,13 @@ export async function readWorkTree(
     [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
   );
   return { tree: await treeWithTolerated(repository, tree, tolerated), standIns };
+}
+
+/** Returns the files and folders that git ignores in the work tree; none if git cannot list them. */
+export async function ignoredPaths({ git }: Pick<PrivateRepository, 'git'>): Promise<readonly string[]> {
+  const listed = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
+  const paths = await git.names(listed).catch(() => []);
+  return paths.filter((path) => !isLoopState(path.replace(/\/$/, ''))).slice(0, MOST_IGNORED);
 }
 
 /** The tree that each index was last written as. */

@@ -193,7 +193,7 @@ async function read(
   { tip, has, tolerated }: TreeRequestOf<'read'>,
 ): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns, beside } = await access.read(tip, tolerated);
+  const { head, tree, standIns, beside, ignored } = await access.read(tip, tolerated);
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
@@ -206,6 +206,7 @@ async function read(
     tree,
     standIns: [...standIns].map(([path, standIn]) => ({ path, standIn })),
     beside: [...beside],
+    ignored: [...ignored],
     packs: {
       commits: own === null ? null : await outbox.pack('commits', [own], known),
       content: isKnown

@@ -146,6 +146,20 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     },
   );
 
+  test('files that git ignores are named once, each folder of them as one', async () => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    await scene.write('.gitignore', 'lib/\n*.log\n');
+    await scene.write('old.log', 'x');
+    await openFresh(scene);
+    const script =
+      "printf 'lib/\\n*.log\\n' > .gitignore; mkdir -p src/lib/deep; touch src/lib/a src/lib/deep/b new.log";
+    const first = await iterate(scene, () => runIn(scene, script));
+    expect(first.committed.newlyIgnored).toEqual(['new.log', 'src/lib/']);
+    const second = await iterate(scene, () => Promise.resolve());
+    expect(second.committed.newlyIgnored).toEqual([]);
+  });
+
   test('work from before the agent began is not reported, nor is work that returns to the work tree', async () => {
     if (agentSandbox !== null) workIn(agentSandbox);
     await using scene = await setScene();

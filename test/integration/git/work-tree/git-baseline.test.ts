@@ -335,9 +335,24 @@ describe('what verify leaves is put back or left alone', () => {
       server.close();
     }
   });
+
+  test('commits, tags and stashes: none is published, and none counts as work of the agent', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('src/a.js', '// a\n'));
+    await scene.write('report.txt', 'x\n');
+    await scene.git('add', 'report.txt');
+    await scene.git('commit', '--quiet', '-m', 'Formatted by verify');
+    await scene.git('tag', 'by-verify');
+    await scene.write('src/a.js', '// b\n');
+    await scene.git('stash', '--quiet');
+    expect(await scene.repository.putBack()).toEqual(['report.txt']);
+    const next = await iterate(scene, () => Promise.resolve());
+    expect(next.committed).toMatchObject({ head: committed.head, commit: null, beside: [], besideNow: [] });
+  });
 });
 
-test('what a review does is undone with its commits and its branches; what was done before it stays', async () => {
+test('what verify or a review does is undone with its commits and its branches; what was done before it stays', async () => {
   await using scene = await setScene();
   await seed(scene, { 'a.txt': 'one\n' });
   await openFresh(scene);
@@ -353,7 +368,7 @@ test('what a review does is undone with its commits and its branches; what was d
   await own('review.txt');
   await scene.git('stash', 'push', '--include-untracked', '--quiet');
   await scene.write('a.txt', 'changed\n');
-  expect(await scene.repository.undo()).toEqual(['a.txt', 'open.txt', 'review.txt']);
+  expect(await scene.repository.putBack()).toEqual(['a.txt', 'open.txt', 'review.txt']);
   expect(await scene.repository.snapshot()).toEqual(before);
   expect(await scene.git('log', '--format=%s', '-1')).toBe('adds agent.txt');
   expect(await scene.read('open.txt')).toBe('x\n');

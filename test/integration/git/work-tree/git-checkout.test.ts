@@ -137,7 +137,7 @@ describe('openLane()', () => {
     const main = await scene.git('rev-parse', 'HEAD');
     const opened = await openFresh(scene);
     const baseTree = await scene.git('rev-parse', 'HEAD^{tree}');
-    expect(opened).toEqual({ head: main, base: main, fork: main, baseTree, ahead: 0, personHead: null });
+    expect(opened).toEqual({ head: main, base: main, fork: main, baseTree, ahead: 0, personHead: null, tasks: [] });
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
@@ -162,6 +162,30 @@ describe('openLane()', () => {
     expect(opened).toMatchObject({ head: committed.head, ahead: 1 });
     expect(await scene.read('src/new.js')).toBe('// new\n');
     expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('the tasks that its commits name are known, also after a rebase, but not after a squash', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('src/a.js', '// a\n'), scene.repository, {
+      'Ralph-Task': 'issue-1',
+    });
+    await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } });
+    await scene.repository.leave();
+    const on = (parent: string, message: string) =>
+      scene.serverGit(
+        ...['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'],
+        ...['commit-tree', `${committed.head}^{tree}`, '-p', parent, '-m', message],
+      );
+    const tasksAt = async (head: string): Promise<readonly string[] | null> => {
+      await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, head);
+      const start = { kind: 'continue', remoteHead: head } as const;
+      return (await scene.reopen().openLane({ branch: BRANCH, baseBranch: 'main', start })).tasks;
+    };
+    const rebased = await on('main', 'Again\n\nRalph-Task: issue-1\n\nMore\n\nRalph-Task: issue-2');
+    expect(await tasksAt(await on(rebased, 'By a person'))).toEqual(['issue-1', 'issue-2']);
+    expect(await tasksAt(await on('main', 'Squashed'))).toBeNull();
+    expect(await tasksAt(await scene.serverGit('rev-parse', 'main'))).toEqual([]);
   });
 
   test('the newest commit of a person is known, and none is that only brings the branch up to date', async () => {

@@ -62,6 +62,13 @@ describe('a date', () => {
     ['ISO', 'resets at 2026-11-27T09:00:00Z', '2026-11-27T09:00:00.000Z'],
     ['ISO with an offset', 'resets at 2026-11-27T09:00:00+02:00', '2026-11-27T07:00:00.000Z'],
     ['in words and figures', 'You will regain access on 2026-12-01 at 00:00 UTC.', '2026-12-01T00:00:00.000Z'],
+    ['with a zone in letters', 'resets 9:00 AM EST', '2026-11-26T14:00:00.000Z'],
+    ['with another zone in letters', 'resets 5pm CET', '2026-11-26T16:00:00.000Z'],
+    ['of an ISO date with a zone', 'resets at 2026-11-30 09:00 (Europe/Berlin)', '2026-11-30T08:00:00.000Z'],
+    ['of an ISO date with an unknown zone', 'resets at 2026-11-30 09:00 (soon)', '2026-11-30T09:00:00.000Z'],
+    ['of a header', 'Retry after Sun, 29 Nov 2026 13:00:00 GMT', '2026-11-29T13:00:00.000Z'],
+    ['after a time', 'try again after 14:05', '2026-11-26T14:05:00.000Z'],
+    ['to resume', 'You can resume at 6 PM', '2026-11-26T18:00:00.000Z'],
     ['of the past, with a year', 'try again at Nov 20th, 2026 8:41 AM.', '2026-11-20T08:41:00.000Z'],
   ])('%s: %s', (_rule, text, instant) => {
     expect(at(text, NOON)).toBe(instant);

@@ -120,6 +120,27 @@ describe('each refusal is of one kind', () => {
     ['transient', 'unreachable', "fatal: unable to access 'https://x/': The requested URL returned error: 503", []],
     ['transient', 'unreachable', "fatal: unable to access 'https://x/': Recv failure: Connection reset by peer", []],
     ['transient', 'breakdown', '[remote rejected] (Internal Server Error)', []],
+    [
+      'transient',
+      'breakdown',
+      'remote: fatal: write error: No space left on device\nerror: remote unpack failed: unpack-objects abnormal exit',
+      [],
+    ],
+    ...[
+      "fatal: unable to access 'https://x/': GnuTLS recv error (-110): The TLS connection was non-properly terminated.",
+      "fatal: unable to access 'https://x/': SSL certificate problem: certificate has expired",
+      'send-pack: unexpected disconnect while reading sideband packet\nfatal: the remote end hung up unexpectedly',
+      'error: RPC failed; curl 92 HTTP/2 stream 7 was not closed cleanly: CANCEL (err 8)',
+      'fatal: early EOF',
+    ].map((words): [RefusalKind, string, string, readonly string[]] => [
+      'transient',
+      words.includes('RPC failed') ? 'unreachable' : 'interrupted',
+      words,
+      [],
+    ]),
+    ['content', 'large-file', 'error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413', []],
+    ['content', 'large-file', 'remote: fatal: pack exceeds maximum allowed size (2.00 GiB)', []],
+    ['branch', 'access', "remote: Repository not found.\nfatal: repository 'https://x/o/r.git/' not found", []],
     ['transient', 'rate-limit', "fatal: unable to access 'https://x/': The requested URL returned error: 429", []],
     [
       'transient',

@@ -92,6 +92,34 @@ describe('the task files before and after an iteration on a', () => {
       ['[x] a cart', '[ ] b'],
       { current: 'gone', removed: 1, added: 1 },
     ],
+    ...[
+      '✅ Read the header row',
+      '[DONE] Read the header row',
+      'Done: read the header row.',
+      'Read header row',
+      'Read the header row in src/header.ts',
+    ].map((title): [string, readonly string[], readonly string[], Partial<Checklist>] => [
+      `at its place it became "${title}" when it was ticked`,
+      ['[ ] Read the header row', '[ ] a'],
+      [`[x] ${title}`, '[ ] a'],
+      { current: 'open', done: ['plan-Read-the-header-row'], finished: 1 },
+    ]),
+    ...[
+      ['it became another task', '[x] Write the header'],
+      ['it became much more', '[x] Read the header row and write the footer of each page again'],
+      ['it was reworded and is open, with other letters', '[ ] read the header row'],
+    ].map(([what = '', line = '']): [string, readonly string[], readonly string[], Partial<Checklist>] => [
+      what,
+      ['[ ] Read the header row', '[ ] a'],
+      [line, '[ ] a'],
+      { current: 'open', removed: 1, added: 1 },
+    ]),
+    [
+      'it was reworded, and other items are gone',
+      ['[ ] Read the header row', '[ ] a', '[ ] b'],
+      ['[x] ✅ Read the header row', '[ ] a'],
+      { current: 'open', removed: 2, added: 1 },
+    ],
     [
       'it was reworded and is open',
       ['[ ] a', '[ ] b'],

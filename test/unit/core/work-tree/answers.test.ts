@@ -19,6 +19,7 @@ const read: TreeAnswer<'read'> = {
   tree: TREE,
   standIns: [{ path: 'a "b"\n', standIn: { is: 'too-large', bytes: 1 } }],
   beside: [{ is: 'branch', name: 'feature', id: TREE }],
+  ignored: ['src/lib/'],
   packs: { commits: null, content: LARGEST_PACK_BYTES },
 };
 

@@ -110,20 +110,28 @@ describe('what becomes of a red base', () => {
   });
 
   test.each<
-    [string, { asked?: boolean; commit?: string; commands?: string; verifies?: boolean }, RedBase['stage'] | null]
+    [
+      string,
+      { asked?: boolean; commit?: string; commands?: string; verifies?: boolean; hours?: number },
+      RedBase['stage'] | null,
+    ]
   >([
     ['nothing changed', {}, 'tried'],
+    ['nothing changed for hours: the failure may be over', { hours: 6 }, 'reverify'],
     ['a person asks', { asked: true }, 'found'],
     ['the base moved', { commit: 'beef' }, 'reverify'],
     ['verify was changed', { commands: 'other' }, 'reverify'],
     ['verify was taken away', { verifies: false }, null],
   ])(
     'a lane that waits for its base, at the start of a run: %s',
-    (_, { asked = false, verifies = true, ...now }, stage) => {
-      const state = withBase(redBase('x', 'tried'));
-      expect(reconsiderBase(state, { asked, verifies, subject: { ...subject, ...now } }).redBase?.stage ?? null).toBe(
-        stage,
-      );
+    (_, { asked = false, verifies = true, hours = 5, ...now }, stage) => {
+      const lastRun = { outcome: 'blocked', reason: 'base_is_red', at: 1, published: null } as const;
+      const state = { ...withBase(redBase('x', 'tried')), lastRun };
+      const reconsidered = reconsiderBase(state, {
+        ...{ asked, verifies, subject: { ...subject, ...now } },
+        at: 1 + hours * 3_600_000,
+      });
+      expect(reconsidered.redBase?.stage ?? null).toBe(stage);
     },
   );
 
