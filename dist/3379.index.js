@@ -1,1 +1,0 @@
-import{modules as o}from"./58113.shared.js";import{modules as s}from"./21034.shared.js";import{modules as r}from"./72440.shared.js";const t=3379,a=[3379],p={...o,...s,...r};export{t as id,a as ids,p as modules};
