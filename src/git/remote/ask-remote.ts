@@ -120,7 +120,8 @@ interface Network {
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function askRemote(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  if (answer.exitCode === 0 || !isTransient(answer.stderr)) return answer;
+  // A command that used up its time has no exit code of its own.
+  if (answer.exitCode === 0 || answer.exitCode === -1 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }
