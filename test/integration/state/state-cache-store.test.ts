@@ -459,6 +459,7 @@ describe('the worker never outlives its use', () => {
       'GITHUB_WORKSPACE',
       'PATH',
       'RUNNER_TEMP',
+      'SHLVL',
       'TAR_OPTIONS',
     ]);
   });
