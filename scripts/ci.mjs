@@ -10,8 +10,8 @@ const startedAt = Date.now();
 /** More jobs than a small runner has cores: tests spend much of their time waiting for programs. */
 const AT_ONCE = 3;
 /**
- * A job with `endsBy` ends at the latest that many ms after the start, and begins at the latest BEGINS_BEFORE_MS earlier:
- * the whole, including the installation, takes eight minutes, and on a slow machine twelve.
+ * A job with `endsBy` ends at the latest that many ms after the start, and begins at the latest BEGINS_BEFORE_MS
+ * earlier: the whole, including the installation, takes eight minutes, and on a slow machine twelve.
  */
 const BEGINS_BEFORE_MS = 30_000;
 const IN_EIGHT_MINUTES = 7.25 * 60_000;
