@@ -43,7 +43,8 @@ export function parseRefusal(text: string): Refusal {
  * Matches the signs that the server has judged a push: without them, git failed on the way, whatever it says. A command
  * that used up its time is not such a failure: a second try would take as long.
  */
-const JUDGED = /^remote: |\b(?:returned error:|HTTP) 4\d\d\b|rejected|declined|denied|refus|forbid|atomic|not permitted|got no answer|no time is left/im;
+const JUDGED =
+  /^remote: |\b(?:returned error:|HTTP) 4\d\d\b|rejected|declined|denied|refus|forbid|atomic|not permitted|got no answer|no time is left/im;
 
 /** The rule of a refusal in unknown words. */
 export const UNKNOWN_RULE = 'unknown';
