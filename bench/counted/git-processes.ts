@@ -6,7 +6,7 @@ import type { Row } from '../measure.ts';
 
 /**
  * Maximum number of git processes that a run and GitHub's stand-in start. The children of git itself are not counted,
- * since no tool available on every machine sees them: strace showed 54 more in November 2026, 156 in all.
+ * since no tool available on every machine sees them: strace showed 54 more in November 2026.
  */
 const GOAL = 120;
 const GOAL_PUSHES = 5;
