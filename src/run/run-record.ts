@@ -20,7 +20,7 @@ export interface RunRecord {
    * set.
    */
   readonly steeringDigest: string | null;
-  /** The same of its variables of OpenTelemetry; absent in records of an earlier version. */
+  /** Digest of main's variables of OpenTelemetry; null when none is set, absent in records of an earlier version. */
   readonly collectorDigest?: string | null;
   /** The claims that this run may have made, because it was about to and has not certainly given them back. */
   readonly claimed: readonly Claim[];

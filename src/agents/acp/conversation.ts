@@ -29,7 +29,7 @@ export interface Talk {
   /** Maximum number of the model's answers, if this client has to hold it; null means no limit. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
-  /** The tool that asks a person, which is always refused; null if there is none. */
+  /** The tool that asks a person, which is always refused; null for an agent without one. */
   readonly questionTool: string | null;
   readonly servers: readonly McpServer[];
   /** Variables that the servers' values may name. */

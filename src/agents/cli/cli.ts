@@ -64,9 +64,7 @@ export interface SessionPlace {
 
 /** The surroundings of one call. */
 export interface CliPlace extends SessionPlace {
-  /**
-   * Another folder in which the CLI may edit files, since `workFolder` is only a part of that; null if there is none.
-   */
+  /** Another folder in which the CLI may edit files, because `workFolder` is only a part of it; otherwise null. */
   readonly alsoFolder: string | null;
   /** The tree that the CLI works in, at its own path on this machine. */
   readonly tree: string;

@@ -222,7 +222,7 @@ export async function resetGeminiHome(configFolder: string, settings: object): P
 }
 
 /**
- * Returns the project's folder, found by the file that names its project, or a new name if there is none. The CLI looks
+ * Returns the project's folder, found by the file that names its project, or a new name if no file does. The CLI looks
  * there as well before it chooses a name.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {

@@ -55,7 +55,7 @@ export interface Dialect {
   readonly reported: readonly ErrorForm[];
   /** Errors that it prints as a line of text before it has started. */
   readonly printed: readonly ErrorForm[];
-  /** The tool that asks a person; null if there is none. */
+  /** The tool that asks a person; null for an agent without one. */
   readonly questionTool: string | null;
 }
 

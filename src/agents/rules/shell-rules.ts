@@ -189,8 +189,8 @@ export function shellParts(command: string): ShellParts {
 }
 
 /**
- * Returns the quoted string that starts at `at`, including its quotes; null if there is none, or a shell would change
- * it.
+ * Returns the quoted string that starts at `at`, including its quotes; null if no whole one does, or a shell
+ * would change it.
  */
 function quotedText(text: string, at: number): string | null {
   const quote = text.charAt(at);

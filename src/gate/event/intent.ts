@@ -80,9 +80,7 @@ export type Intent =
   | {
       readonly kind: 'command';
       readonly command: RalphCommand;
-      /**
-       * The comment or review that gets the acknowledging reaction; null if there is none.
-       */
+      /** The comment or review that gets the acknowledging reaction; null if nothing can get one. */
       readonly reactTo: ReactionTarget | null;
       /** Present if the comment mentions the bot that opened the pull request, be it Ralph's or another one. */
       readonly isMention?: true;

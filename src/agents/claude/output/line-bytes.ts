@@ -80,7 +80,7 @@ export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
 
 /**
  * Returns where an event begins in the line from `from` to before `to`, at its start or after text that a terminal
- * overwrites or hides; -1 if there is none.
+ * overwrites or hides; -1 if no event begins there.
  */
 export function eventStart(bytes: Uint8Array, from: number, to: number): number {
   let isFresh = true;
