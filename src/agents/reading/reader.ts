@@ -24,7 +24,7 @@ interface EventCollector {
 
 /**
  * `now` is the time from which reset times are understood. `tokensBefore` is the session's usage before this process,
- * for a CLI that prints sums of sessions; null for a new session, or if it is unknown.
+ * for a CLI that prints sums of sessions; null for others, or if it is unknown.
  */
 interface CollectorOptions {
   readonly dialect: Dialect;
