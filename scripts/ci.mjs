@@ -2,6 +2,7 @@
 // It runs everything that must pass before a change lands, several jobs at a time. Each log is printed in one piece
 // when its job ends; a failing job does not stop the others, and the last lines name all that failed.
 import { execFileSync, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -148,7 +149,7 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
     if (child.pid !== undefined) {
       running.add(child.pid);
       // A job that may be cut short leaves the cores to those that must reach their end.
-      if (endsBy !== null) setPriority(child.pid, LOW_PRIORITY);
+      if (endsBy !== null) lowerPriority(child.pid);
     }
     const late =
       endsBy !== null
@@ -169,6 +170,16 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
       resolve({ printed, status, isLate });
     });
   });
+}
+
+function lowerPriority(leader) {
+  setPriority(leader, LOW_PRIORITY);
+  try {
+    // Linux compares the jobs as sessions first, each with a priority of its own.
+    writeFileSync(`/proc/${String(leader)}/autogroup`, String(LOW_PRIORITY));
+  } catch {
+    // Sessions are not compared on this machine.
+  }
 }
 
 function endGroup(leader, signal = 'SIGTERM') {
