@@ -26,6 +26,7 @@ import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
+import { withoutAnswers } from '../core/sharing/waiting-issues.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
@@ -340,14 +341,15 @@ export interface Proposal {
 }
 
 /**
- * Returns a lane's state as it is stored, at any moment of a run. `transcript` is the one that is stored next to it.
+ * Returns a lane's state as it is stored, at any moment of a run, without what other lanes answer for themselves.
+ * `transcript` is the one that is stored next to it.
  */
 export function documentOf(
   state: LaneState,
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {
   // Texts are redacted one by one, so that a secret that is also a word of the format does not destroy the document.
-  return serializeState({ ...mapTexts(state, redact), transcript });
+  return serializeState({ ...mapTexts(withoutAnswers(state), redact), transcript });
 }
 
 /** Returns the stored transcripts if they still belong to a conversation of the state, else null. */
