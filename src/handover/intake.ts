@@ -165,10 +165,15 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: {
-      ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
-      ...{ checks: null, held: null, train: null, dashboard: null, queue: null, reverts: [], forecast: null },
-    },
+    notes: notesOn('not needed'),
+  };
+}
+
+/** Creates the notes of a lane of which nothing but the origin of its state is known. */
+export function notesOn(restored: string, known: Partial<Notes> = {}): Notes {
+  return {
+    ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
+    ...{ checks: null, held: null, train: null, dashboard: null, queue: null, ...known },
   };
 }
 
@@ -252,20 +257,14 @@ export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 export function untouchedWork(
   known: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
-): Omit<Work, 'outcome'> {
-  const { lane, tasks, notes, state, head, remoteHead, shown, startedAt, proposal } = known;
+): Work {
+  const { state, head } = known;
   return {
-    lane,
-    tasks,
-    notes,
-    proposal,
+    ...known,
     stateBefore: state,
-    state,
     journal: [],
     cleanVerification: null,
     base: head,
-    head,
-    remoteHead,
     lastPublished: { state, iterations: 0 },
     hasNewCommits: false,
     withheld: [],
@@ -273,12 +272,22 @@ export function untouchedWork(
     warnings: [],
     isolation: null,
     isolationFrom: 'loop-job',
-    shown,
     waitSkippedBy: null,
     agent: { name: '', version: '' },
-    startedAt,
     endedAt: now,
+    // This is on disk while the loop runs, and is true if the process is killed.
+    outcome: { kind: 'cancelled', reason: 'killed' },
   };
+}
+
+/** Creates the work of a run that begins with this intake. */
+export function beginWork(
+  { lane, tasks, notes, state, opened, claimedAt: startedAt, proposes }: Omit<WorkIntake, 'kind'>,
+  { remoteHead, shown }: Pick<Work, 'remoteHead' | 'shown'>,
+  now: number,
+): Work {
+  const proposal = proposes === null ? null : { text: proposes, words: null };
+  return untouchedWork({ lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal }, now);
 }
 
 /**

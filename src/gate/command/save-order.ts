@@ -6,7 +6,7 @@ import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.t
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type Intake, type Receipt } from '../../handover/intake.ts';
+import { type Answer, endIntake, type Intake, notesOn, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
@@ -160,20 +160,7 @@ export async function reportStatus(
       pullRequest: await forge.pullRequestOf(branch),
     },
     ...listed,
-    notes: {
-      restored: restored.note,
-      notices: [],
-      warnings: restored.warnings,
-      claimedBy: restored.claimedBy,
-      checks: null,
-      held: null,
-      train: null,
-      dashboard: null,
-      queue: null,
-      reverts: [],
-      forecast: null,
-      found: [],
-    },
+    notes: notesOn(restored.note, { warnings: restored.warnings, claimedBy: restored.claimedBy }),
   };
 }
 
