@@ -186,27 +186,16 @@ async function listLane(deps: GateDeps, id: LaneId) {
     deps,
   });
   const issues = await listQueuedIssues(deps);
-  const listed =
-    id === QUEUE
-      ? await listTasks(
-          deps,
-          {
-            requested: 'by-queue',
-            issues,
-            files: await findTaskFiles(deps),
-            prompt: config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
-          },
-          { branches, state: restored.state },
-        )
-      : await listTasks(
-          deps,
-          {
-            requested: 'by-name',
-            issues: issues.filter(({ number }) => issueLane(number) === id),
-            files: null,
-            prompt: null,
-          },
-          { branches, state: restored.state },
-        );
+  const isQueue = id === QUEUE;
+  const listed = await listTasks(
+    deps,
+    {
+      requested: isQueue ? 'by-queue' : 'by-name',
+      issues: isQueue ? issues : issues.filter(({ number }) => issueLane(number) === id),
+      files: isQueue ? await findTaskFiles(deps) : null,
+      prompt: isQueue && config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
+    },
+    { branches, state: restored.state },
+  );
   return { restored, listed };
 }
