@@ -21,8 +21,8 @@ import { endIntake, type GateResult, type Intake, onOneLane } from '../handover/
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
-import { admitWork, type Preview } from './lane/admit.ts';
-import { admitQueue, admitUrgent, previewLanes } from './lane/side-by-side.ts';
+import type { Preview } from './lane/admit.ts';
+import { admitQueue, admitUrgent, admitWork, previewLanes } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { isTaskIssue, type ListedIssues, listTaskIssues, whyNoTask } from './tasks/queued-issues.ts';

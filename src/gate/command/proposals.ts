@@ -19,7 +19,7 @@ import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Account, OpenedIssue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { IssueThen } from '../event/intent.ts';
-import { admitWork } from '../lane/admit.ts';
+import { admitWork } from '../lane/side-by-side.ts';
 import { hashOfText } from '../people/trust.ts';
 import { refuseCommand } from './answering.ts';
 
