@@ -1,4 +1,4 @@
-import { serializeProofs } from '../core/journal/journal.ts';
+import { serializeEvent } from '../core/journal/journal.ts';
 import { hasShareOf, shareOf } from '../core/lane/change.ts';
 import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
 import {
@@ -77,7 +77,13 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   }
   const { clock, appendJournal } = deps;
   appendJournal(
-    serializeProofs({ version: 1, lane: work.lane.id, provedAt: clock.now(), proofs: [...proofs.values()] }),
+    serializeEvent({
+      kind: 'proof',
+      version: 1,
+      lane: work.lane.id,
+      provedAt: clock.now(),
+      proofs: [...proofs.values()],
+    }),
   );
   return { work: proven(), baseTests };
 }

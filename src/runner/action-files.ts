@@ -34,7 +34,7 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
       const changed = [...new Set([...ours.keys(), ...now.keys()])].filter(
         (path) => !isSame(ours.get(path) ?? null, now.get(path) ?? null),
       );
-      for (const path of changed) replace(join(folder, path), ours.get(path) ?? null);
+      for (const path of changed) replaceFile(join(folder, path), ours.get(path) ?? null);
       return changed.sort();
     },
   };
@@ -46,17 +46,19 @@ function contentsOf(folder: string): Map<string, Content | null> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    found.set(relative(folder, path), readActionFile(path));
+    found.set(relative(folder, path), readRegularFile(path));
   }
   return found;
 }
 
-function readActionFile(path: string): Content | null {
+/** Reads a regular file of a sensible size without waiting; null when there is none. */
+export function readRegularFile(path: string, maxBytes = Infinity): Content | null {
   try {
     const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(file);
-      return stats.isFile() ? { bytes: readFileSync(file), mode: stats.mode & 0o777 } : null;
+      if (!stats.isFile() || stats.size > maxBytes) return null;
+      return { bytes: readFileSync(file), mode: stats.mode & 0o777 };
     } finally {
       closeSync(file);
     }
@@ -69,7 +71,8 @@ function isSame(one: Content | null, other: Content | null): boolean {
   return one !== null && other !== null && one.bytes.equals(other.bytes);
 }
 
-function replace(path: string, content: Content | null): void {
+/** Replaces the file with a new one, so that a process that still has the old one open writes to nothing. */
+export function replaceFile(path: string, content: Content | null): void {
   if (content === null) {
     rmSync(path, { recursive: true, force: true });
     return;
@@ -77,6 +80,11 @@ function replace(path: string, content: Content | null): void {
   mkdirSync(dirname(path), { recursive: true });
   const fresh = `${path}.${randomUUID()}`;
   writeFileSync(fresh, content.bytes, { mode: content.mode, flag: 'wx' });
-  rmSync(path, { recursive: true, force: true });
-  renameSync(fresh, path);
+  try {
+    renameSync(fresh, path);
+  } catch {
+    // There is a folder at the path.
+    rmSync(path, { recursive: true, force: true });
+    renameSync(fresh, path);
+  }
 }

@@ -30,7 +30,7 @@ export function contentFindings(
   if (journal === null) return [];
   const { runId: run, outcome } = receipt;
   // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
-  const mayLack = journal.leftOut.length > 0 || outcome.kind === 'failed';
+  const mayLack = journal.events.some(({ event }) => event.kind === 'left-out') || outcome.kind === 'failed';
   const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
   return journal.entries.flatMap((entry) => {
     if (entry.commit === null) return [];

@@ -102,7 +102,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const cost = sum(priceOfEntry);
   const results = [
     start.state.headVerification,
-    ...journal.verifications.map(({ verification }) => verification.check),
+    ...journal.events.flatMap(({ event }) => (event.kind === 'check' ? [event.check] : [])),
   ];
   const newest = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
   const isOtherResult = head !== null && newest?.kind !== head.result;
@@ -164,10 +164,11 @@ function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonl
 /** Checks that the run stayed within the limits that it began with. The journal's decisions are replayed elsewhere. */
 function limitFindings(
   { runId, calls, costUsd }: RunReceipt,
-  { start, entries, waits }: Journal,
+  { start, entries, events }: Journal,
 ): readonly ReceiptFinding[] {
   const isWrong = createFindings(runId, 'limits', 'bad');
-  const policies: readonly Policy[] = [start.policy, ...waits.map(({ wait }) => ({ ...start.policy, ...wait }))];
+  const waits = events.flatMap(({ event }) => (event.kind === 'wait' ? [event] : []));
+  const policies: readonly Policy[] = [start.policy, ...waits.map((wait) => ({ ...start.policy, ...wait }))];
   const most = Math.max(...policies.map(({ maxIterations }) => maxIterations));
   const allowed = Math.max(...policies.map(allowedCalls));
   const repeated = entries.filter(({ madeAgain }) => madeAgain !== null).length;

@@ -7,7 +7,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, lastWords } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, identityVariables, lastWords } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
@@ -156,18 +156,12 @@ async function needTree({ repository, workspace }: LaneSource, commit: ObjectId)
  * the branch, else (after a squash or rebase) a merge of both with the content of the base.
  */
 async function beginOn(
-  { repository: { git }, identity: { name, email } }: LaneSource,
+  { repository: { git }, identity }: LaneSource,
   { base, merged }: { readonly base: ObjectId; readonly merged: ObjectId },
 ): Promise<ObjectId> {
   if ((await git.answer(['merge-base', '--is-ancestor', merged, base])).exitCode === 0) return base;
-  const variables = {
-    GIT_AUTHOR_NAME: name,
-    GIT_AUTHOR_EMAIL: email,
-    GIT_COMMITTER_NAME: name,
-    GIT_COMMITTER_EMAIL: email,
-  };
   return git.text(['commit-tree', `${base}^{tree}`, '-p', merged, '-p', base, '-m', 'Begin again from the base'], {
-    variables,
+    variables: identityVariables(identity),
   });
 }
 

@@ -1,3 +1,4 @@
+import { EARLY_STATE } from '../../core/tasks/files/form/root-plan.ts';
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { fromRoot, type Folder } from '../../core/folder.ts';
@@ -26,12 +27,7 @@ const protectedGlobs = [
 
 /** State files of other Ralph loops, in `.ralph/` or, in their first versions, at the root. */
 const STATE_OF_OTHERS: readonly string[] = [
-  '.call_count',
-  '.last_reset',
-  '.exit_signals',
-  '.response_analysis',
-  '.circuit_breaker_state',
-  '.circuit_breaker_history',
+  ...EARLY_STATE,
   '.claude_session_id',
   '.ralph_session',
   '.ralph_session_history',
