@@ -211,7 +211,7 @@ export interface OpenedLane {
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */
   readonly ahead: number;
-  /** The newest commit of the lane that no run made; null if there is none. Merges bring no content of a person. */
+  /** The newest commit of a person on the lane; null if there is none. Merges bring no content of a person. */
   readonly personHead: ObjectId | null;
   /**
    * The tasks that the newest commits of the branch name; null if none of those that the base branch lacks names one,
