@@ -1,5 +1,6 @@
 import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
 import { callsOf, countUnpriced, type JournalEntry } from '../journal/journal.ts';
+import { groupByKey } from '../grouped.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
@@ -96,16 +97,17 @@ export function createFindings(
 
 /** Compares every fact of the record with its journal, as far as that has it. */
 function recordFindings(receipt: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
-  const { runId, lane, branch, startedAt, endedAt, outcome, iterations, tokens, costUsd, unpriced } = receipt;
-  const { headVerification: head } = receipt;
+  const { runId, lane, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
   const { start, entries, end, verifications } = journal;
   const isWrong = createFindings(runId, 'record', 'bad');
-  const called = sumOf(entries, callsOf);
+  const used = {
+    calls: sumOf(entries, callsOf),
+    tokens: sumOf(entries, ({ analysis }) => analysis.tokens ?? 0),
+    costUsd: sumOf(entries, priceOfEntry),
+    unpriced: countUnpriced(entries),
+  };
   // A call that never returned is only in the record.
-  const sum = (said: number, known: number): number =>
-    known > said + ROUNDING || (called === receipt.calls && said > known + ROUNDING)
-      ? Math.round(known * 1e6) / 1e6
-      : said;
+  const isWhole = used.calls === receipt.calls;
   const results = [start.state.headVerification, ...verifications.map(({ verification }) => verification.check)];
   // GitHub makes commits again to sign them, with other ids.
   const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
@@ -120,23 +122,17 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     ['outcome', said, isSaid ? said : known],
     ['result of `verify`', head?.result, head === null ? undefined : ofHead?.kind],
     ['number of iterations', iterations, entries.length],
-    ['number of calls', receipt.calls, sum(receipt.calls, called)],
-    [
-      'number of tokens',
-      tokens,
-      sum(
-        tokens,
-        sumOf(entries, ({ analysis }) => analysis.tokens ?? 0),
-      ),
-    ],
-    ['cost in US dollars', costUsd, sum(costUsd, sumOf(entries, priceOfEntry))],
-    ['number of unpriced iterations', unpriced, unpriced === null ? null : sum(unpriced, countUnpriced(entries))],
+    ...(['calls', 'tokens', 'costUsd', 'unpriced'] as const).map((name) => {
+      const inRecord = receipt[name] ?? used[name];
+      const isSame = inRecord >= used[name] - ROUNDING && (!isWhole || inRecord <= used[name] + ROUNDING);
+      return [`sum of \`${name}\``, inRecord, isSame ? inRecord : Math.round(used[name] * 1e6) / 1e6] as const;
+    }),
   ];
   return [
-    ...facts.flatMap(([what, inRecord, inJournal]) =>
+    ...facts.flatMap(([what, inRecord, known]) =>
       isWrong(
-        inRecord !== inJournal,
-        `Its ${what} is ${String(inRecord)} in its record, and ${String(inJournal)} in its journal.`,
+        inRecord !== known,
+        `Its ${what} is ${String(inRecord)} in its record, and ${String(known)} in its journal.`,
       ),
     ),
     ...createFindings(runId, 'record', 'note')(end === null, 'Its journal has no end: it was killed, or failed.'),
@@ -153,22 +149,22 @@ function taskFindings(
   // The end of a complete run makes its prompt done.
   const isComplete = journal.end?.outcome.kind === 'complete';
   const { state } = replayChanged(journal, (policy) => policy, kindsOf);
-  const recorded = new Set(tasks.map(({ id }) => id));
-  const worked = [...new Set(journal.entries.map(({ taskId }) => taskId.slice(0, 200)))];
-  const missing = tasks.length < MAX_TASKS_OF_RUN ? worked.filter((id) => !recorded.has(id)) : [];
+  const titles = groupByKey(journal.entries, ({ taskId }) => taskId.slice(0, 200));
+  const missing = [...titles.keys()].filter((id) => tasks.every((task) => task.id !== id));
   return [
-    ...missing.flatMap((id) => isWrong(true, `Its record does not name ${id}, on which it worked.`)),
-    ...tasks.flatMap((task) =>
-      isWrong(
-        task.state === 'done' && !isComplete && shownState(progressOf(state.tasks, task.id)) !== 'done',
-        `Its record says that ${task.id} is done, its journal does not.`,
-      ),
+    ...(tasks.length < MAX_TASKS_OF_RUN ? missing : []).flatMap((id) =>
+      isWrong(true, `Its record does not name ${id}, on which it worked.`),
     ),
-    ...tasks.flatMap(({ id, title }) => {
-      const titles = journal.entries.flatMap(({ taskId, taskTitle }) => (taskId.slice(0, 200) === id ? taskTitle : []));
-      const isOther = titles.length > 0 && !titles.some((one) => oneLine(one, 200) === title);
-      return isWrong(isOther, `Its record and its journal name ${id} differently.`);
-    }),
+    ...tasks.flatMap(({ id, title, state: said }) => [
+      ...isWrong(
+        said === 'done' && !isComplete && shownState(progressOf(state.tasks, id)) !== 'done',
+        `Its record says that ${id} is done, its journal does not.`,
+      ),
+      ...isWrong(
+        titles.get(id)?.every(({ taskTitle }) => oneLine(taskTitle, 200) !== title) === true,
+        `Its record and its journal name ${id} differently.`,
+      ),
+    ]),
   ];
 }
 
@@ -189,7 +185,7 @@ function limitFindings(
   { runId, calls, costUsd }: RunReceipt,
   { start, entries, waits }: Journal,
 ): readonly ReceiptFinding[] {
-  const isWrong = createFindings(runId, 'limits', 'bad');
+  const [isWrong, isNoted] = [createFindings(runId, 'limits', 'bad'), createFindings(runId, 'limits', 'note')];
   const policies: readonly Policy[] = [start.policy, ...waits.map(({ wait }) => ({ ...start.policy, ...wait }))];
   const most = Math.max(...policies.map(({ maxIterations }) => maxIterations));
   const allowed = Math.max(...policies.map(allowedCalls));
@@ -201,11 +197,10 @@ function limitFindings(
     ...isWrong(entries.length > most, `It made more than the ${most} iterations allowed.`),
     ...isWrong(calls > allowed + repeated, `It made ${calls} calls, and ${allowed} were allowed.`),
     ...isWrong(isPassed, `It continued after its limit of $${limit} was reached.`),
-    ...createFindings(
-      runId,
-      'limits',
-      'note',
-    )(!isPassed && costUsd > limit + ROUNDING, `Its last call took it to $${costUsd}, over its limit of $${limit}.`),
+    ...isNoted(
+      !isPassed && costUsd > limit + ROUNDING,
+      `Its last call took it to $${costUsd}, over its limit of $${limit}.`,
+    ),
   ];
 }
 

@@ -67,7 +67,6 @@ describe('the totals', () => {
     const after = (hours: number | null) =>
       historiesOf({ tasks: [pullTask({ labelledAt: hours === null ? null : noon - hours * HOUR_MS })] }, {});
     expect(historySummaryOf([after(0), after(4), after(null), after(100)].flat()).all).toMatchObject({
-      timed: 3,
       medianMs: 5 * HOUR_MS,
     });
   });
@@ -121,7 +120,6 @@ describe('the totals', () => {
         'priced',
         'judged',
         'untouched',
-        'timed',
         'reverted',
         'reviewRounds',
       ] as const;
