@@ -6,7 +6,7 @@ import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { type Train, withPublished } from '../core/train/train.ts';
+import { withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf, UserError } from '../errors.ts';
 import { verifiedState, type Work } from '../handover/intake.ts';
@@ -89,7 +89,12 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   ]);
   const failures = [...answers.warnings, ...earlierWarnings, ...unlabelled, ...warnings];
   const isOvertaken = (worked.state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
-  const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
+  const { number = 0, state = null, draft: isDraft = false } = pull.pullRequest ?? {};
+  const published = { number, branch: notified.lane.branch, head: notified.head, isDraft };
+  // The record of an earlier version has no train.
+  const known = notified.notes.train ?? null;
+  const train =
+    known && (state === 'open' ? withPublished(known, { ...published, isOvertaken, now: deps.clock.now() }) : known);
   const shown = train === null ? null : await publishTrain(deps, train, 1);
   const unkept = await publishDashboard(deps, { ...notified.notes, tasks: notified.tasks, train: shown });
   const { hasNewCommits, head } = branch.work;
@@ -244,25 +249,6 @@ function withoutProgress(
     state,
     journal: journal.map((entry, index) => (index < lastPublished.iterations ? entry : { ...entry, commit: null })),
   };
-}
-
-/** Returns the train that the gate has seen, with the pull request as this run has published it. */
-function trainAfter(
-  { notes, lane, head }: Work,
-  published: { readonly pull: PullRequest | null; readonly isOvertaken: boolean; readonly now: number },
-): Train | null {
-  const { pull, isOvertaken, now } = published;
-  // The record of an earlier version has none.
-  const train = notes.train ?? null;
-  if (train === null || pull?.state !== 'open') return train;
-  return withPublished(train, {
-    number: pull.number,
-    branch: lane.branch,
-    head,
-    isDraft: pull.draft,
-    isOvertaken,
-    now,
-  });
 }
 
 /** Deletes superseded caches. A later run deletes what this one cannot. */

@@ -4,7 +4,7 @@ import { isFailure, providerTroubles } from '../agents/providers.ts';
 import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import { answerKinds } from '../feedback/memory.ts';
-import { addIteration } from '../lane/change.ts';
+import { addIteration, isUnpriced } from '../lane/change.ts';
 import { verificationRecordSchema, type LaneState, parseState } from '../lane/state/state.ts';
 import { serializeState } from '../lane/state/serialize-state.ts';
 import { configurationProblem, verdictSchema } from '../lane/verdict/verdict.ts';
@@ -162,6 +162,13 @@ export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 /** Returns the number of agent calls of an iteration. */
 export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' | 'madeAgain'>): number {
   return callsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
+}
+
+/** Returns the number of iterations with a call of unknown cost. */
+export function countUnpriced(entries: readonly JournalEntry[]): number {
+  return entries.filter(({ agent, analysis, evidence: { steps } }) =>
+    isUnpriced({ ...analysis, agent, isPartlyPriced: hasUnpricedCall(steps) }),
+  ).length;
 }
 
 type ParsedLine = Immutable<z.infer<typeof lineSchema>>;

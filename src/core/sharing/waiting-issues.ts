@@ -258,13 +258,9 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer[
 }
 
 function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
-  return (
-    a.state === b.state &&
-    a.reason === b.reason &&
-    a.attempts === b.attempts &&
-    a.setAside?.times === b.setAside?.times &&
-    a.setAside?.at === b.setAside?.at
-  );
+  const key = ({ state, reason, attempts, setAside: aside }: TaskProgress): string =>
+    JSON.stringify([state, reason, attempts, aside?.times, aside?.at]);
+  return key(a) === key(b);
 }
 
 /**

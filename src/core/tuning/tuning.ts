@@ -172,18 +172,10 @@ export function spentOn(entries: readonly JournalEntry[]): SpentIterations {
   };
 }
 
-interface RunEffect {
-  readonly saved: readonly JournalEntry[];
-  readonly lost: Effect['lost'];
-  readonly later: readonly JournalEntry[];
-  readonly isUndecided: boolean;
-}
-
-function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun): RunEffect {
+function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun) {
   const { end, skipped, left } = replayed;
-  const hasContinued = end.kind === 'goes-on' || end.kind === 'other-task';
   // If nothing is left out, the run would have continued beyond its journal.
-  const isUndecided = hasContinued && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
+  const isUndecided = goesOn(replayed) && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
   const isPaused = end.kind === 'waits' || ('outcome' in end && ['limit', 'parked', 'idle'].includes(end.outcome.kind));
   const notMade = [...skipped, ...(isPaused || isUndecided ? [] : left)];
   const finished = tasksFinishedIn(notMade);
@@ -208,12 +200,9 @@ function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun)
     ends.get(last.taskId)?.kind !== 'finished' &&
     isComplete(journal.end?.outcome) &&
     !('outcome' in end && isComplete(end.outcome));
-  return {
-    saved: isCompletionLost ? notMade : saved,
-    lost: isCompletionLost ? [{ id: last.taskId, title: last.taskTitle }] : lost,
-    later: isCompletionLost ? [] : later,
-    isUndecided,
-  };
+  return isCompletionLost
+    ? { saved: notMade, lost: [{ id: last.taskId, title: last.taskTitle }], later: [], isUndecided }
+    : { saved, lost, later, isUndecided };
 }
 
 function isComplete(outcome: { readonly kind: string } | undefined): boolean {

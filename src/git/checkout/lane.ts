@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
+import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -175,8 +176,9 @@ async function commitsOfLane(
 ): Promise<Pick<OpenedLane, 'ahead' | 'personHead' | 'tasks'> & { readonly edge: readonly ObjectId[] }> {
   const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
   const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
-  const ofPeople = ['-1', '--no-merges', '--invert-grep', '--grep=^Ralph-Run: '];
-  const personHead = (await git.text(['rev-list', ...ofPeople, `${base}..${tip}`])) || null;
+  const ofOthers = ['--no-merges', '--invert-grep', '--grep=^Ralph-Run: ', '--format=%H %ae'];
+  const others = (await git.text(['log', ...ofOthers, `${base}..${tip}`])).split('\n');
+  const personHead = others.find((line) => line !== '' && !isEmailOfBot(line))?.split(' ', 1)[0] ?? null;
   const ahead = listed.length - edge.length;
   // Commits that were merged into the base meanwhile count as well, and each task that a squashed commit names.
   const named = await tasksOfCommits(git, tip);
