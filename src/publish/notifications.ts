@@ -236,15 +236,23 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   await notifyOfReason(deps, { ...CONFIGURATION, report, isRemembered: false, warn: log.warning, ...place });
 }
 
-/** Finds the queue's pull request, else the first issue with the task label. */
+/**
+ * Finds the queue's pull request, else the first issue with the task label. What a token may not read is passed over,
+ * unless nothing is left.
+ */
 async function findPlace(deps: ConfigurationDeps): Promise<Pick<NotifiedOnce, 'thread' | 'askers'>> {
   const { config, forge, asked } = deps;
-  const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
   const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
-  const issues = byIssues ? await forge.openIssuesWithLabel(config.taskLabel) : [];
+  const [pulls, listed] = await Promise.allSettled([
+    config.branchPrefix === '' ? null : forge.pullRequestOf(config.branchPrefix + QUEUE),
+    byIssues ? forge.openIssuesWithLabel(config.taskLabel) : [],
+  ]);
+  const issues = listed.status === 'fulfilled' ? listed.value : [];
   // A run is likely to work on this issue first, and then settles the notification.
   const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
-  const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
+  const thread = pulls.status === 'fulfilled' && pulls.value?.state === 'open' ? pulls.value.number : first;
+  const refused = [pulls, listed].find(({ status }) => status === 'rejected');
+  if (thread === null && refused?.status === 'rejected') throw refused.reason;
   return { thread, askers: [asked.by, ...(await labellersOf(deps, [first]))] };
 }
 
