@@ -88,8 +88,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     saved.kind === 'saved' ? tidyCaches(deps, notified) : null,
   ]);
   const failures = [...answers.warnings, ...earlierWarnings, ...unlabelled, ...warnings];
-  const isOvertaken = (worked.state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
-  const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
+  const train = trainAfter(deps, worked, pull.pullRequest);
   const shown = train === null ? null : await publishTrain(deps, train, 1);
   const unkept = await publishDashboard(deps, { ...notified.notes, tasks: notified.tasks, train: shown });
   const { hasNewCommits, head } = branch.work;
@@ -141,7 +140,10 @@ async function publishPullRequest(
 ): Promise<PublishedPullRequest> {
   const { lane, outcome } = work;
   if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
-  const report = reportOfWork(frameOf(deps), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
+  const { pullRequest: before } = lane;
+  const after = before === null ? null : { ...before, draft: before.draft && !isForReview(outcome) };
+  const shown = { ...work, notes: { ...work.notes, train: trainAfter(deps, work, after) } };
+  const report = reportOfWork(frameOf(deps), shown, { pullRequest: before, headSha: remoteHead, saved: null });
   try {
     const pullRequest = await withinLimit(deps.stepWithinMs, openOrUpdate(deps, work, report));
     if (pullRequest !== null) deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
@@ -154,7 +156,7 @@ async function publishPullRequest(
       reason: error.kind,
       message: `The commits are on ${lane.branch}, but the pull request is not up to date: ${error.message}`,
     };
-    return { kind: 'behind', outcome: outcome.kind === 'failed' ? outcome : failed, pullRequest: lane.pullRequest };
+    return { kind: 'behind', outcome: outcome.kind === 'failed' ? outcome : failed, pullRequest: before };
   }
 }
 
@@ -246,23 +248,18 @@ function withoutProgress(
   };
 }
 
-/** Returns the train that the gate has seen, with the pull request as this run has published it. */
+/** Returns the train that the gate has seen, with the pull request as this run publishes it. */
 function trainAfter(
-  { notes, lane, head }: Work,
-  published: { readonly pull: PullRequest | null; readonly isOvertaken: boolean; readonly now: number },
+  { clock }: Pick<PublishDeps, 'clock'>,
+  { notes, lane, head, state }: Work,
+  pull: PullRequest | null,
 ): Train | null {
-  const { pull, isOvertaken, now } = published;
   // The record of an earlier version has none.
   const train = notes.train ?? null;
   if (train === null || pull?.state !== 'open') return train;
-  return withPublished(train, {
-    number: pull.number,
-    branch: lane.branch,
-    head,
-    isDraft: pull.draft,
-    isOvertaken,
-    now,
-  });
+  const isOvertaken = (state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
+  const { number, draft: isDraft } = pull;
+  return withPublished(train, { number, branch: lane.branch, head, isDraft, isOvertaken, now: clock.now() });
 }
 
 /** Deletes superseded caches. A later run deletes what this one cannot. */
