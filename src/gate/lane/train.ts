@@ -42,7 +42,8 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
     const known = deps.config.policy.verifies
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
-    const base = open.length === 0 ? '' : await baseBranch(deps);
+    const asksForBase = open.some((one) => one.isBehind || one.mustBeCurrent || one.mergeable === 'conflicting');
+    const base = asksForBase ? await baseBranch(deps) : (open[0]?.baseBranch ?? '');
     return { open, train: { ...trainOf(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
