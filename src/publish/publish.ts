@@ -1,6 +1,6 @@
 import { recordRound } from '../core/feedback/answered.ts';
 import { isKnownRed } from '../core/lane/verification.ts';
-import { loseProgress } from '../core/lane/settle/settle-published.ts';
+import { loseIterations, loseProgress } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
@@ -22,7 +22,7 @@ import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
 import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
-import { reportOfWork } from './report-of.ts';
+import { reportOfWork, sumUsage } from './report-of.ts';
 import { publishProposal } from './proposal.ts';
 import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
 import { publishTrain } from './train.ts';
@@ -58,7 +58,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     people.lane?.kind === 'deleted'
       ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, work: finished }
       : await publishBranch(deps, finished, people.isAnswered);
-  const worked = branch.kind === 'published' ? branch.work : withoutProgress(deps, branch.work, branch.kind);
+  const worked = withoutLosses(deps, branch);
   const {
     notified,
     end,
@@ -225,21 +225,25 @@ function answer(
 
 /**
  * Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their
- * calls count.
+ * calls count. An iteration that a failure of the machine cut off after a call is lost as well: otherwise a full disk
+ * would cost one call in each run, and nobody would be notified.
  */
-function withoutProgress(
+function withoutLosses(
   { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
-  work: Work,
-  why: 'lost' | 'refused',
+  { work, kind }: PublishedBranch,
 ): Work {
-  const { lastPublished, journal } = work;
-  const lost = journal.length - lastPublished.iterations;
+  const { lastPublished, journal, outcome } = work;
+  const { policy } = config;
+  const isCutOff =
+    outcome.kind === 'failed' && outcome.reason === 'infrastructure' && sumUsage(work).unfinished.calls > 0;
+  const cutOff = { iterations: isCutOff ? 1 : 0, policy, now: clock.now() };
+  if (kind === 'published') return { ...work, state: loseIterations(work.state, cutOff) };
   // A rule of the server is not the fault of any task.
-  const iterations = why === 'refused' ? 0 : lost;
+  const lost = kind === 'refused' ? 0 : journal.length - lastPublished.iterations;
   const state = loseProgress(
-    { before: lastPublished.state, after: work.state, iterations },
-    config.policy,
-    clock.now(),
+    { before: lastPublished.state, after: work.state, iterations: lost + cutOff.iterations },
+    policy,
+    cutOff.now,
   );
   return {
     ...work,
