@@ -155,8 +155,8 @@ async function storeWorkTree(
 }
 
 /**
- * Creates a repository that also reads the objects of all others. Each folder has an index of its own, so that git reads
- * only the files that changed since it was read before.
+ * Creates a repository that also reads the objects of all others. Each folder has an index of its own: git reads only
+ * the files that changed since it was read before.
  */
 async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
   const beside = join(own.folder, 'beside');
