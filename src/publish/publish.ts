@@ -1,6 +1,6 @@
 import { recordRound } from '../core/feedback/answered.ts';
 import { isKnownRed } from '../core/lane/verification.ts';
-import { loseIterations, loseProgress } from '../core/lane/settle/settle-published.ts';
+import { loseIterations, loseProgress, refundAttempt } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
@@ -225,8 +225,8 @@ function answer(
 
 /**
  * Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their
- * calls count. An iteration that a failure of the machine cut off after a call is lost as well: otherwise a full disk
- * would cost one call in each run, and nobody would be notified.
+ * calls count. An iteration that a failure of the machine cut off after a call is lost as well, without an attempt of
+ * its task: otherwise a full disk would cost one call in each run, and nobody would be notified.
  */
 function withoutLosses(
   { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
@@ -237,11 +237,12 @@ function withoutLosses(
   const isCutOff =
     outcome.kind === 'failed' && outcome.reason === 'infrastructure' && sumUsage(work).unfinished.calls > 0;
   const cutOff = { iterations: isCutOff ? 1 : 0, policy, now: clock.now() };
-  if (kind === 'published') return { ...work, state: loseIterations(work.state, cutOff) };
+  const after = isCutOff ? refundAttempt(work.state) : work.state;
+  if (kind === 'published') return { ...work, state: loseIterations(after, cutOff) };
   // A rule of the server is not the fault of any task.
   const lost = kind === 'refused' ? 0 : journal.length - lastPublished.iterations;
   const state = loseProgress(
-    { before: lastPublished.state, after: work.state, iterations: lost + cutOff.iterations },
+    { before: lastPublished.state, after, iterations: lost + cutOff.iterations },
     policy,
     cutOff.now,
   );

@@ -58,6 +58,17 @@ export function loseProgress(
   return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
 }
 
+/** Returns the state with the current task's last attempt given back. */
+export function refundAttempt(state: LaneState): LaneState {
+  const { currentTask } = state;
+  if (currentTask === null) return state;
+  const refunded = withChangedTasks(state.tasks, [currentTask], (known) => ({
+    ...known,
+    attempts: Math.max(0, known.attempts - 1),
+  }));
+  return { ...state, tasks: refunded };
+}
+
 /** Returns the state with iterations that were paid for and lost: no task is to blame, and none was progress. */
 export function loseIterations(
   state: LaneState,

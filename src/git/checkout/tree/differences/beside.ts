@@ -122,16 +122,11 @@ async function workTreesOf(
   for (const module of (await listModules(commonFolder)).slice(0, MOST_WORK_TREES)) {
     const config = (await readRegular(join(module, 'config'), MOST_LOG_BYTES))?.bytes.toString() ?? '';
     const name = relative(top, resolve(module, /^\s*worktree\s*=\s*(.+?)\s*$/m.exec(config)?.[1] ?? ''));
-    if (name === '' || name.startsWith('..') || !(await hasGitFile(join(top, name)))) continue;
+    if (name === '' || name.startsWith('..') || (await readRegular(join(top, name, '.git'))) === null) continue;
     const id = await storeWorkTree(options, join(top, name), []).catch(() => null);
     if (id !== null) found.push({ is: 'submodule', name, id });
   }
   return found;
-}
-
-async function hasGitFile(folder: string): Promise<boolean> {
-  const stats = await lstat(join(folder, '.git')).catch(() => null);
-  return stats?.isFile() === true;
 }
 
 /** Returns the work tree that a git directory belongs to, or null if it is gone or belongs to another one. */
