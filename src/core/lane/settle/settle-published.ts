@@ -44,24 +44,8 @@ export function loseProgress(
   policy: Policy,
   now: number,
 ): LaneState {
-  const { before, after } = run;
-  const nothing: CircuitFacts = {
-    progress: false,
-    neutral: false,
-    agentFailed: false,
-    questionOnly: false,
-    fingerprints: [],
-    countedDenials: 0,
-    output: 'unmeasured',
-    taskId: before.currentTask,
-    returned: false,
-  };
-  let circuit = before.circuit;
-  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
-    circuit = recordInCircuit(circuit, nothing, policy.circuit, now);
-  // A circuit that was already open has been probed, and the probe failed.
-  if (before.circuit.kind === 'open' && run.iterations > 0)
-    circuit = recordInCircuit(before.circuit, nothing, policy.circuit, now);
+  const { before, after, iterations } = run;
+  const { circuit } = loseIterations(before, { iterations, policy, now });
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts, approval, answer, ceiling }]) => {
       const reason = whyGivenUp(id, { attempts, ceiling }, policy);
@@ -72,6 +56,42 @@ export function loseProgress(
   const { currentTask, signals, lastIteration, steps } = before;
   const feedback = withoutAnswers(before.feedback, after.feedback);
   return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
+}
+
+/** Returns the state with the current task's last attempt given back. */
+export function refundAttempt(state: LaneState): LaneState {
+  const { currentTask } = state;
+  if (currentTask === null) return state;
+  const refunded = withChangedTasks(state.tasks, [currentTask], (known) => ({
+    ...known,
+    attempts: Math.max(0, known.attempts - 1),
+  }));
+  return { ...state, tasks: refunded };
+}
+
+/** Returns the state with iterations that were paid for and lost: no task is to blame, and none was progress. */
+export function loseIterations(
+  state: LaneState,
+  lost: { readonly iterations: number; readonly policy: Policy; readonly now: number },
+): LaneState {
+  const nothing: CircuitFacts = {
+    progress: false,
+    neutral: false,
+    agentFailed: false,
+    questionOnly: false,
+    fingerprints: [],
+    countedDenials: 0,
+    output: 'unmeasured',
+    taskId: state.currentTask,
+    returned: false,
+  };
+  let { circuit } = state;
+  for (let left = lost.iterations; left > 0; left -= 1) {
+    circuit = recordInCircuit(circuit, nothing, lost.policy.circuit, lost.now);
+    // A circuit that was already open has been probed, and the probe failed.
+    if (circuit.kind === 'open') break;
+  }
+  return { ...state, circuit };
 }
 
 /** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */
