@@ -281,7 +281,7 @@ describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
-      /^Order saved \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its current iteration, and one of three jobs at its end\./,
+      /^Order saved \(ref\): stop\. The next run of the queue obeys it before anything else; a run in progress now ends after its current iteration, and one of three jobs at its end\./,
     );
     expect(place.record().orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
@@ -368,7 +368,7 @@ describe('orders', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toMatch(
       new RegExp(
-        `^Order saved \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
+        `^Order saved \\(ref\\): ${words}\\. The next run of the queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
