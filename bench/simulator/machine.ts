@@ -103,7 +103,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
 /** GitHub's answers before a push; these lanes have no pull request. */
 export const noPullRequest = {
   headNow: () => Promise.resolve(null),
-  freeHead: () => Promise.resolve(),
+  withdrawFromMerging: () => Promise.resolve(),
   makeDraft: () => Promise.resolve(),
 };
 
@@ -116,7 +116,7 @@ export const takingRemote = {
   probePush: taken,
   probeMerge: taken,
   pathsByTask: () => Promise.resolve([]),
-  remakeWithout: () => Promise.resolve(null),
+  remakeCommitsWithout: () => Promise.resolve(null),
 };
 
 function taken(): Promise<{ readonly kind: 'pushed' }> {

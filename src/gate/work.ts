@@ -17,7 +17,7 @@ import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
 import { isListed, nameOfTask } from '../core/tasks/task.ts';
 import { textOf, UserError } from '../errors.ts';
-import { endIntake, type GateResult, type Intake, onOneLane } from '../handover/intake.ts';
+import { endIntake, type GateResult, type Intake, gateResultOfLane } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
@@ -64,11 +64,11 @@ export async function workQueueOnLanes(
   const waiting = await examineWaitingFirst(deps, by, { listed, request, admit });
   if (waiting.work !== null) {
     const work = { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
-    return { ...(examined.at(-1) ?? onOneLane(deps, work)), intake: work };
+    return { ...(examined.at(-1) ?? gateResultOfLane(deps, work)), intake: work };
   }
   const admitted =
     request === null
-      ? onOneLane(
+      ? gateResultOfLane(
           deps,
           await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' })),
         )
@@ -81,8 +81,8 @@ export async function workQueueOnLanes(
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
-    ? onOneLane(deps, { ...own, notes })
-    : onOneLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
+    ? gateResultOfLane(deps, { ...own, notes })
+    : gateResultOfLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */

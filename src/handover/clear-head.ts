@@ -9,7 +9,7 @@ import type { Work } from './intake.ts';
 
 /** The dependencies of `clearHead`. `draft` is set when unfinished pull requests are drafts. */
 export interface HeadDeps {
-  readonly forge: Pick<Forge, 'headNow' | 'freeHead' | 'makeDraft'>;
+  readonly forge: Pick<Forge, 'headNow' | 'withdrawFromMerging' | 'makeDraft'>;
   readonly config: { readonly draft: boolean };
   readonly clock: { readonly now: () => number };
   readonly log: Log;
@@ -77,7 +77,7 @@ async function freeHeldHead(
 ): Promise<Cleared> {
   const number = lane.pullRequest?.number ?? 0;
   try {
-    await forge.freeHead(number, standing);
+    await forge.withdrawFromMerging(number, standing);
   } catch (error) {
     return { kind: 'held', why: messageOfUnknown(error) };
   }

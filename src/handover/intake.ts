@@ -190,7 +190,7 @@ export interface GateResult {
 }
 
 /** Returns the result of a gate that works on one lane, or on none. */
-export function onOneLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
+export function gateResultOfLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
   return { intake, runTag, beside: [] };
 }
 

@@ -14,7 +14,7 @@ import {
   unreachableAnswer,
   type Wanted,
 } from './egress/connection.ts';
-import { connectTunnel, passPage } from './egress/tunnel.ts';
+import { connectTunnel, forwardPageRequest } from './egress/tunnel.ts';
 
 interface EgressOptions extends EgressRules {
   /** Returns the proxy that the action's own connections to this address use, or null if they are direct. */
@@ -102,7 +102,7 @@ export function createEgress(options: EgressOptions): Egress {
     server.maxRequestsPerSocket = 1;
     server.on('request', (request, response) => {
       const inTunnel = targets.get(request.socket) ?? null;
-      void passPage({ request, response, inTunnel }, { admit, refuse }).catch(() => response.destroy());
+      void forwardPageRequest({ request, response, inTunnel }, { admit, refuse }).catch(() => response.destroy());
     });
     return server;
   };

@@ -1,5 +1,5 @@
 import { leaseOf } from '../config/config.ts';
-import { formatInstant, leftInWords, MINUTE_MS, nextMark } from '../core/countdown.ts';
+import { formatInstant, formatTimeLeft, MINUTE_MS, nextReportedRest } from '../core/countdown.ts';
 import { serializeWait, serializeWithdrawal } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
@@ -8,7 +8,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
 import { extendPolicyByWait, type Policy } from '../core/policy.ts';
 import type { TestReport } from '../core/proof/test-report.ts';
-import { type Order, stoppedBy } from '../core/sharing/orders.ts';
+import { type Order, stopRequesterOf } from '../core/sharing/orders.ts';
 import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -205,23 +205,23 @@ async function waitForLimit(
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
   log.info(
-    `${describeLimitReached(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`,
+    `${describeLimitReached(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${formatTimeLeft(totalMs)}) …`,
   );
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
   let claimedAt = waitedFrom;
-  let mark = nextMark(totalMs);
+  let mark = nextReportedRest(totalMs);
   for (;;) {
     const leftMs = outcome.resumeAt - clock.now();
     if (leftMs <= 0) break;
     if (leftMs <= mark) {
-      deps.sayLeft(`Still waiting: ${leftInWords(leftMs)} left.`);
-      mark = nextMark(leftMs);
+      deps.sayLeft(`Still waiting: ${formatTimeLeft(leftMs)} left.`);
+      mark = nextReportedRest(leftMs);
     }
     await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
     if (ended.aborted) return { kind: 'ended', stoppedBy: null };
-    const stopped = stoppedBy(work.state, await askOrders(work.state));
+    const stopped = stopRequesterOf(work.state, await askOrders(work.state));
     if (stopped !== null) return { kind: 'ended', stoppedBy: stopped };
     if (isBeside && clock.now() - claimedAt >= CLAIM_MS) {
       await renewClaim(deps, work);

@@ -3,7 +3,7 @@ import { describeAttempts, describeTakeover } from '../core/prompt/diagnosis.ts'
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
 import { codebasePatterns } from '../core/prompt/places.ts';
-import { taskSeenFrom } from '../core/folder.ts';
+import { toFolderTask } from '../core/folder.ts';
 import { type MergeToFinish, notebookOf } from '../core/prompt/learnings.ts';
 import { shareOf } from '../core/lane/change.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
@@ -16,7 +16,7 @@ import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
-import { ceilingLeft } from '../core/tasks/stepping-aside.ts';
+import { ceilingLeftUsd } from '../core/tasks/stepping-aside.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
@@ -115,7 +115,7 @@ export async function callAgent(
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
         budgetLeft(on, spentUsd, policy),
-        ceilingLeft(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+        ceilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
       ),
       tokensLeft: tokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
@@ -244,7 +244,7 @@ export async function composeCallPrompt(
     instructions: deps.prompt.instructions,
     specifications: deps.prompt.specifications,
     patterns: codebasePatterns(notes),
-    task: item === undefined ? taskSeenFrom(workingDirectory, step.task) : { ...step.task, source: item.task.source },
+    task: item === undefined ? toFolderTask(workingDirectory, step.task) : { ...step.task, source: item.task.source },
     merge,
     standing: item === undefined ? 'unlisted' : 'listed',
     others: titlesOfOtherTasks(work, step.task),

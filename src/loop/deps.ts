@@ -40,7 +40,14 @@ type Outlet =
       readonly kind: 'push';
       readonly remote: Pick<
         Remote,
-        'push' | 'pushOn' | 'pushWithState' | 'sign' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
+        | 'push'
+        | 'pushOn'
+        | 'pushWithState'
+        | 'sign'
+        | 'probePush'
+        | 'probeMerge'
+        | 'pathsByTask'
+        | 'remakeCommitsWithout'
       >;
       readonly forge: HeadDeps['forge'];
     }

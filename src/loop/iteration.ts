@@ -1,13 +1,13 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
-import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
+import { compareChecklists, tasksOfNewItems } from '../core/tasks/checklist.ts';
 import { recordAnswer } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
 import { addRun, withLeftOutFiles } from '../core/lane/change.ts';
 import { addIterationToRun, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, TreeSnapshot, Verification } from '../core/evidence.ts';
-import { taskFromRoot } from '../core/folder.ts';
+import { toRootTask } from '../core/folder.ts';
 import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
@@ -239,9 +239,9 @@ async function conclude(
   };
   const now = deps.clock.now();
   // Entries that the agent added are work of the lane like any other, so this run works on them, too.
-  const found = newItems(items)
+  const found = tasksOfNewItems(items)
     .filter(({ id }) => deps.redact(id) === id)
-    .map((item) => taskFromRoot(deps.config.workingDirectory, item));
+    .map((item) => toRootTask(deps.config.workingDirectory, item));
   const tasks = [...work.tasks, ...found];
   const denials = classifyRefused({ analysis, evidence }, policy, turn.opened.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };

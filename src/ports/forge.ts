@@ -270,7 +270,7 @@ interface DecidingForge {
    * Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, where `standing`
    * says that this is needed. Throws UserError where GitHub refuses one of these.
    */
-  freeHead(number: number, standing: ReviewState): Promise<void>;
+  withdrawFromMerging(number: number, standing: ReviewState): Promise<void>;
   /**
    * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last,
    * and the closed ones of these heads, with those that revert any, among the 50 that changed last. Takes one request

@@ -372,7 +372,7 @@ export interface Remote {
   /** Returns the tasks of commits that were refused, with the paths that they change. */
   pathsByTask(commits: CommitRange): Promise<readonly TaskPaths[]>;
   /** Rewrites commits so that these paths keep the content from before them; null when that is not possible. */
-  remakeWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
+  remakeCommitsWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
   /**
    * Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the
    * branch with them.

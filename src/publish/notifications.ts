@@ -6,7 +6,7 @@ import type { ApprovalNotice } from '../core/people/consent.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import { mayNotify, type NotificationPlan, planNotifications } from '../core/people/needs.ts';
 import {
-  aboutLane,
+  subjectOfLane,
   EVERY_RUN,
   markerOf,
   MAX_NOTIFICATIONS_PER_DAY,
@@ -30,7 +30,7 @@ import {
   renderSettled,
 } from '../report/pages/notification.ts';
 import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
-import { withinLimit } from './answers.ts';
+import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
 
@@ -63,7 +63,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
     try {
-      await withinLimit(deps.stepWithinMs, act());
+      await withTimeLimit(deps.stepWithinMs, act());
     } catch (error) {
       warn(`${what}: ${completeSentence(textOf(error))}`);
     }
@@ -90,7 +90,7 @@ export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd
   const { id } = end.work.lane;
   return (
     notifiesAnybody(deps.config) &&
-    planOf(deps, end).notify.some(({ about }) => about !== aboutLane(id) && about !== EVERY_RUN)
+    planOf(deps, end).notify.some(({ about }) => about !== subjectOfLane(id) && about !== EVERY_RUN)
   );
 }
 
@@ -205,7 +205,7 @@ async function notifyWebhook(
 
 /** Notifies in a comment that its first line identifies. If GitHub refuses, nobody was notified. */
 export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<Announced> {
-  return withinLimit(deps.stepWithinMs, announce(deps, notification));
+  return withTimeLimit(deps.stepWithinMs, announce(deps, notification));
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {

@@ -6,7 +6,7 @@ import { isAskedFor } from '../gate/people/trust.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
-import { withinLimit } from '../publish/answers.ts';
+import { withTimeLimit } from '../publish/answers.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { type FailedOutcome, unnotifiedLine } from './failure.ts';
 import { hashText } from './packed-journal.ts';
@@ -26,7 +26,7 @@ interface UnusableDeps {
 
 /** Notifies people of inputs that stop every run, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: FailedOutcome): Promise<void> {
-  await withinLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
+  await withTimeLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
     deps.log.warning(unnotifiedLine(failure, error));
   });
 }

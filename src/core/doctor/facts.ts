@@ -39,7 +39,7 @@ export interface RepositorySettings {
 }
 
 /** Returns example branches of Ralph, for settings that GitHub only returns by a branch's name. */
-export function typicalBranches(prefix: string): readonly string[] {
+export function exampleBranches(prefix: string): readonly string[] {
   return [prefix + QUEUE, prefix + issueLane(1)];
 }
 

@@ -1,5 +1,5 @@
 import type { ReportedSettings } from '../settings/effective.ts';
-import { branchInTheWay } from '../refusals/refusal.ts';
+import { findConflictingBranch } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf, shellText } from '../text/phrase.ts';
 import type { ActionRules, Asked, BranchRule, Facts, RepositoryFacts } from './facts.ts';
@@ -157,7 +157,7 @@ function branchNames(repository: Asked<RepositoryFacts>): readonly Finding[] {
   const known = repositorySettingOf(repository, 'inTheWay');
   if (known.kind === 'unknown') return [];
   const found = known.value.flatMap(({ branch, existing }) => {
-    const other = branchInTheWay(branch, existing);
+    const other = findConflictingBranch(branch, existing);
     return other === null ? [] : [{ branch, other }];
   });
   const [first] = found;

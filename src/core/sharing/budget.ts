@@ -182,7 +182,7 @@ export function reservationFor(run: Omit<Reservation, keyof RunUsage>, windows: 
  * Returns the tasks that another lane's run may be working on, each with the latest instant at which that ends. The
  * lane's own lease ensures that it has only one run at a time.
  */
-export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
+export function tasksOfOtherLanes({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
   const until = new Map<TaskId, number>();
   for (const { lane: of, tasks, expiresAt } of reservations)
     if (of !== lane && now < expiresAt)

@@ -71,7 +71,7 @@ export function openOrders(state: LaneState, orders: readonly Order[]): readonly
 /**
  * Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it.
  */
-export function stoppedBy(state: LaneState, orders: readonly Order[]): string | null {
+export function stopRequesterOf(state: LaneState, orders: readonly Order[]): string | null {
   const newest = openOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
 }

@@ -1,6 +1,6 @@
 import type { LaneState } from '../lane/state/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
-import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
+import { cleanText, cleanTitle, countUnseenCharacters } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
@@ -93,8 +93,8 @@ export function withText(task: Task, text: IssueText, { comments, unseen }: Read
   const title = cleanTitle(text.title);
   return {
     task: { ...task, title: titleOfIssue(title.text, issueOfTask(task) ?? 0), body: body.text, comments },
-    unseen: unseenIn(body) + unseenIn(title) + unseen,
-    cut: body.removed - unseenIn(body),
+    unseen: countUnseenCharacters(body) + countUnseenCharacters(title) + unseen,
+    cut: body.removed - countUnseenCharacters(body),
     isEmpty: title.text === '' && body.text.trim() === '',
   };
 }

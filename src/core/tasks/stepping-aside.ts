@@ -92,7 +92,7 @@ export function progressAfter(
 }
 
 /** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
-export function ceilingLeft({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
+export function ceilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
   return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
 }
 
@@ -125,7 +125,7 @@ export function whyGivenUp(
   { attempts, ceiling }: Pick<TaskProgress, 'attempts' | 'ceiling'>,
   { maxIterationsPerTask }: Pick<Policy, 'maxIterationsPerTask'>,
 ): 'ceiling' | 'max_iterations_per_task' | null {
-  if (ceilingLeft({ ceiling }, 0) === 0) return 'ceiling';
+  if (ceilingLeftUsd({ ceiling }, 0) === 0) return 'ceiling';
   const isOut = maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
   return isOut ? 'max_iterations_per_task' : null;
 }

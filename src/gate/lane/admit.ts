@@ -11,7 +11,7 @@ import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Policy } from '../../core/policy.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
-import { leaseMs } from '../../core/sharing/lease.ts';
+import { maxLeaseMs } from '../../core/sharing/lease.ts';
 import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import {
@@ -35,7 +35,7 @@ import { hashOfText } from '../people/trust.ts';
 import { forecastIssue } from '../tasks/forecast.ts';
 import type { Request } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
-import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
+import { type Admissible, decideOnLane, type Ended, tasksAskedFor } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
 import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
@@ -61,7 +61,7 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
     deps.claiming([{ lane: request.id, runTag: deps.runTag }]);
     const claim = await claimLane(
       { ...deps, config: { ...deps.config, policy } },
-      wantedFor({ ...deps, policy }, request, decided),
+      claimWantedBy({ ...deps, policy }, request, decided),
     );
     if (claim.kind === 'refused') return withForecast({ ...decided.end(claim.outcome), notes: decided.notes });
     // Somebody changed the lane after it was read: the decision may no longer hold.
@@ -88,7 +88,7 @@ function asProposal(
 }
 
 /** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
-export function wantedFor(
+export function claimWantedBy(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
   request: Request,
   decided: Admissible,
@@ -96,7 +96,7 @@ export function wantedFor(
   const { snapshot, ownWindows, state } = decided;
   return {
     ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
-    ...{ named: namedBy(request), costOfCallUsd: averageCostUsd(state.ledger) },
+    ...{ named: tasksAskedFor(request), costOfCallUsd: averageCostUsd(state.ledger) },
     // A proposal settles nothing that people asked the lane for.
     purpose: request.purpose.kind === 'proposal' ? 'notice' : request.purpose.kind,
     tasks: (elsewhere) =>
@@ -114,7 +114,7 @@ export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | '
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + leaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
+    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + maxLeaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
   });
 }
 
@@ -247,7 +247,7 @@ async function freeForWork(
   if (standing === null || hold === null || !isToWork) return { kind: 'free', lane, state, notes };
   const name = `Pull request #${String(standing.number)}`;
   try {
-    await deps.forge.freeHead(standing.number, standing);
+    await deps.forge.withdrawFromMerging(standing.number, standing);
   } catch (error) {
     if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
     deps.log.warning(

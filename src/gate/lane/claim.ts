@@ -12,10 +12,10 @@ import {
   reserveUsage,
   seedBudget,
   spentBetween,
-  tasksElsewhere,
+  tasksOfOtherLanes,
   windowsFor,
 } from '../../core/sharing/budget.ts';
-import { expiryOf, type Lease, leaseMs } from '../../core/sharing/lease.ts';
+import { expiryOf, type Lease, maxLeaseMs } from '../../core/sharing/lease.ts';
 import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
 import { changeUsage, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -148,7 +148,7 @@ function claimFrom(
   made: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
 ): LaneClaim {
   const { answer, snapshot, at, share } = made;
-  if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
+  if (answer.kind === 'leased') return { kind: 'refused', outcome: outcomeOfHeldLane(lane, answer.lease) };
   if (answer.kind !== 'claimed') return answer;
   const { sequence, problem } = answer;
   return {
@@ -183,7 +183,7 @@ export async function releaseLane(
 }
 
 /** Returns the outcome of a run that ends because another one works on its lane. */
-export function anotherRun(lane: LaneId, lease: Lease): Outcome {
+export function outcomeOfHeldLane(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
     reason: 'another_run',
@@ -210,10 +210,10 @@ function reservedFor(
   const costs = wanted.flatMap((one) => one.costOfCallUsd ?? []);
   const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
   const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
-  const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
+  const expiresAt = now + maxLeaseMs(policy.maxRunMs, jobsOf(config));
   const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: Share): Budget => {
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
-    const run = { ...holder, tasks: tasks(tasksElsewhere(known, lane, now)) };
+    const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
   };
   // The first lane comes last: it leaves to the others what they have reserved.
@@ -235,7 +235,7 @@ function grantedTo(
   return {
     windows: windowsFor(budget, runTag, now),
     policy: own === undefined ? policy : boundPolicy(policy, own),
-    elsewhere: tasksElsewhere(budget, lane, now),
+    elsewhere: tasksOfOtherLanes(budget, lane, now),
   };
 }
 
@@ -260,7 +260,7 @@ export async function renewReservation(
         ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
         tasks: tasks.map(({ id }) => id),
       }),
-      expiresAt: now + leaseMs(startedAt + maxRunMs - now, jobsOf(config)),
+      expiresAt: now + maxLeaseMs(startedAt + maxRunMs - now, jobsOf(config)),
     };
     return planRenewal(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };

@@ -25,7 +25,7 @@ import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/trust.ts';
 import { findTasks, issuesOfLane, prepareOpenTasks, type Request } from '../tasks/sources.ts';
-import { anotherRun } from './claim.ts';
+import { outcomeOfHeldLane } from './claim.ts';
 import {
   endNothingAsked,
   endOfEarlierCommit,
@@ -44,7 +44,7 @@ import {
   restoreFrom,
   unreadFeedback,
 } from './kept-lane.ts';
-import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, tooManyOpen } from './restore.ts';
+import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 /** The end of a run that makes no call on its lane, with the issues whose own lanes could be continued instead. */
@@ -97,7 +97,7 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
   // Another run works on the lane, so this run cannot answer anything now and need not read anything.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({
-      ...endIntake(anotherRun(request.id, restored.claimedBy)),
+      ...endIntake(outcomeOfHeldLane(request.id, restored.claimedBy)),
       notes: notesOf(restored, unreadFeedback),
     });
 
@@ -130,10 +130,10 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.
   if (place.lane.start.kind !== 'continue' && allDone) return ended(place.end(allMerged(work.state)));
-  if (restored.claimedBy !== null) return ended(place.end(anotherRun(request.id, restored.claimedBy)));
+  if (restored.claimedBy !== null) return ended(place.end(outcomeOfHeldLane(request.id, restored.claimedBy)));
   const stopped =
     stopBeforeWork({ ...work, state: place.state, hasUnpostedAnswers }, deps.config.policy, deps.clock.now()) ??
-    (await tooManyOpen(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
+    (await endIfTooManyPulls(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
   if (stopped !== null) return ended(await endStopped(deps, request, { look, intake: place.end(stopped) }));
 
   await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
@@ -141,7 +141,7 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
 }
 
 /** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
-export function namedBy({ requested, issues, purpose }: Request): readonly TaskId[] {
+export function tasksAskedFor({ requested, issues, purpose }: Request): readonly TaskId[] {
   return requested === 'by-name' && purpose.kind !== 'proposal'
     ? issues.map(({ number }) => taskIdOfIssue(number))
     : [];
@@ -201,7 +201,7 @@ async function findWork(
   const found = isResting && request.files === null ? null : await findLaneStart(deps, { look, restored });
   const isProposal = request.purpose.kind === 'proposal';
   const reopened = dropStaleProgress(said.state, {
-    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : namedBy(request),
+    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : tasksAskedFor(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
     workIsLost: found?.workIsLost ?? false,
@@ -318,7 +318,7 @@ async function endStopped(
   const { snapshot: known, budget } = look.kept;
   if (known === null || budget === null) return intake;
   const now = clock.now();
-  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, namedBy(request), now);
+  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, tasksAskedFor(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
   if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
   const waits = waitForOthers(intake.outcome, reservedByOthers(budget.budget, runTag, now));

@@ -2,7 +2,7 @@ import { initialState } from '../../core/lane/state/state.ts';
 import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parallel/choose-lanes.ts';
 import { symbolsIn } from '../../core/parallel/definitions.ts';
 import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
-import { branchInTheWay } from '../../core/refusals/refusal.ts';
+import { findConflictingBranch } from '../../core/refusals/refusal.ts';
 import { keepsOut } from '../../core/sharing/lease.ts';
 import { recordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { issueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
@@ -56,7 +56,8 @@ export async function planLanes(
   const { tasks, state } = queue?.decided ?? { tasks: [], state: null };
   const progress = state === null ? {} : reopenTasksDueInRun(state.tasks, config.policy, clock.now());
   const mayLeave = (id: TaskId): boolean =>
-    hasNothingStored(snapshot, id) && branchInTheWay(config.branchPrefix + id, Object.keys(look.branches)) === null;
+    hasNothingStored(snapshot, id) &&
+    findConflictingBranch(config.branchPrefix + id, Object.keys(look.branches)) === null;
   const eligible = tasks.filter((task) => isEligible(task, progress));
   const isWhole = eligible.length < 2 || !eligible.some(({ id }) => mayLeave(id));
   const known = [urgent, queue].filter((one) => one !== null);

@@ -4,7 +4,7 @@ import { initialState, type LaneState, probeState } from '../../core/lane/state/
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { branchInTheWay, explainInTheWay } from '../../core/refusals/refusal.ts';
+import { findConflictingBranch, explainInTheWay } from '../../core/refusals/refusal.ts';
 import {
   type Budget,
   type ParsedBudget,
@@ -298,7 +298,7 @@ export function dropStaleProgress(
  * Returns the end of a run whose people have as many open pull requests to review as they allow; null if the run may
  * open another one, or a person asks for it.
  */
-export async function tooManyOpen(
+export async function endIfTooManyPulls(
   { config, forge }: GateDeps,
   lane: {
     readonly request: Request;
@@ -327,7 +327,7 @@ export async function checkBeforeSpending(
   },
 ): Promise<void> {
   const isNew = lane.branches[lane.branch] === undefined;
-  const inTheWay = isNew ? branchInTheWay(lane.branch, Object.keys(lane.branches)) : null;
+  const inTheWay = isNew ? findConflictingBranch(lane.branch, Object.keys(lane.branches)) : null;
   // If git does not allow the name, the server's answer would not help.
   const [found, pushObstacle] = await Promise.all([
     deps.repository.problems(),

@@ -4,9 +4,9 @@ import { affordableLanes } from '../../core/parallel/shares.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { completeSentence, firstNames, upperFirst } from '../../core/text/phrase.ts';
+import { completeSentence, firstNames, capitalize } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type GateResult, type LaneIntake, onOneLane } from '../../handover/intake.ts';
+import { type GateResult, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
@@ -22,7 +22,7 @@ import {
   previewLane,
   readSettings,
   type SettingsInCheckout,
-  wantedFor,
+  claimWantedBy,
 } from './admit.ts';
 import { claimLanes, releaseLane } from './claim.ts';
 import { type Admissible, decideOnLane, type Ended } from './decide.ts';
@@ -70,7 +70,7 @@ export async function previewLanes(deps: GateDeps, request: Request): Promise<Pr
 }
 
 async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
-  return onOneLane(deps, await admitWork(deps, request));
+  return gateResultOfLane(deps, await admitWork(deps, request));
 }
 
 type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Ended['intake'] };
@@ -79,14 +79,14 @@ async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<
   const settings = new Map<boolean, SettingsInCheckout>();
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const planned = await plan();
-    if (planned.kind === 'end') return onOneLane(deps, planned.intake);
+    if (planned.kind === 'end') return gateResultOfLane(deps, planned.intake);
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     for (const lane of planned.lanes)
       if (!settings.has(isOnQueue(lane))) settings.set(isOnQueue(lane), await readSettings(deps, lane.request));
     const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isOnQueue(lane)) ?? null);
     if (admitted !== 'changed') return admitted;
   }
-  return onOneLane(deps, endChangedTooOften(deps, request));
+  return gateResultOfLane(deps, endChangedTooOften(deps, request));
 }
 
 function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
@@ -188,7 +188,8 @@ async function claimAndOpen(
   };
   claiming(tagged);
   const { policy } = read;
-  const wanted = (lane: TaggedLane) => wantedFor({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
+  const wanted = (lane: TaggedLane) =>
+    claimWantedBy({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
   const [claim, ...claims] = await claimLanes({ ...deps, config: { ...deps.config, policy } }, [
     wanted(first),
     ...others.map(wanted),
@@ -196,7 +197,7 @@ async function claimAndOpen(
   // Nothing is claimed, so nothing has to be given back.
   if (claim.kind !== 'claimed') claiming([]);
   if (claim.kind === 'refused')
-    return onOneLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
+    return gateResultOfLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
   if (claim.kind !== 'claimed') return 'changed';
   const taken = others.flatMap((lane, at) => {
     const one = claims[at];
@@ -219,7 +220,7 @@ async function claimAndOpen(
   );
   if (intake.kind === 'end') {
     await release();
-    return onOneLane(first, intake);
+    return gateResultOfLane(first, intake);
   }
   let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };
   const beside: LaneIntake[] = [];
@@ -288,7 +289,7 @@ function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]):
 }
 
 function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
-  const [name, other] = [upperFirst(nameOfLane(task)), nameOfLane(lane)];
+  const [name, other] = [capitalize(nameOfLane(task)), nameOfLane(lane)];
   return path === null
     ? `${name} waits for a later run: ${other} is worked on now, and the files of one of them are unknown.`
     : `${name} waits for a later run: it probably touches ${path}, on which ${other} is worked on now.`;

@@ -1,7 +1,7 @@
 import { needsAtRest } from '../../core/people/needs.ts';
-import { aboutLane, notifiesAnybody } from '../../core/people/notifications.ts';
+import { subjectOfLane, notifiesAnybody } from '../../core/people/notifications.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
-import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.ts';
+import { type LaneInNeed, lanesNeedingWork } from '../../core/sharing/waiting-issues.ts';
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
 import { examinedIn, withLane } from '../../core/snapshot/snapshot.ts';
 import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
@@ -98,9 +98,9 @@ async function lanesToExamine(
     ...{ prefix: config.branchPrefix, now: clock.now() },
     toUpdate: train === null ? null : findPullToUpdate(train),
   };
-  if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
+  if (lanesNeedingWork(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();
-  return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
+  return lanesNeedingWork(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
 }
 
 /**
@@ -167,7 +167,7 @@ export function needsUnnotifiedPerson(
 ): boolean {
   if (!notifiesAnybody(config) || lane === null || state === null) return false;
   const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;
-  const about = aboutLane(lane.id);
+  const about = subjectOfLane(lane.id);
   if (isWaiting) return !state.notified.some((one) => one.kind === outcome.reason && one.about === about);
   const { maxRounds } = config.answers;
   return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;

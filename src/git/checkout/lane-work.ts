@@ -1,6 +1,6 @@
 import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
 import { namesOf, oneLine } from '../../core/text/phrase.ts';
-import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/answers.ts';
+import { nameOfBeside, findNewBesideWork, type BesideWork } from '../../core/work-tree/answers.ts';
 import type { CommittedIteration, Review } from '../../ports/repository.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { withRefusedFiles, type RefusedFile } from '../inspection/review.ts';
@@ -176,7 +176,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
 }
 
 /** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
-export async function undoSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
+export async function undoChangesSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
   const { head, beside } = await readContent(work);
   const paths = await putBackTo(work, read.content.tree);
   if (head !== read.head) {
@@ -185,7 +185,7 @@ export async function undoSince(work: LaneWork, read: LastRead): Promise<readonl
     await access.leavePlainCheckout({ ...lane, tip: read.head ?? lane.tip, has, hasIndex: false });
   }
   const known = work.beside.known ?? [];
-  work.beside = { ...work.beside, known: [...known, ...newBeside(read.beside, beside)] };
+  work.beside = { ...work.beside, known: [...known, ...findNewBesideWork(read.beside, beside)] };
   return paths;
 }
 
@@ -199,7 +199,7 @@ export async function readWorkBeside(
   tip: ObjectId,
 ): Promise<Pick<CommittedIteration, 'beside' | 'besideNow' | 'newlyIgnored'>> {
   const { access, beside } = work;
-  const news = newBeside(beside.known ?? found, found);
+  const news = findNewBesideWork(beside.known ?? found, found);
   const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
   const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_EXAMINED);
   const known = [...new Set([tip, ...(head === null ? [] : [head])])];

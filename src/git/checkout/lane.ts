@@ -7,7 +7,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, lastWords } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
@@ -269,7 +269,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastWords(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
+    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastLinesOfError(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
   );
 }
 
@@ -307,7 +307,7 @@ export async function moveCheckout(
   if (moved !== null && moved.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${completeSentence(lastWords(moved.stderr))}`,
+      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${completeSentence(lastLinesOfError(moved.stderr))}`,
     );
   await keepUnpublished({ workspace, repository }, branch, published);
   await repository.withIndex('copy', async (indexFile) => {
@@ -370,7 +370,7 @@ async function deepen({ workspace, repository, url, variables }: BranchSource): 
     ],
     { variables },
   );
-  if (fetched.exitCode !== 0) return lastWords(fetched.stderr);
+  if (fetched.exitCode !== 0) return lastLinesOfError(fetched.stderr);
   await rm(theirs, { force: true });
   return null;
 }

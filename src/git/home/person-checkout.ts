@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
-import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
+import { createGit, lastLinesOfError, versionProblem, type Git } from '../git.ts';
 import { wordsOf } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
@@ -40,7 +40,7 @@ export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Prom
   if (found.exitCode !== 0 || top === '')
     throw new UserError(
       'configuration',
-      `${JSON.stringify(folder)} is not in a git checkout. Change to one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
+      `${JSON.stringify(folder)} is not in a git checkout. Change to one, or name it with --dir. (git says: ${lastLinesOfError(found.stderr)})`,
     );
   return { top, within: prefix.replace(/\/$/, ''), git: createGit({ folder: top, env, configuration: 'own' }) };
 }

@@ -7,7 +7,7 @@ import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
 import type { PathChange, Objects } from '../objects.ts';
-import { isLoopState, isProtected, leadsOut, createPathMatcher } from './protected-paths.ts';
+import { isLoopState, isProtected, leavesWorkTree, createPathMatcher } from './protected-paths.ts';
 
 /** Limits per file: members tried, bytes unpacked, and depth of packed content inside packed content. */
 const MOST_MEMBERS = 64;
@@ -166,7 +166,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
         if (findsSecret(content)) withheld.set(change.path, LEFT_OUT.secret);
-        if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
+        if (change.newMode === '120000' && !isAllowed(change.path) && leavesWorkTree(change.path, content.toString()))
           withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
       }

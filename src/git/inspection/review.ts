@@ -4,7 +4,7 @@ import { groupByKey } from '../../core/grouped.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
 import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.ts';
 import {
-  changedOutside,
+  listChangesOutside,
   type LookAt,
   lookAtFirst,
   joinLookAt,
@@ -189,7 +189,7 @@ export async function lookAtOf(
     })),
   );
   const outside = changes.map(({ path }) => shownName(path)).filter((path) => !isInFolder(folder, path));
-  return joinLookAt(found, changedOutside(folder, outside));
+  return joinLookAt(found, listChangesOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: PathChange): Pick<ReviewedChange, 'path' | 'kind'> {

@@ -9,7 +9,7 @@ import {
   nameProblem,
   networkOf,
   outgoingProblem,
-  refusedBy,
+  pushRefusalOf,
   rejectedAnswer,
   type RemoteOptions,
 } from './ask-remote.ts';
@@ -117,7 +117,7 @@ async function sendBelowItself(
     await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
     return { kind: 'pushed' };
   }
-  const answer = refusedBy(tried);
+  const answer = pushRefusalOf(tried);
   const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
   return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
 }

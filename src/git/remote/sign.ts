@@ -4,7 +4,7 @@ import { messageOf, UserError } from '../../errors.ts';
 import type { PushResult, Signed } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
-import { askRemote, networkOf, readRemote, refusedBy, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
+import { askRemote, networkOf, readRemote, pushRefusalOf, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
 
 /**
  * Maximum number of commits that are signed for one push. GitHub takes about 500 requests an hour that create
@@ -132,7 +132,7 @@ async function makeAll(
   const place = unsignedRefOf(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
-  if (sent.exitCode !== 0) return refusedBy(sent);
+  if (sent.exitCode !== 0) return pushRefusalOf(sent);
   try {
     for (const { tree, message, parents } of rest) {
       const onto = last === null ? parents : [last, ...parents.slice(1)];

@@ -8,7 +8,7 @@ import { mayWorkInParts } from '../graphql/errors.ts';
 import { loadCheckDetails } from './check-details.ts';
 import { armAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
-import { freeHead, createPullRequestReader } from './pull-request-now.ts';
+import { withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
   commitsBefore,
   EARLIER_CHECKS_QUERY,
@@ -114,7 +114,7 @@ type FeedbackMethods = Pick<
   ForgeAdapter,
   | 'pullRequestNow'
   | 'headNow'
-  | 'freeHead'
+  | 'withdrawFromMerging'
   | 'armAutoMerge'
   | 'waitingPullRequests'
   | 'closedAmong'
@@ -137,7 +137,7 @@ export function createFeedbackMethods(
         { doing: `read the review decision on the pull request of ${branch}`, needs: ['pull-requests: read'] },
         (octokit, at) => readStanding(octokit, at, branch),
       ),
-    freeHead: (number, standing) => freeHead(client, number, standing),
+    withdrawFromMerging: (number, standing) => withdrawFromMerging(client, number, standing),
     armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     closedAmong: (numbers) =>

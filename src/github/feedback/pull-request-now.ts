@@ -302,7 +302,7 @@ function numberOf(text: string | null): number | null {
  * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, as far as necessary.
  * If auto-merge cannot be switched off, the pull request becomes ready again as before.
  */
-export async function freeHead(client: Client, number: number, standing: ReviewState): Promise<void> {
+export async function withdrawFromMerging(client: Client, number: number, standing: ReviewState): Promise<void> {
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
   if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });

@@ -12,7 +12,7 @@ import type { LoopDeps } from '../deps.ts';
 
 /** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */
 export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
-  readonly remote: Pick<Remote, 'pathsByTask' | 'remakeWithout' | 'probePush'>;
+  readonly remote: Pick<Remote, 'pathsByTask' | 'remakeCommitsWithout' | 'probePush'>;
   readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
   readonly appendJournal: LoopDeps['appendJournal'] | null;
   readonly record: LoopDeps['record'] | null;
@@ -34,10 +34,10 @@ export async function leaveRefusedOut(
   const range = { commit: work.head, since: work.remoteHead ?? work.base };
   const byTask = await remote.pathsByTask(range);
   const named = byFile ? refusedPaths(refusal, [...new Set(byTask.flatMap(({ paths }) => paths))]) : [];
-  const remade = named.length === 0 ? null : await remote.remakeWithout({ ...range, paths: named });
+  const remade = named.length === 0 ? null : await remote.remakeCommitsWithout({ ...range, paths: named });
   if (remade !== null) return withoutFiles(deps, work, { refusal, remade, paths: named });
   for (const { task, paths } of byTask.length > 1 ? byTask : []) {
-    const without = await remote.remakeWithout({ ...range, paths });
+    const without = await remote.remakeCommitsWithout({ ...range, paths });
     const isTaken =
       without !== null &&
       (await remote.probePush(work.lane.branch, { at: without.head, since: range.since })).kind === 'pushed';

@@ -1,5 +1,5 @@
 import { AGENTS } from '../../core/agent-names.ts';
-import { loginOfNone, runTimeUnder } from '../../core/agents/login-term.ts';
+import { describeUnusableLogin, runTimeUnder } from '../../core/agents/login-term.ts';
 import { agentsOfSteps } from '../../core/pipeline/pipeline.ts';
 import { stepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { oneLine, completeSentence } from '../../core/text/phrase.ts';
@@ -16,7 +16,7 @@ import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import type { Recording } from '../recording.ts';
-import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
+import { giveFailure, giveWork, readNamedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
 
 /**
  * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
@@ -135,7 +135,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
   const isLoginUsed =
     config.handoff.login.kind === 'lasting' || called.some((name) => AGENTS[name].provider.switches.length > 0);
   const problems = [
-    ...(isLoginUsed ? [] : [loginOfNone(called)]),
+    ...(isLoginUsed ? [] : [describeUnusableLogin(called)]),
     ...(await repository.problems()),
     ...context.loginProblems,
     ...stepAgentProblems(handed.intake.pipeline, { agent: config.agent, context }),
@@ -202,7 +202,7 @@ function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['
     read: () => Promise.resolve({ kind: 'none' }),
     update: () => Promise.resolve({ kind: 'unguarded', why: 'this job cannot reach it', last: null }),
     transcript: async () => {
-      const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);
+      const transcript = await readNamedFile(folder, 'gate/session.sealed', handed.session);
       return transcript === null ? { kind: 'absent' } : { kind: 'found', transcript };
     },
   };

@@ -49,7 +49,7 @@ export async function takeIntake(
 }
 
 /** Returns the file that a parcel names; null when the parcel names none, or the content has another hash. */
-export async function namedFile(
+export async function readNamedFile(
   folder: HandoffFolder,
   name: HandoffName,
   named: HandedFile | null,

@@ -6,12 +6,12 @@ import {
   type BaseTrial,
   type KeyTrial,
   type PipelineTrial,
-  typicalBranches,
+  exampleBranches,
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
-import { fromRoot } from '../../core/folder.ts';
+import { toRootPath } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { verificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -41,13 +41,13 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const settings = await effectiveSettingsOf(written, { folder: context.workspace, env: environment });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
+  const notes = await readCheckoutFile(context.workspace, toRootPath(config.workingDirectory, '.ralph/AGENT.md'));
   const name = `${context.repository.owner}/${context.repository.repo}`;
   const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
       label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
-      branches: [...new Set([known.branch, ...typicalBranches(config.branchPrefix)])],
+      branches: [...new Set([known.branch, ...exampleBranches(config.branchPrefix)])],
     }),
     obstacle(async () => (await remote.pushObstacle(null))?.why ?? null),
     obstacle(async () => {

@@ -16,14 +16,14 @@ import {
   type Facts,
   type KeyTrial,
   type RepositoryFacts,
-  typicalBranches,
+  exampleBranches,
   unknownSettings,
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
-import { fromRoot } from '../../core/folder.ts';
+import { toRootPath } from '../../core/folder.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
@@ -63,7 +63,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(
     top,
-    fromRoot(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
+    toRootPath(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
   );
   const [repository, key, opened] = await Promise.all([
     askGitHub({ ...asked, folder: top }, workflows, settings),
@@ -106,7 +106,7 @@ async function askGitHub(
         : await createForge(options).settings({
             label: taskLabelOf(actionRules, workflows[0] ?? null, inForce),
             workflows: workflows.map(({ path }) => path),
-            branches: typicalBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
+            branches: exampleBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });
     return { kind: 'known', value: { name, webUrl: `${serverOf(options.apiUrl)}/${name}`, settings } };
   } catch (error) {

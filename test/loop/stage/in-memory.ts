@@ -583,8 +583,8 @@ export function createRemote(
         }
         return [...byTask].map(([task, paths]) => ({ task, paths: [...paths] }));
       }),
-    remakeWithout: ({ commit, since, paths }) =>
-      guarded(remote.faults, 'remakeWithout', () => {
+    remakeCommitsWithout: ({ commit, since, paths }) =>
+      guarded(remote.faults, 'remakeCommitsWithout', () => {
         const places: Record<string, string | null> = {};
         const tasks = new Set<string>();
         let last = since;
@@ -1020,8 +1020,8 @@ export function createForge({ branches }: Origin): FakeForge {
         const pull = pulls.filter((one) => one.branch === branch && one.state === 'open' && !one.fromFork).at(-1);
         return pull === undefined ? null : standingOf(branch, pull.number, pull.draft);
       }),
-    freeHead: (number, { isDraft, autoMerge, isQueued }) =>
-      ask('freeHead', () => {
+    withdrawFromMerging: (number, { isDraft, autoMerge, isQueued }) =>
+      ask('withdrawFromMerging', () => {
         const { branch } =
           pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
         change(number, { draft: true });

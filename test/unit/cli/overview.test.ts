@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import type { LookAtGitHub, Viewer } from '../../../src/cli/arguments.ts';
 import { overviewSchema } from '../../../src/report/overview/lane-waits.ts';
-import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
@@ -166,7 +166,7 @@ test('lanes of the checkout are shown beside those of the remote', async () => {
   const directory = createPlace('directory');
   const state = { ...initialState('issue-7', noon), sequence: 1 };
   directory.put(
-    serializeRecord({ ...emptyRecord('issue-7'), sequence: 1, document: serializeState(state) }),
+    serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 1, document: serializeState(state) }),
     'issue-7',
   );
   const { out } = await ralph(['status', '--all'], '', at(createPlace('ref'), directory));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
-import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { honourLeftCircuit } from '../../../src/core/others/left-circuit.ts';
@@ -173,7 +173,7 @@ describe('ralph status', () => {
     const issueLane = { ...richState, lane: 'issue-7' };
     const place = placeWith(richState);
     place.put(
-      serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
+      serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
       'issue-7',
     );
     const { out } = await ralph(['status', ...options], '', at(place));
@@ -336,7 +336,7 @@ describe('orders', () => {
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
     const place = placeWith(richState);
-    place.put(serializeRecord(emptyRecord('issue-7')), 'issue-7');
+    place.put(serializeRecord(emptyLaneRecord('issue-7')), 'issue-7');
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(error).toContain(`ralph ${args[0] ?? ''}: ${why}`);

@@ -9,12 +9,12 @@ import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
 import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
 import { removeCredentials, type FoundCredentials } from '../credentials/credentials.ts';
-import { createGit, lastWords, type Git } from '../../git.ts';
+import { createGit, lastLinesOfError, type Git } from '../../git.ts';
 import { isLoopState, LOOP_STATE } from '../../inspection/protected-paths.ts';
 import { encodeNames } from '../../names.ts';
 import { readLinked, writeRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
-import { movedPath, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
+import { pathInCopy, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
 import { movePaths } from '../moved-paths.ts';
 import { treeFolder, type TreeKind } from './tree-folder.ts';
 import type { OwnSetup, PrivateRepository } from '../private-repository.ts';
@@ -216,7 +216,7 @@ async function joinSubmodules(
     const [, named] =
       /^gitdir:\s*(.+?)\s*$/m.exec((await readLinked(join(from, path, '.git')))?.bytes.toString() ?? '') ?? [];
     if (named === undefined) continue;
-    const [top, folder] = [join(to, path), movedPath(resolve(from, path, named), moves)];
+    const [top, folder] = [join(to, path), pathInCopy(resolve(from, path, named), moves)];
     await writeRegular(join(top, '.git'), `gitdir: ${relative(top, folder)}\n`);
     await git.answer(['config', '--file', join(folder, 'config'), 'core.worktree', relative(folder, top)]);
   }
@@ -231,7 +231,7 @@ async function checkOut(
   if (exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The files of commit ${commit} cannot be checked out: ${completeSentence(lastWords(stderr))}`,
+      `The files of commit ${commit} cannot be checked out: ${completeSentence(lastLinesOfError(stderr))}`,
     );
   if (sparse === null || sparseSince === commit) return;
   const question = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', sparseSince, commit];
@@ -326,6 +326,6 @@ async function copyFiles(
   if (end.kind !== 'exited' || end.code !== 0)
     throw new UserError(
       'infrastructure',
-      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${completeSentence(lastWords(stderr.toString()))}`,
+      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${completeSentence(lastLinesOfError(stderr.toString()))}`,
     );
 }

@@ -17,7 +17,7 @@ import {
 } from '../../../core/work-tree/answers.ts';
 import { messageOf, UserError } from '../../../errors.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
-import { lastWords } from '../../git.ts';
+import { lastLinesOfError } from '../../git.ts';
 import { treeOf } from '../../objects.ts';
 import {
   createOwnRepository,
@@ -287,7 +287,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
         { input, timeoutMs: PACK_MS },
       );
       if (packed.exitCode !== 0)
-        throw new UserError('infrastructure', `What changed cannot be packed: ${lastWords(packed.stderr)}`);
+        throw new UserError('infrastructure', `What changed cannot be packed: ${lastLinesOfError(packed.stderr)}`);
       const hash = packed.stdout.toString().trim();
       if (hash === '') return null;
       await rename(`${base}-${hash}.pack`, base);

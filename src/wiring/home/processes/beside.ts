@@ -35,7 +35,7 @@ interface Starter {
 }
 
 /** Returns the tag of the processes that a run starts for its other lanes, by which the next run can end them. */
-export function tagBeside(runTag: string): string {
+export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
@@ -43,12 +43,12 @@ export function tagBeside(runTag: string): string {
  * Works on a lane in a process of its own, whose lines are printed with the issue's number in front. If the process is
  * killed, releases the lane; its reservation counts as used.
  */
-export async function workBeside(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
+export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
   const { world, interruption, print } = starter;
   const { id, branch } = lane.intake.lane;
   const prefix = `${nameOfTaskId(id)} │ `;
   const ended = await runSameProgram({
-    ...{ work: lane, command: 'run', environment: world.environment, tag: tagBeside(world.runTag) },
+    ...{ work: lane, command: 'run', environment: world.environment, tag: tagOfSideProcesses(world.runTag) },
     orders: { SIGINT: interruption.ending, SIGTERM: interruption.signal },
     line: (text) => {
       print(`${prefix}${text}\n`);

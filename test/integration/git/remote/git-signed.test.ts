@@ -238,7 +238,7 @@ describe('commits that a rule wants signed', () => {
     const { base, commit } = await work(scene);
     const remote = set.remote('true');
     const made = await signed(remote, on(base, commit));
-    const remade = await remote.remakeWithout({ commit: made.head, since: base, paths: ['run.sh'] });
+    const remade = await remote.remakeCommitsWithout({ commit: made.head, since: base, paths: ['run.sh'] });
     expect(await scene.quarantineGit('cat-file', 'commit', remade?.head ?? '')).not.toContain('gpgsig');
     const again = await signed(remote, on(base, remade?.head ?? ''));
     expect(await remote.pushOn({ ...on(base, again.head), at: null })).toEqual({ kind: 'pushed' });

@@ -3,7 +3,7 @@ import { withAskedTasks } from '../../../../src/core/snapshot/going-on.ts';
 import { emptySnapshot, waitingIn, withWaiting } from '../../../../src/core/snapshot/snapshot.ts';
 import {
   MAX_WAITING,
-  stillAsked,
+  commentsAwaitingAnswer,
   waitingAfter,
   withAnswers,
   type WaitingIssue,
@@ -525,7 +525,7 @@ describe('a stored comment still asks somebody', () => {
     ['where it came with the answer', [], answered(noon), true],
     ['where it came since', [], answered(noon - 1), true],
   ])('%s', (_, held, tasks, expected) => {
-    expect(stillAsked([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
+    expect(commentsAwaitingAnswer([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
   });
 });
 
