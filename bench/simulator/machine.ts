@@ -168,7 +168,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
-    layTree: () => Promise.resolve(() => Promise.resolve()),
+    checkOutTree: () => Promise.resolve(() => Promise.resolve()),
     layClean: (commit) => Promise.resolve(commit),
     taskChanges: () => Promise.resolve([]),
     takeBack: ({ commit }) => Promise.resolve(commit),

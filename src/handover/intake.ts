@@ -49,7 +49,7 @@ export type Intake =
       readonly pipeline: Pipeline | null;
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
       readonly mcpServers: readonly McpServer[];
-      readonly notes: Notes;
+      readonly notes: RunNotes;
       /** Hash of the text of the lane's issue, for which the run only proposes sub-tasks; null = it works on tasks. */
       readonly proposes: string | null;
     }
@@ -59,9 +59,9 @@ export type Intake =
       readonly lane: IntakeLane | null;
       readonly tasks: readonly Task[];
       readonly state: LaneState | null;
-      readonly answer: Answer | null;
+      readonly answer: CommandAnswer | null;
       readonly over: Over | null;
-      readonly notes: Notes;
+      readonly notes: RunNotes;
     };
 
 /** Needs that ended with the event, and the thread in which people may have been notified of them. */
@@ -81,7 +81,7 @@ export interface IntakeLane {
 }
 
 /** The answer to a command, in the thread where it was given; a null thread means only in the job's summary and log. */
-export interface Answer {
+export interface CommandAnswer {
   readonly thread: number | null;
   readonly text:
     | { readonly kind: 'status'; readonly receipt: Receipt | null }
@@ -99,7 +99,7 @@ export interface Receipt {
 }
 
 /** Facts that people must know about how the run began. */
-export interface Notes {
+export interface RunNotes {
   /** Text such as `restored #40 (cache and ref)`, or why no state was restored. */
   readonly restored: string;
   readonly warnings: readonly string[];
@@ -287,7 +287,7 @@ export function untouchedWork(
 export interface Work {
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
-  readonly notes: Notes;
+  readonly notes: RunNotes;
   /** Set for a run that only proposes sub-tasks of its lane's issue. */
   readonly proposal: Proposal | null;
   /** State of the lane before this run, which counts if the commits cannot be published. */

@@ -12,7 +12,7 @@ import {
   type OpenedConnection,
   refusalAnswer,
   unreachableAnswer,
-  type Wanted,
+  type RequestedConnection,
 } from './egress/connection.ts';
 import { connectTunnel, forwardPageRequest } from './egress/tunnel.ts';
 
@@ -65,7 +65,7 @@ export function createEgress(options: EgressOptions): Egress {
   const outward = new Set<Socket>();
   let opening = 0;
 
-  const open = async (wanted: Wanted): Promise<OpenedConnection> => {
+  const open = async (wanted: RequestedConnection): Promise<OpenedConnection> => {
     if (outward.size + opening >= MAX_CONNECTIONS) return { kind: 'unreachable', why: 'too many connections are open' };
     opening += 1;
     const opened = await openConnection(ways, wanted);

@@ -15,13 +15,13 @@ import { completeSentence } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { OpenedLane } from '../ports/repository.ts';
 import { verifyBase, verifyHead } from './verification.ts';
-import type { Advanced, LoopDeps } from './deps.ts';
+import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { applySuggestedChanges, mergeRepairedBase, prepareMerge } from './feedback/suggestions.ts';
 import { runIteration } from './iteration.ts';
 import type { createOrderPoll } from './people/order-poll.ts';
 import { proveTests } from './proving.ts';
 import { openBranch, pushIteration } from './pushing.ts';
-import type { Turns } from './turns.ts';
+import type { AgentTurns } from './turns.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
@@ -58,7 +58,7 @@ interface Setting {
   readonly deps: LoopDeps;
   readonly run: RunNow;
   readonly opened: OpenedLane;
-  readonly turns: Turns;
+  readonly turns: AgentTurns;
   readonly askOrders: ReturnType<typeof createOrderPoll>;
 }
 
@@ -118,15 +118,15 @@ export async function performAction(
 }
 
 /** Returns the run after an action that took time, with what is new. */
-function after(run: RunNow, { work, end }: Advanced, news: Partial<LoopFacts>): RunNow {
+function after(run: RunNow, { work, end }: WorkAfterAction, news: Partial<LoopFacts>): RunNow {
   return { ...run, work, known: updateFacts(run.known, { ...news, failure: end }) };
 }
 
-function continuing(work: Work): Advanced {
+function continuing(work: Work): WorkAfterAction {
   return { work, end: null };
 }
 
-async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> {
+async function push(deps: LoopDeps, { work, known }: RunNow): Promise<WorkAfterAction> {
   const pushed = await pushIteration(deps, work);
   return pushed.end !== null && known.stage === 'iterated'
     ? { work: pushed.work, end: await endOfPush(deps, pushed.work, pushed.end) }

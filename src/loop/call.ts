@@ -42,7 +42,7 @@ export interface Iteration {
   readonly startedAt: number;
 }
 
-export interface Called {
+export interface CalledAgent {
   readonly agentRun: AgentRun;
   /** The work after the call; its state has every call booked, and is on disk. */
   readonly work: Work;
@@ -101,7 +101,7 @@ export async function callAgent(
     readonly setting: CallSetting;
     readonly treeBefore: string;
   },
-): Promise<Called> {
+): Promise<CalledAgent> {
   const { listed, notes, setting, treeBefore } = context;
   const { policy } = deps.config;
   const { agent } = turn.opened;
@@ -126,7 +126,7 @@ export async function callAgent(
     return callAndBook(deps, agent, { call: asked, work: on, task: step.task, startedAt: from });
   };
   const first = await call(work, startedAt, setting);
-  const once: Called = { ...first, sessionDroppedAt: null, failed: null };
+  const once: CalledAgent = { ...first, sessionDroppedAt: null, failed: null };
   const { agentRun, usage } = first;
   if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
@@ -155,7 +155,7 @@ export async function callAgent(
   return { ...again, sessionDroppedAt: endedAt, failed: { usage, agentRun } };
 }
 
-type BookedCall = Pick<Called, 'agentRun' | 'work' | 'usage'>;
+type BookedCall = Pick<CalledAgent, 'agentRun' | 'work' | 'usage'>;
 
 /**
  * Calls the agent once, and records its usage as soon as it ends (in memory, on disk and for the job that publishes),

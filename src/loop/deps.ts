@@ -82,7 +82,7 @@ export interface LoopAgent {
 }
 
 /** The work after an action. `end` is why the run ends here; null when it continues. */
-export interface Advanced {
+export interface WorkAfterAction {
   readonly work: Work;
   readonly end: Outcome | null;
 }
@@ -109,7 +109,7 @@ export interface LoopDeps {
     | 'abandonMerge'
     | 'putBack'
     | 'review'
-    | 'layTree'
+    | 'checkOutTree'
     | 'layClean'
     | 'taskChanges'
     | 'takeBack'

@@ -192,7 +192,7 @@ export interface WishWrites {
  * The result of a wish. `why` is a sentence with GitHub's answer. `isLasting` is set when GitHub would refuse again, as
  * in a locked conversation; otherwise GitHub was out of reach or asked for a pause.
  */
-export type Wished<T> =
+export type WishResult<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
@@ -200,7 +200,7 @@ export type Wished<T> =
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
-  ) => Promise<Wished<Awaited<ReturnType<WishWrites[Write]>>>>;
+  ) => Promise<WishResult<Awaited<ReturnType<WishWrites[Write]>>>>;
 };
 
 /**

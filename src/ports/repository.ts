@@ -8,7 +8,7 @@ import type { StateUpdate, Written } from './state.ts';
 import type { TaskChanges, TaskFile } from '../core/proof/judge.ts';
 import type { FileHistory } from '../core/parallel/predict-files.ts';
 import type { Refusal } from '../core/refusals/refusal.ts';
-import type { Compared } from '../core/train/train.ts';
+import type { ComparedPull } from '../core/train/train.ts';
 
 /**
  * The origin of the lane's branch. `restart`: its pull request was merged at `mergedHead`, so the branch begins again
@@ -59,7 +59,7 @@ export interface Repository {
    * Compares open pull requests with each other and with their base branch, and leaves nothing behind. Takes one fetch.
    * Returns null if git cannot tell.
    */
-  compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
+  compareOpen(open: OpenPulls): Promise<readonly ComparedPull[] | null>;
   /**
    * Returns what the checkout and its history, as the job made them, tell about files and these symbols. For each of
    * these branches, it returns the files that were changed since the branch left the base branch. Takes one fetch if
@@ -130,7 +130,7 @@ export interface Repository {
    * after `openLane`. The returned function ends what still runs in the tree and moves the checkout, which is only read
    * until then, to the lane's newest commit. Rejects when `signal` is aborted.
    */
-  layTree(signal: AbortSignal): Promise<() => Promise<void>>;
+  checkOutTree(signal: AbortSignal): Promise<() => Promise<void>>;
   /**
    * Checks out one of the lane's commits into a folder of its own that the agent cannot reach, for a verification;
    * returns the folder. Rejects when `signal` is aborted.
@@ -323,7 +323,7 @@ export interface TaskPaths {
  * Rewritten commits. `places` maps each old id to the new one, or to null when the commit became empty; `tasks` lists
  * the tasks whose commits lost something.
  */
-export interface Remade {
+export interface RemadeCommits {
   readonly head: ObjectId;
   readonly places: Readonly<Record<ObjectId, ObjectId | null>>;
   readonly tasks: readonly TaskId[];
@@ -358,7 +358,7 @@ export interface Remote {
    * them without signatures. The trees, messages and order stay the same, and the branch stays where it is. Safe to
    * repeat: what the branch has already is not signed again.
    */
-  sign(push: Push): Promise<Signed>;
+  sign(push: Push): Promise<SignResult>;
   /**
    * Returns the server's answer to one more commit of this run on top of `at`, of which the branch has `since`. Always
    * leaves nothing behind.
@@ -372,12 +372,12 @@ export interface Remote {
   /** Returns the tasks of commits that were refused, with the paths that they change. */
   pathsByTask(commits: CommitRange): Promise<readonly TaskPaths[]>;
   /** Rewrites commits so that these paths keep the content from before them; null when that is not possible. */
-  remakeCommitsWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
+  remakeCommitsWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<RemadeCommits | null>;
   /**
    * Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the
    * branch with them.
    */
-  receive(branch: ReceivedBranch): Promise<Received>;
+  receive(branch: ReceivedBranch): Promise<ReceiveResult>;
   /** Deletes a branch if its tip is still `head`. */
   deleteBranch(branch: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
 }
@@ -408,13 +408,13 @@ export interface ReceivedBranch {
  * Result of `sign`. `as-they-are`: no signatures are wanted, or all commits have one. `places` maps each old id to the
  * new one.
  */
-export type Signed =
+export type SignResult =
   | { readonly kind: 'as-they-are' }
   | { readonly kind: 'signed'; readonly head: ObjectId; readonly places: Readonly<Record<ObjectId, ObjectId>> }
   | Exclude<PushResult, { kind: 'pushed' }>;
 
 /** Result of `receive`. `made` holds the bundle's newest commit of each task; `why` is a sentence. */
-export type Received =
+export type ReceiveResult =
   | { readonly kind: 'received'; readonly review: Review; readonly made: Readonly<Record<TaskId, ObjectId>> }
   | { readonly kind: 'refused'; readonly why: string };
 

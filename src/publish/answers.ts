@@ -11,7 +11,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import type { WorkedReport } from '../handover/report.ts';
-import type { Wished } from '../ports/forge.ts';
+import type { WishResult } from '../ports/forge.ts';
 import { doneTasks } from '../report/facts.ts';
 import { renderFeedbackAnswer } from '../report/pages/answer.ts';
 import { WORKS_AGAIN } from '../report/pages/notification.ts';
@@ -153,7 +153,7 @@ async function postAnswer(
   { forge, context, redact }: PublishDeps,
   place: Place,
   now: PullRequestNow,
-): Promise<Wished<unknown>> {
+): Promise<WishResult<unknown>> {
   const { id } = place;
   // The item is redacted like the stored state, so that a posted answer is recognized.
   const item = mapTexts(place.item, redact);
@@ -169,7 +169,7 @@ async function postAnswer(
   return forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
 
-const NOTHING_TO_RESOLVE: Wished<null> = { kind: 'granted', value: null };
+const NOTHING_TO_RESOLVE: WishResult<null> = { kind: 'granted', value: null };
 
 function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
   return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;

@@ -17,7 +17,7 @@ import {
   ANSWER_MARKER,
   APPROVAL_MARKER,
   APPROVED_AGAIN,
-  type Doing,
+  type CurrentActivity,
   NOT_ASKED_FOR,
   REFUSAL_MARKER,
   renderAnswer,
@@ -202,7 +202,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     },
   };
 
-  async function show({ lane, tasks, notes, state, journal, startedAt }: Work, doing: Doing): Promise<void> {
+  async function show({ lane, tasks, notes, state, journal, startedAt }: Work, doing: CurrentActivity): Promise<void> {
     const thread = issueOfTask(doing.task) ?? lane.pullRequest?.number ?? null;
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;

@@ -22,7 +22,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
-import type { PullRequest, Wished } from '../ports/forge.ts';
+import type { PullRequest, WishResult } from '../ports/forge.ts';
 import {
   ANOTHER_REASON,
   type NotificationText,
@@ -159,7 +159,7 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
  * A written notification. `before` is the text of a comment that was there already, which is kept as it is unless it is
  * corrected, because GitHub sends no message for an edit. `id` is null if only the webhook was notified.
  */
-type Announced = Wished<{ readonly id: number | null; readonly before: string | null }>;
+type Announced = WishResult<{ readonly id: number | null; readonly before: string | null }>;
 
 /**
  * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in

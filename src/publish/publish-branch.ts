@@ -9,7 +9,7 @@ import {
 import { describePushFailure } from '../core/refusals/refusal.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
-import { type Cleared, clearHead, type HeadDeps } from '../handover/clear-head.ts';
+import { type ClearedHead, clearHead, type HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
@@ -97,7 +97,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
   if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, work };
   const { feedback } = work.state;
-  const cleared: Cleared =
+  const cleared: ClearedHead =
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could, so from its last push on the branch is this run's.

@@ -9,7 +9,7 @@ import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
 import { withTimeLimit } from '../publish/answers.ts';
-import { trustedPartOf, type Known } from './trusted-part.ts';
+import { trustedPartOf, type KnownFacts } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import { claimsOfRun } from '../core/snapshot/changes.ts';
 import type { RunDeps } from './deps.ts';
@@ -180,7 +180,7 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
   return { report: withGitHubFacts(deps, report), lane };
 }
 
-function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): Known {
+function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): KnownFacts {
   return { restored, config, runTag, now: clock.now() };
 }
 

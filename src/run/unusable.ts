@@ -1,5 +1,5 @@
 import type { Config, RunContext } from '../config/config.ts';
-import type { Reach } from '../config/inputs.ts';
+import type { NotificationInputs } from '../config/inputs.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import { requesterOf } from '../gate/event/intent.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
@@ -15,7 +15,7 @@ import { hashText } from './packed-journal.ts';
 const WITHIN_MS = 30_000;
 
 interface UnusableDeps {
-  readonly reach: Reach;
+  readonly reach: NotificationInputs;
   readonly context: RunContext;
   readonly connectForge: (config: Pick<Config, 'githubToken'>) => Promise<Forge>;
   readonly webhook: SendWebhook | null;

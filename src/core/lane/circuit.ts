@@ -281,7 +281,7 @@ export function hasOutputDeclined(signals: Signals, chars: number, percent: numb
 }
 
 /** Returns how often a flag is set in a window. */
-export function countSet(window: readonly boolean[]): number {
+export function countTrue(window: readonly boolean[]): number {
   return window.filter(Boolean).length;
 }
 

@@ -5,7 +5,14 @@ import {
   tasksDecidedByVerification,
   isVerificationOf,
 } from '../lane/verification.ts';
-import { limitOf, nextStep, type LaneDecision, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
+import {
+  reachedRunLimit,
+  nextStep,
+  type LaneDecision,
+  type RunSoFar,
+  type Situation,
+  startRun,
+} from '../lane/decide.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
@@ -224,12 +231,12 @@ export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): 
 
 /** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
 function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
-  return limitOf(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
+  return reachedRunLimit(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
 /** Returns true if only the reservation keeps a run from another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
-  return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
+  return outcome.kind === 'limit' && policy.onLimit === 'wait' && reachedRunLimit(run, policy, now) === null;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { countSet } from '../lane/circuit.ts';
+import { countTrue } from '../lane/circuit.ts';
 import { isOutOfRounds, withoutUnprovenAnswers } from '../feedback/unproven.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
@@ -275,7 +275,7 @@ function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
 /** Returns true if a run shows that the cause of an earlier halt is gone. A run that was cut off shows nothing. */
 function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
   const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
-  return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
+  return showsIt && signals.testOnlyInARow === 0 && countTrue(signals.vetoed) === 0;
 }
 
 /** Returns true if a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */

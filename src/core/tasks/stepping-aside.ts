@@ -22,7 +22,7 @@ import type { TaskProgress } from './task.ts';
 const BLOCKED_IN_A_ROW = 2;
 
 /** The reason for setting an iteration's task aside; null if it is not set aside. */
-export type Aside = Verdict['setAside'];
+export type SetAsideReason = Verdict['setAside'];
 
 /** The judgement of an iteration that is over. */
 interface Judged {
@@ -36,7 +36,7 @@ export function stepAside(
   state: LaneState,
   facts: IterationFacts,
   { judgement, policy, now }: Judged,
-): { readonly circuit: Circuit; readonly aside: Aside } {
+): { readonly circuit: Circuit; readonly aside: SetAsideReason } {
   const { verdict } = judgement;
   const fed = circuitFacts(state, facts, judgement, policy);
   const circuit = recordInCircuit(state.circuit, fed, policy.circuit, now);
@@ -60,7 +60,7 @@ export function stepAside(
 export function progressAfter(
   state: LaneState,
   facts: IterationFacts,
-  { judgement, aside, policy, now }: Judged & { readonly aside: Aside },
+  { judgement, aside, policy, now }: Judged & { readonly aside: SetAsideReason },
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);

@@ -3,7 +3,7 @@ import type { ClosedPull } from '../snapshot/stored-pull.ts';
 import type { AutoMerge } from './auto-merge.ts';
 
 /** The comparison of an open pull request with the others and with its base branch, made by git. */
-export interface Compared {
+export interface ComparedPull {
   readonly number: number;
   /** Numbers of the open pull requests that conflict with it. */
   readonly conflictsWith: readonly number[];
@@ -46,7 +46,7 @@ const MAX_STALE = 20;
  * Orders the open pull requests: first those that can be merged, of them the one with the fewest conflicts with the
  * others, then the oldest. `compared` null: git could not compare them.
  */
-export function trainOf(open: readonly WaitingPullRequest[], compared: readonly Compared[] | null): Train {
+export function trainOf(open: readonly WaitingPullRequest[], compared: readonly ComparedPull[] | null): Train {
   const known = new Map((compared ?? []).map((one) => [one.number, one]));
   return inOrder({
     pulls: open.map((pull) => toTrainPull(pull, known.get(pull.number))),
@@ -120,7 +120,7 @@ const fresh = {
   stale: [],
 } as const;
 
-function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined): TrainPull {
+function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefined): TrainPull {
   const { number, branch, head, decision, createdAt } = pull;
   const isBehind = pull.isBehind || (compared?.isBehind ?? null);
   const isByRule = pull.isBehind || (isBehind === true && pull.mustBeCurrent);

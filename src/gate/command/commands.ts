@@ -17,7 +17,13 @@ import {
 } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type GateResult, type Intake, gateResultOfLane } from '../../handover/intake.ts';
+import {
+  type CommandAnswer,
+  endIntake,
+  type GateResult,
+  type Intake,
+  gateResultOfLane,
+} from '../../handover/intake.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
@@ -146,7 +152,7 @@ export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGi
   return lane.id;
 }
 
-function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'unknown' }>): Answer['text'] {
+function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'unknown' }>): CommandAnswer['text'] {
   return command.kind === 'status'
     ? { kind: 'status', receipt: null }
     : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };

@@ -3,7 +3,7 @@ import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
 /** The meaning of an event for a run. */
-export type Meaning = EventMeaning | Dismissed;
+export type Meaning = EventMeaning | DismissedEvent;
 
 /** An event that a run acts on. */
 export interface EventMeaning {
@@ -93,7 +93,7 @@ export type Intent =
   | { readonly kind: 'dispatched-command'; readonly command: RalphCommand; readonly actor: string | null };
 
 /** An event for which the run ends before it connects to anything. */
-export type Dismissed =
+export type DismissedEvent =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'not-for-us'; readonly why: string };
 

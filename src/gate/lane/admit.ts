@@ -28,14 +28,14 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { withOvertaken } from '../../handover/clear-head.ts';
-import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
+import { endIntake, type Intake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/trust.ts';
 import { forecastIssue } from '../tasks/forecast.ts';
-import type { Request } from '../tasks/sources.ts';
+import type { WorkRequest } from '../tasks/sources.ts';
 import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
-import { type Admissible, decideOnLane, type Ended, tasksAskedFor } from './decide.ts';
+import { type AdmissibleLane, decideOnLane, type EndWithoutCall, tasksAskedFor } from './decide.ts';
 import { continueIssueLane } from './waiting-pulls.ts';
 import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
@@ -45,7 +45,7 @@ import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 export const MAX_TRIES = 3;
 
 /** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
-export async function admitWork(deps: GateDeps, request: Request): Promise<Intake> {
+export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<Intake> {
   let read: SettingsInCheckout | null = null;
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decideOnLane(deps, request);
@@ -79,7 +79,7 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
 function asProposal(
   { sha256 }: GateDeps,
   intake: Intake,
-  { request, decided }: { readonly request: Request; readonly decided: Admissible },
+  { request, decided }: { readonly request: WorkRequest; readonly decided: AdmissibleLane },
 ): Intake {
   const [issue] = request.issues;
   if (intake.kind === 'end' || issue === undefined) return intake;
@@ -90,8 +90,8 @@ function asProposal(
 /** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
 export function claimWantedBy(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
-  request: Request,
-  decided: Admissible,
+  request: WorkRequest,
+  decided: AdmissibleLane,
 ): WantedClaim {
   const { snapshot, ownWindows, state } = decided;
   return {
@@ -110,7 +110,7 @@ export function claimWantedBy(
 }
 
 /** Ends a run whose lane other runs changed each time when it tried to claim it. */
-export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | 'config'>, { id }: Request): Intake {
+export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | 'config'>, { id }: WorkRequest): Intake {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
@@ -120,11 +120,11 @@ export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | '
 
 /** The start of a possible run, or the reason why it would make no call. */
 export type Preview =
-  | ({ readonly kind: 'work' } & Pick<Admissible, 'lane' | 'tasks' | 'state' | 'notes'>)
-  | { readonly kind: 'end'; readonly intake: Ended['intake'] };
+  | ({ readonly kind: 'work' } & Pick<AdmissibleLane, 'lane' | 'tasks' | 'state' | 'notes'>)
+  | { readonly kind: 'end'; readonly intake: EndWithoutCall['intake'] };
 
 /** Decides on the lane as it is now, without claiming anything. */
-export async function previewLane(deps: GateDeps, request: Request): Promise<Preview> {
+export async function previewLane(deps: GateDeps, request: WorkRequest): Promise<Preview> {
   const decided = await decideOnLane(deps, request);
   if (decided.kind === 'end') return { kind: 'end', intake: decided.intake };
   const { lane, tasks, state, notes } = decided;
@@ -135,7 +135,7 @@ export async function previewLane(deps: GateDeps, request: Request): Promise<Pre
 export type SettingsInCheckout = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
 
 /** Reads the settings of a run on this lane from the checkout. */
-export async function readSettings(deps: GateDeps, { id }: Request): Promise<SettingsInCheckout> {
+export async function readSettings(deps: GateDeps, { id }: WorkRequest): Promise<SettingsInCheckout> {
   const pipeline = await readPipeline(deps);
   const unheard = await missingReviewEvent(deps, id);
   const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
@@ -143,7 +143,7 @@ export async function readSettings(deps: GateDeps, { id }: Request): Promise<Set
 }
 
 /** Opens the lane that this run has claimed, and gives it back if that fails. */
-export async function openOrRelease(deps: GateDeps, decided: Admissible, claimed: Claimed): Promise<Intake> {
+export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, claimed: Claimed): Promise<Intake> {
   try {
     return await open(deps, decided, claimed);
   } catch (error) {
@@ -166,7 +166,7 @@ export interface OpenedBeside {
   readonly fresh: OpenedLane | null;
 }
 
-async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }: Claimed): Promise<Intake> {
+async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, beside }: Claimed): Promise<Intake> {
   // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
@@ -176,7 +176,10 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
     // Without a lease, the repository's counters stand still while the lane's own continue.
     windows: claim.windows ?? stricterWindows(decided.state.windows, decided.ownWindows),
   };
-  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings] };
+  const notes: RunNotes = {
+    ...decided.notes,
+    warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings],
+  };
   // Other lanes may have reserved the rest of the hour in the meantime.
   const stopped =
     tasks.length === 0
@@ -229,8 +232,8 @@ function removedWorkWarning(branch: string, removed: readonly TaskId[]): string 
 }
 
 type Freed =
-  | { readonly kind: 'free'; readonly lane: IntakeLane; readonly state: LaneState; readonly notes: Notes }
-  | { readonly kind: 'held'; readonly notes: Notes };
+  | { readonly kind: 'free'; readonly lane: IntakeLane; readonly state: LaneState; readonly notes: RunNotes }
+  | { readonly kind: 'held'; readonly notes: RunNotes };
 
 /**
  * Makes the pull request a draft without auto-merge before the first call, so that nothing is merged without the
@@ -238,8 +241,8 @@ type Freed =
  */
 async function freeForWork(
   deps: GateDeps,
-  { lane, standing }: Admissible,
-  { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes },
+  { lane, standing }: AdmissibleLane,
+  { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: RunNotes },
 ): Promise<Freed> {
   const hold = notes.held?.hold ?? null;
   const progress = reopenTasksDueInRun(state.tasks, deps.config.policy, deps.clock.now());

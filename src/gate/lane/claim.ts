@@ -4,7 +4,7 @@ import { openWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import { claimLanesInSnapshot, type SideClaimAnswer } from '../../core/parallel/claim-lanes.ts';
-import { affordableLanes, policyOfShare, reservationOfShare, type Share } from '../../core/parallel/shares.ts';
+import { affordableLanes, policyOfShare, reservationOfShare, type LaneShare } from '../../core/parallel/shares.ts';
 import {
   boundPolicy,
   type Budget,
@@ -145,7 +145,12 @@ export async function claimLanes(
 function claimFrom(
   deps: ClaimDeps,
   { lane, runTag }: WantedClaim,
-  made: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
+  made: {
+    readonly answer: SideClaimAnswer;
+    readonly snapshot: Snapshot;
+    readonly at: number;
+    readonly share: LaneShare;
+  },
 ): LaneClaim {
   const { answer, snapshot, at, share } = made;
   if (answer.kind === 'leased') return { kind: 'refused', outcome: outcomeOfHeldLane(lane, answer.lease) };
@@ -211,7 +216,7 @@ function reservedFor(
   const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
   const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
   const expiresAt = now + maxLeaseMs(policy.maxRunMs, jobsOf(config));
-  const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: Share): Budget => {
+  const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: LaneShare): Budget => {
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
     const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
@@ -225,7 +230,7 @@ function reservedFor(
 function grantedTo(
   { config, runTag }: ClaimDeps,
   lane: LaneId,
-  { snapshot, now, share }: { readonly snapshot: Snapshot; readonly now: number; readonly share: Share },
+  { snapshot, now, share }: { readonly snapshot: Snapshot; readonly now: number; readonly share: LaneShare },
 ): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
   const policy = policyOfShare(config.policy, share);
   const counted = budgetIn(snapshot, now);

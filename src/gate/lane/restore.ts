@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TaskShare } from '../../core/lane/change.ts';
-import { initialState, type LaneState, probeState } from '../../core/lane/state/state.ts';
+import { initialState, type LaneState, stateToProbe } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -25,7 +25,7 @@ import { UserError } from '../../errors.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { RestoredState } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
-import type { Request } from '../tasks/sources.ts';
+import type { WorkRequest } from '../tasks/sources.ts';
 
 const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
@@ -195,14 +195,14 @@ function judgeState(
       return { state, note, warnings, isLost: false };
     }
     case 'unreadable':
-      return lostLane(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
+      return lostLane(stateToProbe(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
     case 'absent':
       return expected
-        ? lostLane(probeState(lane, now), 'lost: no copy of it is left', restored.warnings)
+        ? lostLane(stateToProbe(lane, now), 'lost: no copy of it is left', restored.warnings)
         : newLane(initialState(lane, now), 'none yet (first run)', restored.warnings);
     case 'unavailable':
       return expected
-        ? lostLane(probeState(lane, now), `lost: ${restored.why}`, [])
+        ? lostLane(stateToProbe(lane, now), `lost: ${restored.why}`, [])
         : newLane(initialState(lane, now), `none (${restored.why})`, [
             `The state could not be restored: ${completeSentence(restored.why)} There is no branch yet, so this counts as the first run.`,
           ]);
@@ -301,7 +301,7 @@ export function dropStaleProgress(
 export async function endIfTooManyPulls(
   { config, forge }: GateDeps,
   lane: {
-    readonly request: Request;
+    readonly request: WorkRequest;
     readonly branches: Readonly<Record<string, string>>;
     readonly hasPullRequest: boolean;
   },

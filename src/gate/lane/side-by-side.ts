@@ -9,7 +9,7 @@ import { UserError } from '../../errors.ts';
 import { type GateResult, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
+import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
 import {
   admitWork,
   type Claimed,
@@ -25,7 +25,7 @@ import {
   claimWantedBy,
 } from './admit.ts';
 import { claimLanes, releaseLane } from './claim.ts';
-import { type Admissible, decideOnLane, type Ended } from './decide.ts';
+import { type AdmissibleLane, decideOnLane, type EndWithoutCall } from './decide.ts';
 import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
 import { MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
@@ -38,14 +38,18 @@ interface TaggedLane extends PlannedLane {
 }
 
 /** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
-export async function admitQueue(deps: GateDeps, request: Request): Promise<GateResult> {
+export async function admitQueue(deps: GateDeps, request: WorkRequest): Promise<GateResult> {
   return deps.config.parallel === 1 || request.purpose.kind !== 'tasks'
     ? admitAlone(deps, request)
     : admitLanes(deps, request, () => planForQueue(deps, request));
 }
 
 /** Admits work on a pull request that needs it, and beside it the queue's work if both can be worked on at once. */
-export async function admitUrgent(deps: GateDeps, request: Request, queue: Request | null): Promise<GateResult> {
+export async function admitUrgent(
+  deps: GateDeps,
+  request: WorkRequest,
+  queue: WorkRequest | null,
+): Promise<GateResult> {
   return deps.config.parallel === 1 || queue === null || isOnQueue({ request })
     ? admitAlone(deps, request)
     : admitLanes(deps, request, () => planBeside(deps, request, queue));
@@ -55,7 +59,7 @@ export async function admitUrgent(deps: GateDeps, request: Request, queue: Reque
  * Decides on the queue as it is now, without claiming anything. The log names the lanes that a run would work on at
  * once, and what would wait.
  */
-export async function previewLanes(deps: GateDeps, request: Request): Promise<Preview> {
+export async function previewLanes(deps: GateDeps, request: WorkRequest): Promise<Preview> {
   if (deps.config.parallel === 1) return previewLane(deps, request);
   const planned = await planForQueue(deps, request);
   if (planned.kind === 'end') return planned;
@@ -69,13 +73,15 @@ export async function previewLanes(deps: GateDeps, request: Request): Promise<Pr
   return { kind: 'work', lane, tasks, state, notes: first.decided.notes };
 }
 
-async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
+async function admitAlone(deps: GateDeps, request: WorkRequest): Promise<GateResult> {
   return gateResultOfLane(deps, await admitWork(deps, request));
 }
 
-type Planned = (LanePlan & { readonly kind: 'lanes' }) | { readonly kind: 'end'; readonly intake: Ended['intake'] };
+type Planned =
+  | (LanePlan & { readonly kind: 'lanes' })
+  | { readonly kind: 'end'; readonly intake: EndWithoutCall['intake'] };
 
-async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<Planned>): Promise<GateResult> {
+async function admitLanes(deps: GateDeps, request: WorkRequest, plan: () => Promise<Planned>): Promise<GateResult> {
   const settings = new Map<boolean, SettingsInCheckout>();
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const planned = await plan();
@@ -93,7 +99,7 @@ function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
   return request.id === QUEUE;
 }
 
-async function planForQueue(each: GateDeps, request: Request): Promise<Planned> {
+async function planForQueue(each: GateDeps, request: WorkRequest): Promise<Planned> {
   const deps = withSharedAnswers(each);
   const decided = await decideOnLane(deps, request);
   if (decided.kind === 'end') await keepLeftCircuit(deps, decided.intake, decided.kept);
@@ -104,7 +110,7 @@ async function planForQueue(each: GateDeps, request: Request): Promise<Planned> 
   return { kind: 'end', intake: unnotified ?? decided.intake };
 }
 
-async function planBeside(each: GateDeps, request: Request, queue: Request): Promise<Planned> {
+async function planBeside(each: GateDeps, request: WorkRequest, queue: WorkRequest): Promise<Planned> {
   const deps = withSharedAnswers(each);
   const urgent = await decideOnLane(deps, request);
   if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
@@ -138,9 +144,9 @@ function withSharedAnswers(deps: GateDeps): GateDeps {
 /** Returns the queue's lane, if it has work, and the unfinished lanes of its issues. */
 async function candidatesOf(
   deps: GateDeps,
-  request: Request,
-  decided: Admissible | Ended,
-): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Ended['intake'] | null }> {
+  request: WorkRequest,
+  decided: AdmissibleLane | EndWithoutCall,
+): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: EndWithoutCall['intake'] | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
     // Without work of its own, the run can ask for more.
@@ -155,10 +161,10 @@ async function candidatesOf(
 async function decideOnUnfinished(
   deps: GateDeps,
   continuable: readonly Issue[],
-): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: Ended['intake'] | null }> {
+): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: EndWithoutCall['intake'] | null }> {
   const unfinished: PlannedLane[] = [];
   const resting: LaneId[] = [];
-  let unnotified: Ended['intake'] | null = null;
+  let unnotified: EndWithoutCall['intake'] | null = null;
   for (const issue of continuable) {
     const request = requestByItself(issue, FOR_TASKS);
     const decided = await decideOnLane(deps, request);
@@ -255,7 +261,7 @@ function announceLanes(
 }
 
 /** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */
-function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): Admissible {
+function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): AdmissibleLane {
   const { decided } = lane;
   if (!isOnQueue(lane)) return decided;
   const tasks = decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id));
@@ -268,7 +274,11 @@ function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] 
 }
 
 /** Opens a lane beside the first; null if that is not possible now, which ends only this lane. */
-async function openBeside(deps: GateDeps, decided: Admissible, claimed: Claimed): Promise<LaneIntake['intake'] | null> {
+async function openBeside(
+  deps: GateDeps,
+  decided: AdmissibleLane,
+  claimed: Claimed,
+): Promise<LaneIntake['intake'] | null> {
   try {
     const intake = await openOrRelease(deps, decided, claimed);
     return intake.kind === 'work' ? intake : null;

@@ -87,8 +87,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
       return answer;
     },
 
-    async layTree(signal) {
-      const lane = needLane('layTree');
+    async checkOutTree(signal) {
+      const lane = needLane('checkOutTree');
       bindToTree(lane, await lane.trees.layWork(signal));
       return once(() => returnToCheckout(lane));
     },

@@ -17,7 +17,7 @@ import {
   writeToleratedToIndex,
 } from './tree/differences/tolerated-changes.ts';
 import type { Inbox } from './tree/inbox.ts';
-import { type LaidCommit, layTree } from './tree/lay-tree.ts';
+import { type CommitToCheckOut, checkOutTree } from './tree/lay-tree.ts';
 import {
   createExchange,
   createLocalAccess,
@@ -83,10 +83,10 @@ export function createLaneTrees(
 
   async function lay(
     given: RepositorySandbox | null,
-    wanted: Pick<LaidCommit, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
+    wanted: Pick<CommitToCheckOut, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
     signal: AbortSignal,
   ): Promise<Workspace> {
-    const { top, ...place } = await layTree(
+    const { top, ...place } = await checkOutTree(
       {
         ...{ workspace: checkout, repository, credentials: await credentials(), workFolder, env, log, signal },
         agentSandbox: given?.agentSandbox ?? null,

@@ -5,7 +5,7 @@ import type { CommittedIteration, Review } from '../../ports/repository.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { withRefusedFiles, type RefusedFile } from '../inspection/review.ts';
 import { shownName } from '../names.ts';
-import { withObjects, type PathChange, type Objects } from '../objects.ts';
+import { withObjects, type PathChange, type ObjectReader } from '../objects.ts';
 import { publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import type { LaneBranch, OpenedCheckout, RepositoryOptions } from './lane.ts';
 import type { LaneTrees, LaneAtOpening, WorkTree } from './lane-trees.ts';
@@ -221,7 +221,7 @@ export async function readWorkBeside(
 /** Returns the tree of one of the lane's commits; throws a UserError if its objects are gone. */
 export async function tipTreeOf(
   { workspace }: Pick<OpenedCheckout, 'workspace'>,
-  objects: Objects,
+  objects: ObjectReader,
   tip: ObjectId,
 ): Promise<ObjectId> {
   const tree = await objects.treeOf(tip);

@@ -5,11 +5,11 @@ import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import type { CommitRange, Received, ReceivedBranch, Remade, TaskPaths } from '../../ports/repository.ts';
+import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/repository.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
 import { type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
-import { readChain, changesOfCommits, type Commit, type Objects, writeTreeWith, withObjects } from '../objects.ts';
+import { readChain, changesOfCommits, type Commit, type ObjectReader, writeTreeWith, withObjects } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 import type { RemoteOptions } from './ask-remote.ts';
 
@@ -35,7 +35,7 @@ const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '-
 export async function receiveBranch(
   { fork, base, since, bundle, names }: ReceivedBranch,
   { url, quarantineFolder, workFolder, folder, env, hide, identity, coAuthors, ask }: ReceiveOptions,
-): Promise<Received> {
+): Promise<ReceiveResult> {
   const objects = join(quarantineFolder, 'objects');
   await rm(quarantineFolder, { recursive: true, force: true });
   await mkdir(objects, { recursive: true });
@@ -135,7 +135,7 @@ function notOurs(why: string): ReadMessages {
   return { why, hasMerged: false, made: new Map() };
 }
 
-function refused(why: string): Received {
+function refused(why: string): ReceiveResult {
   return { kind: 'refused', why };
 }
 
@@ -164,7 +164,7 @@ export async function remakeCommitsWithout(
   git: Git,
   refused: CommitRange & { readonly paths: readonly string[] },
   { objectsFolder, scratchFolder }: { readonly objectsFolder: string; readonly scratchFolder: string },
-): Promise<Remade | null> {
+): Promise<RemadeCommits | null> {
   const { commit, since } = refused;
   const isLeftOut = new Set(refused.paths);
   return withObjects(git, async (objects) => {
@@ -203,7 +203,7 @@ export async function remakeCommitsWithout(
 }
 
 /** Returns the paths that a commit changes against its first parent. */
-async function changedBy(git: Git, objects: Objects, { id, tree, parents }: Commit): Promise<readonly string[]> {
+async function changedBy(git: Git, objects: ObjectReader, { id, tree, parents }: Commit): Promise<readonly string[]> {
   const [parent] = parents;
   const changes =
     parents.length > 1 && parent !== undefined

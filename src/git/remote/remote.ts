@@ -8,7 +8,7 @@ import {
   describePushFailure,
   refusalOfSigning,
 } from '../../core/refusals/refusal.ts';
-import type { BranchDeleted, PushedWithState, PushResult, Remote, Signed } from '../../ports/repository.ts';
+import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/repository.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -83,7 +83,11 @@ function heeded<Result extends PushedWithState | PushResult>({ signer }: RemoteO
 }
 
 /** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
-async function inspectAndSign(git: Git, options: RemoteOptions, push: Parameters<Remote['sign']>[0]): Promise<Signed> {
+async function inspectAndSign(
+  git: Git,
+  options: RemoteOptions,
+  push: Parameters<Remote['sign']>[0],
+): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
   const problem = await outgoingProblem(git, options, push);
   if (problem !== null) return rejectedAnswer(problem);

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import type { PushResult, Signed } from '../../ports/repository.ts';
+import type { PushResult, SignResult } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
 import { askRemote, networkOf, readRemote, pushRefusalOf, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
@@ -21,8 +21,8 @@ interface Signing {
 
 /** Signed commits with their texts, the oldest first. */
 type SignedCommits =
-  | Exclude<Signed, { kind: 'signed' }>
-  | (Extract<Signed, { kind: 'signed' }> & { readonly texts: readonly string[] });
+  | Exclude<SignResult, { kind: 'signed' }>
+  | (Extract<SignResult, { kind: 'signed' }> & { readonly texts: readonly string[] });
 
 /**
  * Makes the commits again through the server's API, which signs them: with the same trees, messages and order, and the

@@ -19,7 +19,7 @@ import {
 import {
   askWithKnownFields,
   decisionOf,
-  type Lacking,
+  type LackingFields,
   mergeabilityOf,
   readStanding,
   type StandingAnswer,
@@ -44,7 +44,7 @@ const CLOSED = `number isCrossRepository headRefName headRefOid state closedAt m
         newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid messageHeadline } } }`;
 
 const queryWithout = (
-  lacking: Lacking,
+  lacking: LackingFields,
 ): string => `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
     ${lacking.has('rules') || lacking.has('RequiredStatusChecksParameters') ? '' : RULES}

@@ -29,7 +29,7 @@ import {
   type ThreadsAnswer,
   threadsQuery,
 } from './pull-request-query.ts';
-import { askWithKnownFields, type Lacking, mergeabilityOf, readStanding, toStanding } from './standing.ts';
+import { askWithKnownFields, type LackingFields, mergeabilityOf, readStanding, toStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -95,7 +95,7 @@ interface ReadPull {
   readonly pull: PullAnswer;
   readonly refused: RefusedParts;
   readonly page: number;
-  readonly lacking: Lacking;
+  readonly lacking: LackingFields;
 }
 
 async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {

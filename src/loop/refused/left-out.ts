@@ -7,7 +7,7 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
-import type { RefusedPath, Remade, Remote } from '../../ports/repository.ts';
+import type { RefusedPath, RemadeCommits, Remote } from '../../ports/repository.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */
@@ -50,7 +50,11 @@ export async function leaveRefusedOut(
 async function withoutFiles(
   deps: LeaveOutDeps,
   work: Work,
-  { refusal, remade, paths }: { readonly refusal: Refusal; readonly remade: Remade; readonly paths: readonly string[] },
+  {
+    refusal,
+    remade,
+    paths,
+  }: { readonly refusal: Refusal; readonly remade: RemadeCommits; readonly paths: readonly string[] },
 ): Promise<Work> {
   const { clock, log, redact } = deps;
   const words = redact(explainRefusal(refusal));
@@ -83,7 +87,11 @@ async function withoutFiles(
 async function withoutTasks(
   deps: LeaveOutDeps,
   work: Work,
-  { refusal, remade, tasks }: { readonly refusal: Refusal; readonly remade: Remade; readonly tasks: readonly TaskId[] },
+  {
+    refusal,
+    remade,
+    tasks,
+  }: { readonly refusal: Refusal; readonly remade: RemadeCommits; readonly tasks: readonly TaskId[] },
 ): Promise<Work> {
   const { clock, log, redact } = deps;
   const words = redact(explainRefusal(refusal));
@@ -123,7 +131,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
 }
 
 /** Maps each commit that the server does not have to null, which means that it was left out. */
-function placesOfUnpushed({ journal, lastPublished }: Work): Remade['places'] {
+function placesOfUnpushed({ journal, lastPublished }: Work): RemadeCommits['places'] {
   const lost = journal.slice(lastPublished.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
   return Object.fromEntries(lost.map((id) => [id, null]));
 }
@@ -137,7 +145,7 @@ async function takeHead(
   return (await repository.snapshot()).tree;
 }
 
-function withReplacedCommits({ journal }: Work, { places }: Pick<Remade, 'places'>): Work['journal'] {
+function withReplacedCommits({ journal }: Work, { places }: Pick<RemadeCommits, 'places'>): Work['journal'] {
   return journal.map((entry) => {
     const { commit } = entry;
     return commit !== null && Object.hasOwn(places, commit) ? { ...entry, commit: places[commit] ?? null } : entry;

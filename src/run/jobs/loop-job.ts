@@ -16,7 +16,7 @@ import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import type { Recording } from '../recording.ts';
-import { giveFailure, giveWork, readNamedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
+import { giveFailure, giveWork, readNamedFile, takeIntake, type HandOverDeps, type TakenIntake } from './parcels.ts';
 
 /**
  * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
@@ -28,7 +28,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   const prompt = await machine.readPrompt();
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
-  const giving: Giving = {
+  const giving: HandOverDeps = {
     ...taken,
     folder,
     redact,
@@ -101,7 +101,7 @@ function withoutSecrets(task: Task, redact: (text: string) => string): Task {
 async function handOverFailure(
   deps: ActionDeps,
   recording: Recording,
-  { giving, error }: { readonly giving: Giving; readonly error: unknown },
+  { giving, error }: { readonly giving: HandOverDeps; readonly error: unknown },
 ): Promise<RunEnd> {
   const outcome = failureOf(error, deps.debug);
   const work = recording.work();
@@ -156,7 +156,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
 /**
  * Hands over after an iteration, or a commit within one. A part that cannot be written now is in the next hand-over.
  */
-async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
+async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
       `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(messageOf(error))}`,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AGENTS } from '../../core/agent-names.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import {
-  type Asked,
+  type AskedValue,
   type BaseTrial,
   type KeyTrial,
   type PipelineTrial,
@@ -111,7 +111,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
 }
 
 /** Returns the obstacle that `ask` finds, or why it could not be asked; only a wrong set-up is an obstacle. */
-async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string | null>> {
+async function obstacle(ask: () => Promise<string | null>): Promise<AskedValue<string | null>> {
   try {
     return { kind: 'known', value: await ask() };
   } catch (error) {
@@ -122,7 +122,7 @@ async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string
   }
 }
 
-async function askAgent({ agent }: Examination): Promise<Asked<string>> {
+async function askAgent({ agent }: Examination): Promise<AskedValue<string>> {
   try {
     const { name, version } = await (await agent(NO_NEEDS)).prepare();
     return { kind: 'known', value: `${name} ${version}`.trim() };

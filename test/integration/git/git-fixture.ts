@@ -216,7 +216,7 @@ function layingTrees(repository: Checkout, laid: (isLaid: boolean) => void): Sce
     ...repository,
     openLane: async (...lane) => {
       const answer = await repository.openLane(...lane);
-      leave = await repository.layTree(new AbortController().signal);
+      leave = await repository.checkOutTree(new AbortController().signal);
       laid(true);
       return answer;
     },

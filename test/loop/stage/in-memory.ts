@@ -438,11 +438,11 @@ export function createCheckout(origin: Origin): Checkout {
           message: 'Taken back',
         });
       }),
-    layTree: () =>
-      guarded(faults, 'layTree', () => {
+    checkOutTree: () =>
+      guarded(faults, 'checkOutTree', () => {
         isLaid = true;
         return () =>
-          guarded(faults, 'layTree', () => {
+          guarded(faults, 'checkOutTree', () => {
             isLaid = false;
             checkout.files = { ...treeOf(head) };
           });

@@ -62,7 +62,7 @@ import {
 import { createKept, forget } from './in-memory-state.ts';
 import { placedFiles } from './placed.ts';
 import { handedFilesOf, type Project } from './project.ts';
-import type { Together } from '../../../src/handover/together.ts';
+import type { ParallelEnd } from '../../../src/handover/together.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
@@ -244,7 +244,7 @@ export interface Run {
   /** The data for the next job of a split run, or null if there is none. */
   readonly handedOver: Extract<RunEnd, { kind: 'handed-over' }> | null;
   /** The ends of all lanes, from the last job of a run of several; null for any other. */
-  readonly together: Together | null;
+  readonly together: ParallelEnd | null;
 }
 
 /** A job of a split run: its phase and the gate's hand-over, applied over the inputs of the project. */

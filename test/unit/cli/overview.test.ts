@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import type { LookAtGitHub, Viewer } from '../../../src/cli/arguments.ts';
+import type { LookAtGitHub, RepositoryAccess } from '../../../src/cli/arguments.ts';
 import { overviewSchema } from '../../../src/report/overview/lane-waits.ts';
 import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
@@ -57,7 +57,7 @@ test('GitHub is asked with the label and the branches that runs of the checkout 
   };
   const look: LookAtGitHub = async (_checkout, see) => ({
     kind: 'seen',
-    value: await see({ forge: forge as unknown as Viewer['forge'], repository: 'acme/shop' }),
+    value: await see({ forge: forge as unknown as RepositoryAccess['forge'], repository: 'acme/shop' }),
   });
   const place = placeWith(initialState('queue', noon));
   settingsOf.set(import.meta.dirname, [{ workflow: 'ralph.yml', settings, problems: [] }]);

@@ -14,7 +14,7 @@ import { hasCalledAgent, hasAgentChangedContent, rememberSteps } from '../../pip
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
-import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
+import { type SetAsideReason, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
 import { holdForBase } from '../verification.ts';
@@ -36,7 +36,7 @@ import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict
 import { chargeCall, chargeUsage } from '../windows.ts';
 
 /** The state after an iteration, with its verdict. */
-export interface Settled {
+export interface SettledIteration {
   readonly state: LaneState;
   readonly verdict: Verdict;
 }
@@ -107,7 +107,12 @@ export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, co
 }
 
 /** Returns the new state and the verdict for one iteration's facts. Deterministic. */
-export function settleIteration(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
+export function settleIteration(
+  state: LaneState,
+  facts: IterationFacts,
+  policy: Policy,
+  now: number,
+): SettledIteration {
   const judged = judgeIteration(state, facts, policy);
   const { agentFailed } = judged.verdict;
   const providers = providersAfter(state, { ...facts, agentFailed }, policy, now);
@@ -241,7 +246,12 @@ export function callUsagesIn({ steps, call }: Pick<Evidence, 'steps' | 'call'>):
 function settleTask(
   state: LaneState,
   facts: IterationFacts,
-  judged: { readonly judgement: Judgement; readonly aside: Aside; readonly policy: Policy; readonly now: number },
+  judged: {
+    readonly judgement: Judgement;
+    readonly aside: SetAsideReason;
+    readonly policy: Policy;
+    readonly now: number;
+  },
 ): LaneState {
   const { id } = facts.task;
   const { progress, taskDone } = judged.judgement.verdict;

@@ -227,7 +227,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
  * Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to
  * continue.
  */
-export function probeState(lane: LaneId, now: number): LaneState {
+export function stateToProbe(lane: LaneId, now: number): LaneState {
   const state = { ...initialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
     at: now,

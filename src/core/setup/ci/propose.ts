@@ -1,4 +1,4 @@
-import type { CiProposal, Stack, Unread } from '../project.ts';
+import type { CiProposal, Stack, UnreadLine } from '../project.ts';
 import { openVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
 import { containerNotes, stepsOnRunner } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
@@ -59,7 +59,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
 }
 
 /** Returns the lines of CI that may be tests, but contain unknown values. */
-export function unreadTests(jobs: readonly CiJob[]): readonly Unread[] {
+export function unreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
   const found = jobs
     .flatMap(({ steps }) => flatten(steps))
     .flatMap((step) =>
@@ -83,7 +83,7 @@ interface Plan {
   readonly setUp: readonly CiStep[];
   readonly verify: readonly Purposeful[];
   readonly offered: readonly Purposeful[];
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadLine[];
   readonly isForeign: boolean;
   readonly takesArtifacts: boolean;
   /** True if the set-up cannot install a tool: an action cannot be copied, or the job builds the tool. */

@@ -10,7 +10,7 @@ import { UserError } from '../../../errors.ts';
 import { lastLinesOfError } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
-import { writeTreeWith, type PathChange, type Objects } from '../../objects.ts';
+import { writeTreeWith, type PathChange, type ObjectReader } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 
 /** The commits to merge, and the names of their branches. */
@@ -54,7 +54,7 @@ const MERGE_MS = 3 * MINUTE_MS;
  */
 export async function mergeTrees(
   { repository, inspection, folder }: MergePlace,
-  objects: Objects,
+  objects: ObjectReader,
   sides: MergeSides,
 ): Promise<MergedTrees> {
   const { lane, base } = sides;
@@ -175,7 +175,7 @@ const LARGEST_PLAN_BYTES = 1024 * 1024;
  */
 async function mergedPlans(
   { repository: { git }, folder }: Pick<MergePlace, 'repository' | 'folder'>,
-  objects: Objects,
+  objects: ObjectReader,
   conflicts: ReadonlyMap<string, readonly Stage[]>,
 ): Promise<ReadonlyMap<string, Stage>> {
   const merged = new Map<string, Stage>();
@@ -242,7 +242,7 @@ function reversed({ path, oldMode, newMode, oldId, newId }: PathChange): PathCha
 }
 
 async function changesByPath(
-  objects: Objects,
+  objects: ObjectReader,
   before: ObjectId,
   after: ObjectId,
 ): Promise<ReadonlyMap<string, PathChange>> {

@@ -37,7 +37,7 @@ export interface TreeOptions {
 }
 
 /** A commit to lay, on a branch, or on none if `branch` is null. */
-export interface LaidCommit {
+export interface CommitToCheckOut {
   readonly kind: TreeKind;
   readonly commit: ObjectId;
   readonly branch: string | null;
@@ -63,7 +63,7 @@ const COPY_MS = 5 * MINUTE_MS;
  * refs, and settings without credentials. The previous tree is removed. The new one belongs to this user until it is
  * given to the sandbox's user.
  */
-export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<WorkspacePlace> {
+export async function checkOutTree(options: TreeOptions, laid: CommitToCheckOut): Promise<WorkspacePlace> {
   const { workspace, repository, credentials, env, agentSandbox, signal, log } = options;
   const top = treeFolder(laid.kind, { ...options, top: workspace.top });
   const parent = dirname(top);
@@ -83,7 +83,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
   const theirs = (await refsOf(workspace)).filter(({ name }) => name !== own && name !== tip);
   const ofBase = laid.base === null || tip === null ? [] : [{ id: laid.base.commit, name: tip, target: '' }];
   const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
-  const git = await layCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
+  const git = await checkOutCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
   // Both folders may contain the git directories of submodules.
   for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
     await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
@@ -140,8 +140,8 @@ async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
  * Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are
  * elsewhere.
  */
-export async function layCommit(
-  laid: Pick<LaidCommit, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
+export async function checkOutCommit(
+  laid: Pick<CommitToCheckOut, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
     readonly top: string;
     readonly setup: OwnSetup;
     readonly refs: readonly Ref[];
@@ -225,7 +225,7 @@ async function joinSubmodules(
 async function checkOut(
   git: Git,
   { sparse }: OwnSetup,
-  { commit, sparseSince }: Pick<LaidCommit, 'commit' | 'sparseSince'>,
+  { commit, sparseSince }: Pick<CommitToCheckOut, 'commit' | 'sparseSince'>,
 ): Promise<void> {
   const { exitCode, stderr } = await git.answer(['read-tree', '-m', '-u', commit]);
   if (exitCode !== 0)

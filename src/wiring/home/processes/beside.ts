@@ -2,7 +2,7 @@ import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
 import { combineLanes } from '../../../cli/run/side-by-side.ts';
 import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
-import type { Share } from '../../../core/parallel/shares.ts';
+import type { LaneShare } from '../../../core/parallel/shares.ts';
 import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
 import type { WorkIntake } from '../../../handover/intake.ts';
@@ -21,7 +21,7 @@ export interface LaneOfRun {
   /** The tag under which the lane is claimed. */
   readonly runTag: string;
   /** The lane's part of what the run may use. */
-  readonly share: Share;
+  readonly share: LaneShare;
   readonly intake: WorkIntake;
 }
 
