@@ -34,8 +34,8 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
   console.error(\`ralph needs Node 20 or newer; this is \${process.version}.\`);
   process.exit(2);
 }
-const { startCli } = await import('../index.js');
-await startCli(new URL('../../', import.meta.url));
+const { cli } = await import('../index.js');
+await cli(new URL('../../', import.meta.url));
 `;
 
 await layPackages(root, join(root, '.build'));

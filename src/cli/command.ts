@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 
-/** An entry in the list of commands. */
 export interface ListedCommand {
   readonly name: string;
-  /** A summary of one line. */
   readonly summary: string;
   /** The section of the list: `daily` work, or a look `inside` a run. */
   readonly use: 'daily' | 'inside';

@@ -157,7 +157,6 @@ interface AgentConfig {
   readonly stallMs: number;
 }
 
-/** An agent as the user configured it. */
 export interface ConfiguredAgent {
   readonly name: AgentName;
   /** The exact version; empty if nothing is installed. */

@@ -14,7 +14,7 @@ export async function post(): Promise<void> {
 }
 
 /** Starts the command `ralph`; `packageRoot` is the folder of action.yml and templates/. */
-export async function startCli(packageRoot: URL): Promise<void> {
+export async function cli(packageRoot: URL): Promise<void> {
   const { runCli } = await import('./cli.ts');
   await runCli(packageRoot);
 }

@@ -11,7 +11,6 @@ export interface ParallelEnd {
   readonly train: Train | null;
 }
 
-/** The end of one lane of the run. */
 export interface EndOfLane {
   readonly lane: LaneId;
   readonly branch: string;

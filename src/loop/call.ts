@@ -28,7 +28,6 @@ import type { Work } from '../handover/intake.ts';
 
 type Iterate = Extract<LaneDecision, { kind: 'iterate' }>;
 
-/** One iteration, as it begins. */
 export interface Iteration {
   readonly work: Work;
   readonly soFar: RunSoFar;
@@ -46,7 +45,6 @@ export interface CalledAgent {
   readonly agentRun: AgentRun;
   /** The work after the call; its state has every call booked, and is on disk. */
   readonly work: Work;
-  /** Usage of the last call. */
   readonly usage: CallUsage;
   /** Instant at which the state lost its conversation, since the agent could not continue it; null when it did not. */
   readonly sessionDroppedAt: number | null;
@@ -280,7 +278,6 @@ export function setupInstructionsFor(
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 
-/** Returns the titles of the other open tasks. */
 function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
     .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')

@@ -8,7 +8,7 @@ import { accessErrorOf } from '../core/lane/verdict/verdict.ts';
 import { type LoopAction, type LoopSituation, NOTHING_KNOWN } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { composeProposalPrompt, MAX_PROPOSAL_CHARS, READING_TOOLS } from '../core/proposal/proposal.ts';
-import { completeSentence, capitalize } from '../core/text/phrase.ts';
+import { completeSentence, capitalizeFirst } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { RunNow } from './actions.ts';
@@ -77,7 +77,7 @@ export async function proposeTasks(
     now,
   );
   const after: LaneState = { ...called.work.state, providers };
-  const failed = hasFailed ? deps.redact(completeSentence(capitalize(failureWords(agentRun)))) : null;
+  const failed = hasFailed ? deps.redact(completeSentence(capitalizeFirst(failureWords(agentRun)))) : null;
   return {
     ...called.work,
     state: after,

@@ -112,7 +112,6 @@ function configFolderOf(
   return join(agentSandbox === null ? join(runFolder, 'agent') : agentSandbox.folders.session, name);
 }
 
-/** Returns the tree that the agent works in. */
 function treeFolderOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
   return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), agentSandbox });
 }

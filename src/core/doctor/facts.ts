@@ -172,7 +172,6 @@ export interface ActionRules {
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
   /** Returns the rules that a text of `allowed-tools` means. */
   readonly toolRulesOf: (text: string) => readonly string[];
-  /** The defaults of all settings. */
   readonly defaults: Readonly<Record<string, string>>;
 }
 

@@ -40,7 +40,6 @@ const objectId = z.string().max(64);
 
 export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 
-/** The kinds of subjects. */
 export const subjectKinds = ['thread', 'review', 'comment', 'check', 'conflict'] as const;
 
 const itemSchema = z.object({

@@ -9,7 +9,6 @@ import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 export const WINDOW_SIZE = 5;
 
 export const signalsSchema = z.object({
-  /** Completion indicators. */
   indicators: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Overruled claims of EXIT_SIGNAL true whose own task was not finished either. */
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),

@@ -4,7 +4,6 @@ import { promptPlaces, SETUP_PROMPT_PATH } from '../prompt/places.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { fileSources } from '../tasks/ids.ts';
 
-/** A file of the logs. */
 interface LogFile {
   readonly name: string;
   readonly bytes: number;

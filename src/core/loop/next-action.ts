@@ -95,7 +95,6 @@ export function updateFacts(known: LoopFacts, news: Partial<LoopFacts>): LoopFac
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
-/** The next action of the loop. */
 export type LoopAction =
   | {
       readonly kind:

@@ -52,7 +52,6 @@ export interface PlannedPipeline {
   readonly unused: readonly string[];
 }
 
-/** The result of parsing a pipeline file. */
 export type ParsedPipeline =
   | PlannedPipeline
   /** `steps` leaves out the invalid parts, so that the files that they name can be checked as well. */

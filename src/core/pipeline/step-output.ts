@@ -30,7 +30,6 @@ type StepAction =
   | { readonly kind: 'leave'; readonly step: Step; readonly result: StepResult }
   | { readonly kind: 'over' };
 
-/** The result of one attempt at a step. */
 export interface Attempt {
   readonly result: Extract<StepResult, { kind: 'passed' | 'failed' }>;
   /** True if another attempt may have a different result. */

@@ -224,7 +224,6 @@ function isSameFile(path: string, file: string): boolean {
   return file.endsWith(path) || path.endsWith(`/${file}`) || `${file}.`.startsWith(`${module}.`);
 }
 
-/** Returns the lines that a task added to its tests. */
 function linesAddedToTests({ files }: TaskChanges): string {
   return files
     .flatMap(({ textBefore, textAfter }) => {

@@ -7,7 +7,6 @@ import { progressOf } from '../tasks/queue.ts';
 import { shownState } from '../tasks/task.ts';
 import type { RunReceipt } from './receipt.ts';
 
-/** The parts of a receipt that are checked. */
 export const receiptParts = ['record', 'journal', 'texts', 'limits', 'commits', 'content'] as const;
 
 /**

@@ -52,7 +52,6 @@ const schema = z.object({
  */
 export type Budget = Immutable<z.infer<typeof schema>>;
 
-/** The usage of a run. */
 export type RunUsage = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
 export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };

@@ -45,7 +45,6 @@ export const orderSchema = z.object({
 /** An order as it is stored. */
 export type Order = Immutable<z.infer<typeof orderSchema>>;
 
-/** An order as it was given. */
 export type OrderGiven = Omit<Order, 'number'>;
 
 /** Applies the pending orders, oldest first, and records each with the person who gave it. */

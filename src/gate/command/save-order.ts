@@ -109,7 +109,6 @@ const SIGNED_PARTS: Readonly<Record<OrderKind, 'pause' | 'leftCircuit' | null>> 
   request: null,
 };
 
-/** Returns true if the order changes anything. */
 function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: OrderGiven): boolean {
   switch (kind) {
     case 'pause':

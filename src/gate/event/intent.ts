@@ -13,7 +13,6 @@ export interface EventMeaning {
   /** True if the event may also mean a lane that its payload does not name. */
   readonly mayBeOtherLane: boolean;
   readonly asker: Asker;
-  /** The intent of the event. */
   readonly intent: Intent;
 }
 

@@ -29,7 +29,6 @@ import type { GateDeps } from '../deps.ts';
 /** The budget of a run that waited, or the reason why it is unknown. */
 type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
 
-/** The result of claiming a lane. */
 export type LaneClaim =
   /** `sequence` is what a new copy must exceed, `at` the instant from which the lease and the run's time count. */
   | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })

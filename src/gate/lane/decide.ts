@@ -181,11 +181,8 @@ function isLeftToRest({ purpose, issues }: WorkRequest, { tasks }: LaneState): b
  * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its
  * branch then matters only to task files.
  */
-function isAtRest(
-  { config }: GateDeps,
-  { redo }: WorkRequest,
-  { look, restored: { state } }: LaneRestoration,
-): boolean {
+function isAtRest({ config }: GateDeps, { redo }: WorkRequest, { look, restored }: LaneRestoration): boolean {
+  const { state } = restored;
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
   // A run that was killed at its end did not report completion; the branch may have changed since.
   const isPublished = published !== null && published === look.remoteHead;

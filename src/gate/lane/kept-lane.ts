@@ -84,7 +84,6 @@ function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): RunNotes['held'] 
   return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
 }
 
-/** A lane as it was restored, and what it was restored from. */
 export interface LaneRestoration {
   readonly look: LaneLookup;
   readonly restored: RestoredLane;

@@ -105,7 +105,6 @@ type FoundPipeline =
 interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
   readonly log: Pick<GateDeps['log'], 'info'>;
-  /** The tools of the run. */
   readonly allowedTools: Policy['allowedTools'];
   /** The folder of the files; people see their paths from the root. */
   readonly within: Folder;

@@ -4,7 +4,7 @@ import { affordableLanes } from '../../core/parallel/shares.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { completeSentence, firstNames, capitalize } from '../../core/text/phrase.ts';
+import { completeSentence, firstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { type GateResult, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
@@ -299,7 +299,7 @@ function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]):
 }
 
 function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
-  const [name, other] = [capitalize(nameOfLane(task)), nameOfLane(lane)];
+  const [name, other] = [capitalizeFirst(nameOfLane(task)), nameOfLane(lane)];
   return path === null
     ? `${name} waits for a later run: ${other} is worked on now, and the files of one of them are unknown.`
     : `${name} waits for a later run: it probably touches ${path}, on which ${other} is worked on now.`;

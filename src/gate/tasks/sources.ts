@@ -68,7 +68,6 @@ export type RunPurpose =
       readonly of: 'event' | 'waiting' | 'waiting-finished';
     };
 
-/** The purpose of working on any task. */
 export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
 
 /** Returns the request to work on an issue's own lane when nobody asked for the issue by name. */

@@ -39,7 +39,6 @@ export interface OpenOptions {
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** The options of a repository. */
 export interface RepositoryOptions extends OpenOptions {
   /** Publishing rules, whose secret values include the token. */
   readonly rules: PublishingRules;

@@ -82,12 +82,10 @@ function heeded<Result extends PushedWithState | PushResult>({ signer }: RemoteO
   return result;
 }
 
+type SignedPush = Parameters<Remote['sign']>[0];
+
 /** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
-async function inspectAndSign(
-  git: Git,
-  options: RemoteOptions,
-  push: Parameters<Remote['sign']>[0],
-): Promise<SignResult> {
+async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
   const problem = await outgoingProblem(git, options, push);
   if (problem !== null) return rejectedAnswer(problem);

@@ -71,7 +71,6 @@ export interface BegunIteration {
   readonly standing: readonly string[];
 }
 
-/** A step as it runs. */
 export interface RunningStep<S extends Step = Step> {
   readonly iteration: Iteration & BegunIteration;
   readonly step: S;

@@ -8,7 +8,7 @@ import { issueOfId, nameOfTaskId, type TaskId, nextTurnOf } from '../../core/tas
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { isListed, markingFileOf } from '../../core/tasks/task.ts';
-import { namesOf, capitalize } from '../../core/text/phrase.ts';
+import { namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -86,8 +86,8 @@ export function renderSettled(
 
 function settledWords(id: string, why: Settlement): string {
   const task = isFeedback(id) ? feedbackNoun(id) : renderText(nameOfTaskId(id), 80);
-  if (isFeedback(id) && why === 'done') return `${capitalize(task)} is answered.`;
-  if (isFeedback(id) && why === 'gone') return `${capitalize(task)} is settled, and nothing more is asked for.`;
+  if (isFeedback(id) && why === 'done') return `${capitalizeFirst(task)} is answered.`;
+  if (isFeedback(id) && why === 'gone') return `${capitalizeFirst(task)} is settled, and nothing more is asked for.`;
   switch (why) {
     case 'done':
       return `${task} is done.`;
@@ -193,7 +193,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
   // A task of a file is called by its title already.
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
-    `**${capitalize(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
+    `**${capitalizeFirst(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
     ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
     `**Next:** ${renderSteps(nextStepsForTask(one, report), 'markdown')}`,
   ].join('\n\n');
@@ -255,7 +255,7 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   return [
     `**${roundsSoFar(item, report)}, and does not try again by itself** (\`max-feedback-rounds\`): ${itemLink}`,
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
-    ...(came === '' ? [] : [`${capitalize(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
+    ...(came === '' ? [] : [`${capitalizeFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
     `**Next:** ${renderSteps(nextStepsAfterRounds(item.kind, stands), 'markdown')}`,
   ].join('\n\n');

@@ -1,7 +1,7 @@
 import { AGENTS } from '../../core/agent-names.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
-import { firstLines, namesOf, plainTitle, capitalize } from '../../core/text/phrase.ts';
+import { firstLines, namesOf, plainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
 import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { allTasksOf, doneTasks, startedTasks, tasksOf } from '../facts.ts';
@@ -101,7 +101,7 @@ function headline(report: WorkedReport, tests: TestState): string {
       return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${ending}`;
     case 'not-run':
     case 'unset':
-      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? capitalize(tested) : tested}${ending}`;
+      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? capitalizeFirst(tested) : tested}${ending}`;
   }
 }
 

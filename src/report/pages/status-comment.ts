@@ -228,7 +228,6 @@ const MAX_ORDERS = 3;
 
 const AT_WORK = '**🚧 Ralph is at work.**';
 
-/** The current activity of a run. */
 export type CurrentActivity =
   | {
       readonly kind: 'iterates';

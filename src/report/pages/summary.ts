@@ -118,7 +118,6 @@ function costLine(report: RunReport): string {
 const SHOWN_TASKS = 30;
 const NAMED_TASKS = 100;
 
-/** Lists the tasks, one line each. */
 function taskSection(report: RunReport): string {
   const all = tasksOf(report);
   if (all.length === 0) return '';
@@ -175,7 +174,6 @@ function stuckSection(report: RunReport): string {
   ].join('\n\n');
 }
 
-/** Lists the iterations, one line each. */
 function iterationSection(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';

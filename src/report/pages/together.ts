@@ -1,7 +1,7 @@
 import { outcomeKindsByTrouble, type OutcomeKind } from '../../core/outcome.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
-import { firstLines, capitalize } from '../../core/text/phrase.ts';
+import { firstLines, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { EndOfLane, ParallelEnd } from '../../handover/together.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCode, renderLink, renderTable, renderText } from '../markdown.ts';
@@ -29,7 +29,8 @@ export function renderTogether(together: ParallelEnd): string {
   ]);
   const lost = lanes.filter(({ run }) => run === null);
   const lines = lost.map(
-    ({ lane }) => `- ${capitalize(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened.`,
+    ({ lane }) =>
+      `- ${capitalizeFirst(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened.`,
   );
   const costs = lanes.map(costOfLane);
   if (costs.includes(null))

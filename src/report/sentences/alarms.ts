@@ -86,7 +86,6 @@ export function testState(report: RunReport): TestState {
   return kind === 'failed' ? { kind, name: renderCode(name, 80), since } : { kind, name: renderCode(name, 80) };
 }
 
-/** Returns the verification of earlier runs. */
 function earlier(report: RunReport, failingSince: number | null): Verification['kind'] {
   if (failingSince !== null) return 'failed';
   const shares = Object.values(workOf(report)?.change.tasks ?? {});

@@ -39,7 +39,6 @@ const UNREADABLE = 1e12;
 /** The way that facts are written: as Markdown or as lines of a log. */
 interface Style {
   readonly target: ReadingPlace;
-  /** Renders foreign text in one line. */
   text(foreign: string, maxChars: number): string;
   code(foreign: string, maxChars: number): string;
   /** Renders our own words as code. */

@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
-import { cutText, firstLines, namesOf, capitalize } from '../../core/text/phrase.ts';
+import { cutText, firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
@@ -214,7 +214,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       return outcome.tripped === 'this-run'
         ? {
             title,
-            what: `${capitalize(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
+            what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
           }
         : {
             title: ['Waiting after a stop'],

@@ -46,7 +46,6 @@ interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
 
 /** The dependencies of a run on a person's machine. It uses GitHub only to read issues, and notifies nobody. */
 export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStart'> {
-  /** Name of this run in its commits. */
   readonly runName: string;
   /** The one task that is asked for, by its id or name; null = all tasks. */
   readonly task: string | null;

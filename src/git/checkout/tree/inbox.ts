@@ -29,7 +29,6 @@ export interface TreeSetup {
   readonly roots: readonly ObjectId[];
 }
 
-/** The content of each question. */
 interface Questions {
   /** The setup; always the first question. */
   readonly open: TreeSetup;

@@ -54,7 +54,6 @@ const REFRESH_MS = 5 * MINUTE_MS;
 /** Maximum time to pack, in ms: enough for two gigabytes of new files. */
 const PACK_MS = 3 * MINUTE_MS;
 
-/** The options of the worker. */
 interface TreeWorkerOptions {
   readonly input: Readable;
   readonly output: Writable;
