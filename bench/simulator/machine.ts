@@ -169,9 +169,9 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
     checkOutTree: () => Promise.resolve(() => Promise.resolve()),
-    layClean: (commit) => Promise.resolve(commit),
+    checkOutCommitAlone: (commit) => Promise.resolve(commit),
     taskChanges: () => Promise.resolve([]),
-    takeBack: ({ commit }) => Promise.resolve(commit),
+    commitReverted: ({ commit }) => Promise.resolve(commit),
   };
 }
 

@@ -9,7 +9,8 @@ import type { AgentName } from '../core/agent-names.ts';
 import type { Agent, AgentIdentity, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
-import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
+import type { Repository, WorkFiles } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Windows } from '../core/lane/windows.ts';
@@ -110,9 +111,9 @@ export interface LoopDeps {
     | 'putBack'
     | 'review'
     | 'checkOutTree'
-    | 'layClean'
+    | 'checkOutCommitAlone'
     | 'taskChanges'
-    | 'takeBack'
+    | 'commitReverted'
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;

@@ -23,7 +23,7 @@ import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
-import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts';
+import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
 

@@ -209,7 +209,7 @@ export async function verifyAt(
   // `putBack` restores the last snapshot, and no iteration has taken one.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
-    .layClean(commit, signal)
+    .checkOutCommitAlone(commit, signal)
     .then((folder) => deps.verifier.verify({ folder, timeoutMs: timeoutOf(), signal, onReport }))
     .catch((error: unknown) =>
       signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },

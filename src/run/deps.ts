@@ -15,7 +15,8 @@ import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
-import type { Remote, Repository } from '../ports/repository.ts';
+import type { Repository } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './run-record.ts';
 

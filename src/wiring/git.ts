@@ -3,7 +3,7 @@ import { coAuthorsOf } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Remote } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 import type { LazyIsolation } from './isolation/isolated.ts';
 import type { ServerTimeouts, World } from './world.ts';

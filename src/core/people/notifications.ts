@@ -48,9 +48,9 @@ export const notificationSchema = z.object({
   kind: z.enum(notificationKinds),
   /** Id of the task, or the lane as `subjectOfLane` names it. */
   about: z.string().max(120),
-  /** Number of the issue or pull request with the comment; null if there is neither: the webhook was notified. */
+  /** Number of the issue or pull request with the comment; null if only the webhook was notified. */
   thread: z.number().int().positive().nullable(),
-  /** GitHub's id of the comment; null if there is none, which is not tried again. */
+  /** GitHub's id of the comment; null if GitHub refused it, which is not tried again. */
   comment: z.number().int().positive().nullable(),
   at: instantSchema,
 });

@@ -145,7 +145,7 @@ export function renewRecord(record: LaneRecord, lease: Lease): LaneRecord | null
   return record.lease?.runTag === lease.runTag ? { ...record, lease } : null;
 }
 
-/** Returns the record without the lease of the run with this tag; null if it has none. */
+/** Returns the record without the lease of the run with this tag; null if the lease is not this run's. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;
 }

@@ -61,10 +61,7 @@ export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
   return first !== undefined && rankOf(first) === 0 ? first : null;
 }
 
-/**
- * Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next;
- * null if there is none.
- */
+/** Returns the number of the next pull request to merge if a rule requires its branch to be updated first, or null. */
 export function findPullToUpdate(train: Train): number | null {
   const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;

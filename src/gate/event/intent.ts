@@ -16,7 +16,7 @@ export interface EventMeaning {
   readonly intent: Intent;
 }
 
-/** The person who asks for work or an answer by the event, and the issue or pull request; null if there is none. */
+/** The person who asks for work or an answer by the event; `thread` is its issue or pull request. */
 export type Asker =
   /**
    * CI, the schedule, or somebody who could start the run; `login` is null if there is no person or the person is
@@ -42,7 +42,7 @@ export function requesterOf(meaning: Meaning): { readonly by: string | null; rea
 
 /** The reactions of a run to an event. */
 export type Intent =
-  /** `actor` is the login of the person who started the run by hand; null if there is none or it is unknown. */
+  /** `actor` is the login of the person who started the run by hand; null for other starts, or if it is unknown. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
   /** `approvedText` is the issue as it was when `actor` added the label. */
   | {

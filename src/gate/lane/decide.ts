@@ -69,7 +69,7 @@ export interface AdmissibleLane {
   readonly restoredTasks: LaneState['tasks'];
   /** True if answers of an earlier run are still unposted. */
   readonly hasUnpostedAnswers: boolean;
-  /** People's decisions on its open pull request; null if there is none, or it could not be read. */
+  /** People's decisions on its open pull request; null without one, or if GitHub did not answer. */
   readonly standing: PullRequestStanding | null;
   readonly notes: RunNotes;
   readonly end: (outcome: Outcome) => EndIntake;

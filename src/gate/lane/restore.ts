@@ -53,13 +53,10 @@ interface RestoreRequest {
 /** The stored lane and the repository's usage; `restored` is null if nothing is stored. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
-  /** The snapshot at that time; null if there is none. */
+  /** The snapshot that was read; null if the store has none yet. */
   readonly snapshot: Snapshot | null;
   readonly budget: KnownBudget | null;
-  /**
-   * The circuit that another Ralph left in the checkout, which belongs to the queue; null if there is none, or for
-   * another lane.
-   */
+  /** The circuit that another Ralph left in the checkout for the queue; null without one, or for another lane. */
   readonly left: LeftCircuit | null;
 }
 

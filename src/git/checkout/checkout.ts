@@ -14,7 +14,7 @@ import {
   openLane,
   type RepositoryOptions,
 } from './lane.ts';
-import { commitLane, commitLaneTexts, commitTakenBack, takeRemadeHead } from './lane-commits.ts';
+import { commitLane, commitLaneTexts, commitRevertedFiles, takeRemadeHead } from './lane-commits.ts';
 import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, lockFilesLeftIn } from './lane-merge.ts';
 import { changeBetween, createLaneTrees } from './lane-trees.ts';
 import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoChangesSince } from './lane-work.ts';
@@ -141,9 +141,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       return await changesOfTasks(quarantine.git, { fork, roots: quarantine.roots, tip: lane.tip });
     },
 
-    takeBack: async (taken) => commitTakenBack(needLane('takeBack'), taken),
+    commitReverted: async (taken) => commitRevertedFiles(needLane('commitReverted'), taken),
 
-    layClean: async (commit, signal) => needLane('layClean').trees.layClean(commit, signal),
+    checkOutCommitAlone: async (commit, signal) =>
+      needLane('checkOutCommitAlone').trees.checkOutCommitAlone(commit, signal),
 
     async bundle(file) {
       const { quarantine, start } = needLane('bundle');

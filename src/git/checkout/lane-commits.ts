@@ -125,10 +125,10 @@ export async function takeRemadeHead(
   await takeSnapshot(work);
 }
 
-/** Implements `Repository.takeBack`. */
-export async function commitTakenBack(
+/** Implements `Repository.commitReverted`. */
+export async function commitRevertedFiles(
   { committer, opened, quarantine }: LaneWork,
-  { commit, files }: Parameters<Repository['takeBack']>[0],
+  { commit, files }: Parameters<Repository['commitReverted']>[0],
 ): Promise<ObjectId> {
   const base = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, commit));
   const { repository } = committer;

@@ -7,7 +7,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Forge } from '../../ports/forge.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { PushResult, Remote } from '../../ports/repository.ts';
+import type { PushResult, Remote } from '../../ports/remote.ts';
 import { authorizationVariables, basicCredentials, type Git, type GitAnswer, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { adviceOnReading } from '../refusal.ts';

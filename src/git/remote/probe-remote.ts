@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
-import type { PushObstacle, PushResult } from '../../ports/repository.ts';
+import type { PushObstacle, PushResult } from '../../ports/remote.ts';
 import { type Git, remoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';

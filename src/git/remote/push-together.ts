@@ -1,4 +1,4 @@
-import type { PushResult } from '../../ports/repository.ts';
+import type { PushResult } from '../../ports/remote.ts';
 import type { Git } from '../git.ts';
 import {
   askRemote,

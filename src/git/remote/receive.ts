@@ -5,7 +5,7 @@ import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/repository.ts';
+import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/remote.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
 import { type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';

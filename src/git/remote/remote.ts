@@ -8,7 +8,7 @@ import {
   describePushFailure,
   refusalOfSigning,
 } from '../../core/refusals/refusal.ts';
-import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/repository.ts';
+import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';

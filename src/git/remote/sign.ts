@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import type { PushResult, SignResult } from '../../ports/repository.ts';
+import type { PushResult, SignResult } from '../../ports/remote.ts';
 import type { Git } from '../git.ts';
 import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
 import { askRemote, networkOf, readRemote, pushRefusalOf, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';

@@ -7,7 +7,8 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
-import type { RefusedPath, RemadeCommits, Remote } from '../../ports/repository.ts';
+import type { RefusedPath } from '../../ports/repository.ts';
+import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */

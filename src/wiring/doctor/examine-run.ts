@@ -174,7 +174,7 @@ async function tryBase(
         failed: baseVerification.kind === 'passed' ? null : (baseVerification.command ?? ''),
       };
     log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-    const folder = await repository.layClean(base, signal);
+    const folder = await repository.checkOutCommitAlone(base, signal);
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
     const end = await verifier.verify({ folder, timeoutMs, signal, onReport: null });

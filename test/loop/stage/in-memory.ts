@@ -31,12 +31,11 @@ import type {
   CommittedIteration,
   WorkBeside,
   OpenedLane,
-  PushResult,
-  Remote,
   Review,
   Repository,
   WorkFiles,
 } from '../../../src/ports/repository.ts';
+import type { PushResult, Remote } from '../../../src/ports/remote.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -414,7 +413,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'bundle', () => {
         origin.bundles.set(path, head);
       }),
-    layClean: (commit) => guarded(faults, 'layClean', () => commit),
+    checkOutCommitAlone: (commit) => guarded(faults, 'checkOutCommitAlone', () => commit),
     taskChanges: () =>
       guarded(faults, 'taskChanges', () => {
         const main = history(commits, branches.get('main') ?? '');
@@ -427,8 +426,8 @@ export function createCheckout(origin: Origin): Checkout {
           }),
         );
       }),
-    takeBack: ({ commit, files }) =>
-      guarded(faults, 'takeBack', () => {
+    commitReverted: ({ commit, files }) =>
+      guarded(faults, 'commitReverted', () => {
         const taken = new Map(files.map(({ path, textBefore }) => [path, textBefore]));
         const kept = Object.entries(treeOf(commit)).filter(([path]) => !taken.has(path));
         const old = [...taken].flatMap(([path, text]) => (text === null ? [] : [[path, text] as const]));

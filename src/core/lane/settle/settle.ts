@@ -49,14 +49,14 @@ export interface IterationStart {
 }
 
 /**
- * Returns the state when a call starts: charged, the task in progress, the session kept or given up (`session` is what
- * to resume, null for a fresh one), a circuit under `circuit-auto-reset` closed.
+ * Returns the state at the start of an iteration of one call: the call is charged, the task is in progress, `session`
+ * is what to resume (null for a fresh one), and `circuit-auto-reset` has closed an open circuit.
  */
 export function beginIteration(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
-/** Returns the state when an iteration starts whose pipeline makes the calls: nothing is charged yet. */
+/** Returns the state at the start of an iteration whose pipeline makes the calls: no call is charged yet. */
 export function beginSteps(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(
