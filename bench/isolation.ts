@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openAgentSandbox } from '../src/isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../src/isolation/namespaces/sandbox-of.ts';
-import { runProgram, type Family } from '../src/processes/run-program.ts';
+import { runProgram, type ProcessFamily } from '../src/processes/run-program.ts';
 import { spread, type Row } from './measure.ts';
 
 const START_GOAL_MS = 250;
@@ -30,7 +30,7 @@ export async function measureIsolation(folder: string): Promise<readonly Row[]> 
   try {
     const { agentSandbox } = opened;
     const tree = options.checkout;
-    const call = (family: Family) => () =>
+    const call = (family: ProcessFamily) => () =>
       runProgram({
         ...{ file: 'true', args: [], cwd: '/', environment: { PATH: '/usr/bin:/bin' }, input: '', timeoutMs: 10_000 },
         ...{ signal: null, family, outputs: [() => undefined, () => undefined] },

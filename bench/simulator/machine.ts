@@ -103,7 +103,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
 /** GitHub's answers before a push; these lanes have no pull request. */
 export const noPullRequest = {
   headNow: () => Promise.resolve(null),
-  freeHead: () => Promise.resolve(),
+  withdrawFromMerging: () => Promise.resolve(),
   makeDraft: () => Promise.resolve(),
 };
 
@@ -116,7 +116,7 @@ export const takingRemote = {
   probePush: taken,
   probeMerge: taken,
   pathsByTask: () => Promise.resolve([]),
-  remakeWithout: () => Promise.resolve(null),
+  remakeCommitsWithout: () => Promise.resolve(null),
 };
 
 function taken(): Promise<{ readonly kind: 'pushed' }> {
@@ -168,10 +168,10 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     abandonMerge: () => Promise.resolve(),
     putBack: () => Promise.resolve([]),
     review: () => Promise.resolve(null),
-    layTree: () => Promise.resolve(() => Promise.resolve()),
-    layClean: (commit) => Promise.resolve(commit),
+    checkOutTree: () => Promise.resolve(() => Promise.resolve()),
+    checkOutCommitAlone: (commit) => Promise.resolve(commit),
     taskChanges: () => Promise.resolve([]),
-    takeBack: ({ commit }) => Promise.resolve(commit),
+    commitReverted: ({ commit }) => Promise.resolve(commit),
   };
 }
 

@@ -39,7 +39,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     log: { warning: () => undefined },
   });
   await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
-  await repository.layTree(new AbortController().signal);
+  await repository.checkOutTree(new AbortController().signal);
   const tree = treeFolder('work', { top: workspace, workFolder, agentSandbox: null });
   const snapshot = () =>
     costOf(async () => {

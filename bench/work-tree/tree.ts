@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findCredentials } from '../../src/git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../src/git/checkout/private-repository.ts';
-import { layTree } from '../../src/git/checkout/tree/lay-tree.ts';
+import { checkOutTree } from '../../src/git/checkout/tree/lay-tree.ts';
 import { findWorkspace, headOf } from '../../src/git/checkout/workspace.ts';
 import { createLargeCheckout } from './evidence.ts';
 import { alternate, costOf, ratioRow, spread, type Row } from '../measure.ts';
@@ -36,7 +36,7 @@ export async function measureTree(folder: string): Promise<readonly Row[]> {
   const ours = async () => {
     await rm(join(workFolder, 'trees'), { recursive: true, force: true });
     return await costOf(async () => {
-      await layTree(
+      await checkOutTree(
         {
           ...{ ...options, workspace, repository, credentials, workFolder, agentSandbox: null },
           signal: new AbortController().signal,

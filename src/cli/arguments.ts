@@ -10,7 +10,7 @@ import type { Forge } from '../ports/forge.ts';
  * The repository of a checkout on GitHub, accessed with the person's own token; `repository` is a name such as
  * `acme/shop`.
  */
-export interface Viewer {
+export interface RepositoryAccess {
   readonly repository: string;
   readonly forge: Pick<
     Forge,
@@ -32,7 +32,10 @@ export interface GitHubCheckout {
 }
 
 /** Reads from GitHub with GITHUB_TOKEN or GH_TOKEN; a refusal by the server is a result, not an exception. */
-export type LookAtGitHub = <T>(checkout: GitHubCheckout, look: (viewer: Viewer) => Promise<T>) => Promise<Seen<T>>;
+export type LookAtGitHub = <T>(
+  checkout: GitHubCheckout,
+  look: (viewer: RepositoryAccess) => Promise<T>,
+) => Promise<Seen<T>>;
 
 /**
  * Returns the settings of runs of a checkout's workflows, or those of `ralph run` if there is no workflow. `folder` is

@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
 
-/** An entry in the list of commands. */
-export interface Listed {
+export interface ListedCommand {
   readonly name: string;
-  /** A summary of one line. */
   readonly summary: string;
   /** The section of the list: `daily` work, or a look `inside` a run. */
   readonly use: 'daily' | 'inside';
@@ -46,7 +44,7 @@ export const LISTED = {
   tune: { name: 'tune', summary: 'says what other limits would have saved or lost', use: 'inside' },
   analyze: { name: 'analyze', summary: 'shows what the loop reads from one output of an agent', use: 'inside' },
   clean: { name: 'clean', summary: 'shows the text of a task as the prompt contains it', use: 'inside' },
-} as const satisfies Readonly<Record<string, Listed>>;
+} as const satisfies Readonly<Record<string, ListedCommand>>;
 
 /** A command's access to its terminal. */
 export interface Terminal {
@@ -62,7 +60,7 @@ export interface Terminal {
  */
 export type CommandEnd = 'done' | 'different' | 'failed' | 'partly';
 
-export interface CliCommand extends Listed {
+export interface CliCommand extends ListedCommand {
   /** The whole text of `--help`. */
   readonly help: string;
   /** Runs the command; throws a UsageError for wrong arguments. */

@@ -1,7 +1,7 @@
 import { cutText } from '../core/text/phrase.ts';
 import { nearestName } from '../core/text/nearest.ts';
 import { UserError } from '../errors.ts';
-import { type CliCommand, type CommandEnd, LISTED, type Listed, type Terminal, UsageError } from './command.ts';
+import { type CliCommand, type CommandEnd, LISTED, type ListedCommand, type Terminal, UsageError } from './command.ts';
 
 /** The version in package.json, which is not part of the bundle. */
 const VERSION = '1.0.0';
@@ -56,9 +56,9 @@ export async function runCommand(
 }
 
 function help(): string {
-  const commands: readonly Listed[] = Object.values(LISTED);
+  const commands: readonly ListedCommand[] = Object.values(LISTED);
   const width = Math.max(...commands.map(({ name }) => name.length));
-  const rows = (of: Listed['use']): string =>
+  const rows = (of: ListedCommand['use']): string =>
     commands
       .filter(({ use }) => use === of)
       .map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`)

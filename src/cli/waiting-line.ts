@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../core/countdown.ts';
 import { formatDuration } from '../report/format.ts';
-import type { Wait } from '../ports/waits.ts';
+import type { ExternalWait } from '../ports/waits.ts';
 
 /** Time in ms without output after which a person reads what the command waits for. */
 const SILENT_MS = 3_000;
@@ -26,13 +26,13 @@ export function showWaits(shown: {
   readonly write: (text: string) => void;
   readonly columns: () => number | null;
   readonly now: () => number;
-  readonly wait: () => Wait | null;
+  readonly wait: () => ExternalWait | null;
 }): WaitingLine {
   const { write, columns, now, wait } = shown;
   let silentSince = now();
   let isInLine = false;
   let isDrawn = false;
-  let last: { readonly wait: Wait; readonly at: number } | null = null;
+  let last: { readonly wait: ExternalWait; readonly at: number } | null = null;
 
   const clear = (): void => {
     if (isDrawn) write(CLEAR);

@@ -22,7 +22,6 @@ export type InputTable<Settings> = {
     : InputTable<Settings[Field]>;
 };
 
-/** The settings that were given. */
 export type GivenSettings<Settings> = {
   readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
 };
@@ -55,7 +54,6 @@ export type PolicySettings = Omit<
   'agents' | 'agentFailures' | 'verifies' | 'callsPerIteration' | 'agentSteps' | 'otherSteps' | 'maxCalls' | 'maxWaitMs'
 >;
 
-/** The inputs that make the policy of a run. */
 export const policyInputs: InputTable<PolicySettings> = {
   allowedTools: createInput(
     'allowed-tools',
@@ -92,7 +90,6 @@ export const policyInputs: InputTable<PolicySettings> = {
   maxLinesPerPr: createInput('max-lines-per-pr', wholeNumberField({ min: 0, max: 1_000_000 })),
 };
 
-/** Names of the inputs that make the policy. */
 export const POLICY_INPUT_NAMES = inputNamesIn(policyInputs);
 
 /** Some of the inputs, checked, or all problems with them at once. */

@@ -214,17 +214,17 @@ export function inputProblems(texts: Readonly<Record<string, string>>): readonly
  * The inputs that are needed to notify people when some other input stops the run. An unusable input counts as empty;
  * an unusable `notify` means the person who asked.
  */
-export type Reach = Pick<
+export type NotificationInputs = Pick<
   Config,
   'githubToken' | 'notify' | 'webhook' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
 > & { readonly answers: Pick<Config['answers'], 'reviews' | 'checks'> };
 
 /** Parses the inputs that are needed to notify people; null without a token, because nobody can be reached then. */
-export function parseReach(texts: Readonly<Record<string, string | undefined>>): Reach | null {
+export function parseReach(texts: Readonly<Record<string, string | undefined>>): NotificationInputs | null {
   const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputTable;
   const { reviews, checks } = inputTable.answers;
   const nested = { webhook: inputTable.webhook, answers: { reviews, checks } };
-  const { settings } = parseTexts<Reach>(
+  const { settings } = parseTexts<NotificationInputs>(
     { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix, ...nested },
     withDefaults(texts),
   );

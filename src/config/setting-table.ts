@@ -7,7 +7,6 @@ export const ACTION_INPUTS: readonly string[] = rowsOf(INPUT_ROWS).map(([name]) 
 /** Names of the inputs that only the action of one job has. */
 export const JOB_INPUTS: readonly string[] = rowsOf(JOB_ROWS).map(([name]) => name);
 
-/** Names of the settings that are secrets. */
 export const SECRET_SETTINGS: readonly string[] = rowsOf([SECRET_ROWS]).map(([name]) => name);
 
 /**
@@ -20,7 +19,6 @@ export const DEFAULTS: Readonly<Record<string, string>> = Object.fromEntries(
     .map(([name, text]) => [name, text.startsWith('${{') ? '' : text]),
 );
 
-/** Names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(DEFAULTS);
 
 /** Returns the default of a setting; throws for a name that is not a setting. */

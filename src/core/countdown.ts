@@ -19,7 +19,7 @@ const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] 
  * Returns the rest of the wait, in ms, at which the log reports next; `leftMs` is the current rest. 0: no further
  * report.
  */
-export function nextMark(leftMs: number): number {
+export function nextReportedRest(leftMs: number): number {
   const step = STEPS.find(({ beyondMs }) => leftMs > beyondMs);
   return step === undefined ? 0 : (Math.ceil(leftMs / step.everyMs) - 1) * step.everyMs;
 }
@@ -28,7 +28,7 @@ export function nextMark(leftMs: number): number {
  * Formats the rest of a wait: `1 h 20 min`, `45 s`. Rounds up, so that the wait is over in time, and never returns an
  * empty text.
  */
-export function leftInWords(leftMs: number): string {
+export function formatTimeLeft(leftMs: number): string {
   if (leftMs < MINUTE_MS) return `${Math.max(1, Math.ceil(leftMs / SECOND_MS))} s`;
   const minutes = Math.ceil(leftMs / MINUTE_MS);
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];

@@ -8,12 +8,12 @@ import type { Task } from './tasks/task.ts';
 export type Folder = string;
 
 /** Converts a path relative to the folder to a path from the root. */
-export function fromRoot(folder: Folder, path: string): string {
+export function toRootPath(folder: Folder, path: string): string {
   return folder === '' ? path : `${folder}/${path}`;
 }
 
 /** Converts a path from the root to one relative to the folder; a path outside of the folder stays unchanged. */
-export function seenFrom(folder: Folder, path: string): string {
+export function toFolderPath(folder: Folder, path: string): string {
   return isInFolder(folder, path) && folder !== '' ? path.slice(folder.length + 1) : path;
 }
 
@@ -23,23 +23,23 @@ export function isInFolder(folder: Folder, path: string): boolean {
 }
 
 /** Converts all keys from paths from the root to paths relative to the folder. */
-export function allSeenFrom<T>(folder: Folder, byPath: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
-  return Object.fromEntries(Object.entries(byPath).map(([path, value]) => [seenFrom(folder, path), value]));
+export function toFolderKeys<T>(folder: Folder, byPath: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(byPath).map(([path, value]) => [toFolderPath(folder, path), value]));
 }
 
 /** Returns a task of the folder with its path from the root, as people see it. */
-export function taskFromRoot<T extends Pick<Task, 'source'>>(folder: Folder, task: T): T {
+export function toRootTask<T extends Pick<Task, 'source'>>(folder: Folder, task: T): T {
   const { source } = task;
-  return 'path' in source ? { ...task, source: { ...source, path: fromRoot(folder, source.path) } } : task;
+  return 'path' in source ? { ...task, source: { ...source, path: toRootPath(folder, source.path) } } : task;
 }
 
 /** Returns a task with its path relative to the folder, in which the agent works. */
-export function taskSeenFrom<T extends Pick<Task, 'source'>>(folder: Folder, task: T): T {
+export function toFolderTask<T extends Pick<Task, 'source'>>(folder: Folder, task: T): T {
   const { source } = task;
-  return 'path' in source ? { ...task, source: { ...source, path: seenFrom(folder, source.path) } } : task;
+  return 'path' in source ? { ...task, source: { ...source, path: toFolderPath(folder, source.path) } } : task;
 }
 
 /** Returns a problem of a file in the folder with its path from the root, as people see it. */
-export function problemFromRoot(folder: Folder, problem: TaskProblem): TaskProblem {
-  return { ...problem, file: fromRoot(folder, problem.file) };
+export function toRootProblem(folder: Folder, problem: TaskProblem): TaskProblem {
+  return { ...problem, file: toRootPath(folder, problem.file) };
 }

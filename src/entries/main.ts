@@ -18,7 +18,7 @@ import { reportWithoutLane, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
-import type { Together } from '../handover/together.ts';
+import type { ParallelEnd } from '../handover/together.ts';
 import { type FailedOutcome, failureOf } from '../run/failure.ts';
 import { removeLeftSettings } from '../git/regular-files.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
@@ -224,7 +224,7 @@ export async function runMain(): Promise<void> {
   }
 
   /** Shows how all branches of the run ended; each one's own job has failed where it had to. */
-  function sumUp(together: Together): void {
+  function sumUp(together: ParallelEnd): void {
     const unwritten = failureIn(() => {
       runnerFiles.write(() => {
         setOutputs(mapValues(buildTogetherOutputs(together), redact));

@@ -1,6 +1,6 @@
 import { verifyEnvironment, withheldVariables } from '../config/agent-environment.ts';
 import type { Config, RunContext } from '../config/config.ts';
-import { buildConfig, parseReach, type Reach } from '../config/inputs.ts';
+import { buildConfig, parseReach, type NotificationInputs } from '../config/inputs.ts';
 import { type FailedOutcome, failureOf } from '../run/failure.ts';
 import { inputTexts, logDebug } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
@@ -15,7 +15,7 @@ export type RunSetUp =
   | {
       readonly kind: 'unusable';
       readonly failure: FailedOutcome;
-      readonly reach: Reach | null;
+      readonly reach: NotificationInputs | null;
       readonly context: RunContext | null;
     };
 

@@ -5,7 +5,8 @@ import type { ExamineRun } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { FoundStart } from './lane/start.ts';
 import type { Clock, Log } from '../ports/machine.ts';
-import type { Remote, Repository } from '../ports/repository.ts';
+import type { Repository } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { StateStore } from '../ports/state.ts';
 
 /** The ports and values that the gate needs. */

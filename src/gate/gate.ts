@@ -6,7 +6,7 @@ import { obeyCommand, obeyDispatch, topicOfThread } from './command/commands.ts'
 import { requestProposal } from './command/proposals.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
 import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
-import { endIntake, type GateResult, onOneLane } from '../handover/intake.ts';
+import { endIntake, type GateResult, gateResultOfLane } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
 import { examineTrain, rememberEnds, withOlderEnds } from './lane/train.ts';
@@ -55,15 +55,15 @@ async function follow(
     case 'propose':
       return proposeForLabeledIssue(deps, intent);
     case 'withdraw':
-      return onOneLane(deps, await withdrawIssue(deps, intent));
+      return gateResultOfLane(deps, await withdrawIssue(deps, intent));
     case 'take-back':
-      return onOneLane(deps, await takeBack(deps, intent));
+      return gateResultOfLane(deps, await takeBack(deps, intent));
     case 'recheck':
-      return onOneLane(deps, await recheckApproval(deps, intent.issue));
+      return gateResultOfLane(deps, await recheckApproval(deps, intent.issue));
     case 'end-lane':
-      return onOneLane(deps, await endLane(deps, intent));
+      return gateResultOfLane(deps, await endLane(deps, intent));
     case 'answer':
-      return onOneLane(deps, await answerFeedback(deps, intent));
+      return gateResultOfLane(deps, await answerFeedback(deps, intent));
     case 'command':
       return obeyIfAllowed(deps, intent);
     case 'dispatched-command':
@@ -76,9 +76,12 @@ async function workLabeledIssue(
   { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>,
 ): Promise<GateResult> {
   if (!(await isTrustedAccount(deps, actor)))
-    return onOneLane(deps, endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`)));
+    return gateResultOfLane(
+      deps,
+      endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`)),
+    );
   return ensureAnswer(deps, issue, async () =>
-    onOneLane(deps, await workIssue(deps, { number: issue, redo: true, approvedText })),
+    gateResultOfLane(deps, await workIssue(deps, { number: issue, redo: true, approvedText })),
   );
 }
 
@@ -89,11 +92,11 @@ async function proposeForLabeledIssue(
 ): Promise<GateResult> {
   const label = planLabelOf(deps.config.taskLabel);
   if (!(await isTrustedAccount(deps, actor)))
-    return onOneLane(deps, endIntake(notAllowed(actor.login, `label an issue "${label}" for Ralph`)));
+    return gateResultOfLane(deps, endIntake(notAllowed(actor.login, `label an issue "${label}" for Ralph`)));
   await deps.forge.react({ kind: 'issue', number: issue }, 'eyes');
   await deps.forge.changeLabels(issue, { from: [label], add: [], remove: [label] });
   return ensureAnswer(deps, issue, async () =>
-    onOneLane(deps, await requestProposal(deps, { number: issue, by: actor, then: approvedText })),
+    gateResultOfLane(deps, await requestProposal(deps, { number: issue, by: actor, then: approvedText })),
   );
 }
 
@@ -102,11 +105,11 @@ async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'co
   const isAllowed = await isTrustedAccount(deps, intent.actor);
   // Another bot's pull request, or words of a stranger to it: nobody has addressed Ralph.
   if (intent.isMention && (!isAllowed || (await topicOfThread(deps, intent.thread)).kind === 'none'))
-    return onOneLane(deps, endIntake({ kind: 'idle', reason: 'not_for_us' }));
+    return gateResultOfLane(deps, endIntake({ kind: 'idle', reason: 'not_for_us' }));
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');
   return isAllowed
     ? ensureAnswer(deps, intent.thread.number, () => obeyCommand(deps, intent))
-    : onOneLane(deps, endIntake(notAllowed(intent.actor.login, 'command Ralph')));
+    : gateResultOfLane(deps, endIntake(notAllowed(intent.actor.login, 'command Ralph')));
 }
 
 function notAllowed(login: string, what: string): Outcome {

@@ -17,7 +17,7 @@ import { QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
 import { isListed, nameOfTask } from '../core/tasks/task.ts';
 import { textOf, UserError } from '../errors.ts';
-import { endIntake, type GateResult, type Intake, onOneLane } from '../handover/intake.ts';
+import { endIntake, type GateResult, type Intake, gateResultOfLane } from '../handover/intake.ts';
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
@@ -26,7 +26,7 @@ import { admitQueue, admitUrgent, admitWork, previewLanes } from './lane/side-by
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { isTaskIssue, type ListedIssues, listTaskIssues, whyNoTask } from './tasks/queued-issues.ts';
-import { FOR_TASKS, requestByItself, type RunPurpose, type Request } from './tasks/sources.ts';
+import { FOR_TASKS, requestByItself, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
 
 /**
  * An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event
@@ -42,21 +42,24 @@ interface AskedIssue {
 /**
  * Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run.
  */
-export async function workQueue(deps: GateDeps, by: Pick<Request, 'asked' | 'byHand' | 'purpose'>): Promise<Intake> {
+export async function workQueue(
+  deps: GateDeps,
+  by: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
+): Promise<Intake> {
   return (await workQueueOnLanes({ ...deps, config: { ...deps.config, parallel: 1 } }, by)).intake;
 }
 
 /** Works on the queue like `workQueue`, and on up to `parallel` lanes at once. */
 export async function workQueueOnLanes(
   deps: GateDeps,
-  by: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+  by: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
 ): Promise<GateResult> {
   const listed = await listTaskIssues(deps);
   const request = await queueRequest(deps, by, listed);
   const issues = listed.kind === 'listed' ? tasksOfIssues(listed.issues).map(toQueuedEntry) : [];
   const part: ListedQueue = { tasks: issues, isWhole: false };
   const examined: GateResult[] = [];
-  const admit = async (own: GateDeps, asked: Request): Promise<Intake> => {
+  const admit = async (own: GateDeps, asked: WorkRequest): Promise<Intake> => {
     const result = await admitUrgent(own, asked, request);
     examined.push(result);
     return result.intake;
@@ -64,11 +67,11 @@ export async function workQueueOnLanes(
   const waiting = await examineWaitingFirst(deps, by, { listed, request, admit });
   if (waiting.work !== null) {
     const work = { ...waiting.work, notes: { ...waiting.work.notes, queue: part } };
-    return { ...(examined.at(-1) ?? onOneLane(deps, work)), intake: work };
+    return { ...(examined.at(-1) ?? gateResultOfLane(deps, work)), intake: work };
   }
   const admitted =
     request === null
-      ? onOneLane(
+      ? gateResultOfLane(
           deps,
           await withUnusedPrompt(deps, endIntake((await withoutLabel(deps)) ?? { kind: 'idle', reason: 'no_tasks' })),
         )
@@ -81,17 +84,17 @@ export async function workQueueOnLanes(
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null
-    ? onOneLane(deps, { ...own, notes })
-    : onOneLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
+    ? gateResultOfLane(deps, { ...own, notes })
+    : gateResultOfLane(deps, { ...waiting.unnotified, notes: { ...waiting.unnotified.notes, train, queue } });
 }
 
 /** Examines waiting pull requests, which come before new tasks, unless a person asks for the queue by name. */
 async function examineWaitingFirst(
   deps: GateDeps,
-  { asked, purpose, byHand }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+  { asked, purpose, byHand }: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
   found: Pick<Parameters<typeof examineWaiting>[1], 'admit'> & {
     readonly listed: ListedIssues;
-    readonly request: Request | null;
+    readonly request: WorkRequest | null;
   },
 ): Promise<ExaminedWaiting> {
   const { listed, request, admit } = found;
@@ -126,9 +129,9 @@ export async function previewQueue(deps: GateDeps): Promise<Preview> {
 
 async function queueRequest(
   deps: GateDeps,
-  { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
+  { asked, byHand, purpose }: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
   listed: ListedIssues,
-): Promise<Request | null> {
+): Promise<WorkRequest | null> {
   const issues = listed.kind === 'listed' ? listed.issues : [];
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
@@ -144,9 +147,9 @@ async function queueRequest(
 
 function requestWith(
   { context }: Pick<GateDeps, 'context'>,
-  { asked, byHand, purpose }: Pick<Request, 'asked' | 'byHand' | 'purpose'>,
-  tasks: Pick<Request, 'issues' | 'files' | 'prompt'>,
-): Request {
+  { asked, byHand, purpose }: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
+  tasks: Pick<WorkRequest, 'issues' | 'files' | 'prompt'>,
+): WorkRequest {
   // Running a job again is not a second request.
   const again = asked && context.runAttempt === 1;
   const request = { ...tasks, promptAgain: again, approvedText: null };

@@ -106,7 +106,7 @@ export function createGit(setup: GitSetup): Git {
     if (exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `git ${args[0] ?? ''} failed in ${setup.folder} (exit code ${exitCode}): ${lastWords(stderr)}`,
+        `git ${args[0] ?? ''} failed in ${setup.folder} (exit code ${exitCode}): ${lastLinesOfError(stderr)}`,
       );
     return stdout;
   }
@@ -127,7 +127,7 @@ export function createGit(setup: GitSetup): Git {
 }
 
 /** Returns the end of git's standard error: at most 10 lines and 1,000 characters. */
-export function lastWords(stderr: string): string {
+export function lastLinesOfError(stderr: string): string {
   return stderr.trim().split('\n').slice(-10).join('\n').slice(-1000) || 'no message';
 }
 

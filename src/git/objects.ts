@@ -140,7 +140,7 @@ function numberOrNull(count: string): number | null {
 }
 
 /** Reads objects through one git process that stays open. */
-export interface Objects {
+export interface ObjectReader {
   /** Returns sizes in bytes; missing objects are left out. */
   sizesOf(ids: readonly ObjectId[]): Promise<ReadonlyMap<ObjectId, number>>;
   /**
@@ -158,7 +158,7 @@ export interface Objects {
 }
 
 /** Runs `body` with the objects that `git` sees. */
-export async function withObjects<T>(git: Git, body: (objects: Objects) => Promise<T>): Promise<T> {
+export async function withObjects<T>(git: Git, body: (objects: ObjectReader) => Promise<T>): Promise<T> {
   let open: Conversation | null = null;
   let last: Promise<unknown> = Promise.resolve();
   const compared = new Map<string, Promise<readonly PathChange[]>>();
@@ -184,7 +184,7 @@ export async function withObjects<T>(git: Git, body: (objects: Objects) => Promi
       },
     );
 
-  const objects: Objects = {
+  const objects: ObjectReader = {
     async sizesOf(ids) {
       if (ids.length === 0) return new Map();
       const infos = await infoOf(ids);
@@ -254,7 +254,7 @@ export interface Commit {
 }
 
 /** Reads commits in the given order; missing ones are left out. */
-export async function commitsOf(objects: Objects, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
+export async function commitsOf(objects: ObjectReader, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
   const commits: Commit[] = [];
   await objects.each(await objects.sizesOf(ids), (id, content) => void commits.push(parseCommit(id, content)));
   return commits;
@@ -274,7 +274,7 @@ interface Chain {
  * chain or too many.
  */
 export async function readChain(
-  objects: Objects,
+  objects: ObjectReader,
   { since, tip, most, mayMerge }: Chain,
 ): Promise<readonly Commit[] | null> {
   const chain: Commit[] = [];

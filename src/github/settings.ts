@@ -1,4 +1,4 @@
-import { unknownSettings, type Asked, type BranchRule, type RepositorySettings } from '../core/doctor/facts.ts';
+import { unknownSettings, type AskedValue, type BranchRule, type RepositorySettings } from '../core/doctor/facts.ts';
 import { textOf as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -8,7 +8,7 @@ type BranchName = RepositoryName & { readonly branch: string };
 
 /** Reads a repository's settings and changes nothing; what the token may not read is unknown. */
 export async function readRepositorySettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
-  const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<Asked<T>> =>
+  const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<AskedValue<T>> =>
     tryAsking(client, { what: 'it', needs }, call);
   // If a token cannot see a repository at all, GitHub answers that nothing in it exists.
   const seen = await tryAsking(
@@ -73,7 +73,7 @@ async function tryAsking<T>(
   client: Client,
   { what, needs }: { readonly what: string; readonly needs: string },
   call: (octokit: Octokit, at: RepositoryName) => Promise<T>,
-): Promise<Asked<T>> {
+): Promise<AskedValue<T>> {
   try {
     return await client.ask({ doing: 'read the settings', needs: [needs] }, async (octokit, at) => {
       try {

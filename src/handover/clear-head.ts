@@ -9,7 +9,7 @@ import type { Work } from './intake.ts';
 
 /** The dependencies of `clearHead`. `draft` is set when unfinished pull requests are drafts. */
 export interface HeadDeps {
-  readonly forge: Pick<Forge, 'headNow' | 'freeHead' | 'makeDraft'>;
+  readonly forge: Pick<Forge, 'headNow' | 'withdrawFromMerging' | 'makeDraft'>;
   readonly config: { readonly draft: boolean };
   readonly clock: { readonly now: () => number };
   readonly log: Log;
@@ -19,7 +19,7 @@ export interface HeadDeps {
  * The result of clearing a head for a push. `clear`: commits may be pushed, and `feedback` remembers which decisions
  * they overtake. `why` is a sentence.
  */
-export type Cleared =
+export type ClearedHead =
   | { readonly kind: 'clear'; readonly feedback: Feedback }
   | { readonly kind: 'unknown'; readonly why: string }
   | { readonly kind: 'held'; readonly why: string };
@@ -30,7 +30,7 @@ export type Cleared =
  * Makes a ready pull request a draft before unfinished new work reaches it. Takes one request, or none without a pull
  * request.
  */
-export async function clearHead(deps: HeadDeps, work: Work): Promise<Cleared> {
+export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead> {
   const { lane, state } = work;
   const { feedback } = state;
   if (lane.pullRequest === null) return { kind: 'clear', feedback };
@@ -74,10 +74,10 @@ async function freeHeldHead(
   { forge, clock, log }: HeadDeps,
   { lane, state }: Work,
   { standing, hold }: { readonly standing: ReviewState; readonly hold: Hold },
-): Promise<Cleared> {
+): Promise<ClearedHead> {
   const number = lane.pullRequest?.number ?? 0;
   try {
-    await forge.freeHead(number, standing);
+    await forge.withdrawFromMerging(number, standing);
   } catch (error) {
     return { kind: 'held', why: messageOfUnknown(error) };
   }

@@ -50,7 +50,7 @@ export type Intake =
       readonly pipeline: Pipeline | null;
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
       readonly mcpServers: readonly McpServer[];
-      readonly notes: Notes;
+      readonly notes: RunNotes;
       /** Hash of the text of the lane's issue, for which the run only proposes sub-tasks; null = it works on tasks. */
       readonly proposes: string | null;
     }
@@ -60,9 +60,9 @@ export type Intake =
       readonly lane: IntakeLane | null;
       readonly tasks: readonly Task[];
       readonly state: LaneState | null;
-      readonly answer: Answer | null;
+      readonly answer: CommandAnswer | null;
       readonly over: Over | null;
-      readonly notes: Notes;
+      readonly notes: RunNotes;
     };
 
 /** Needs that ended with the event, and the thread in which people may have been notified of them. */
@@ -82,7 +82,7 @@ export interface IntakeLane {
 }
 
 /** The answer to a command, in the thread where it was given; a null thread means only in the job's summary and log. */
-export interface Answer {
+export interface CommandAnswer {
   readonly thread: number | null;
   readonly text:
     | { readonly kind: 'status'; readonly receipt: Receipt | null }
@@ -100,7 +100,7 @@ export interface Receipt {
 }
 
 /** Facts that people must know about how the run began. */
-export interface Notes {
+export interface RunNotes {
   /** Text such as `restored #40 (cache and ref)`, or why no state was restored. */
   readonly restored: string;
   readonly warnings: readonly string[];
@@ -170,7 +170,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
 }
 
 /** Creates the notes of a lane of which nothing but the origin of its state is known. */
-export function notesOn(restored: string, known: Partial<Notes> = {}): Notes {
+export function notesOn(restored: string, known: Partial<RunNotes> = {}): RunNotes {
   return {
     ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
     ...{ checks: null, held: null, train: null, dashboard: null, queue: null, ...known },
@@ -196,7 +196,7 @@ export interface GateResult {
 }
 
 /** Returns the result of a gate that works on one lane, or on none. */
-export function onOneLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
+export function gateResultOfLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
   return { intake, runTag, beside: [] };
 }
 
@@ -297,7 +297,7 @@ export function beginWork(
 export interface Work {
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
-  readonly notes: Notes;
+  readonly notes: RunNotes;
   /** Set for a run that only proposes sub-tasks of its lane's issue. */
   readonly proposal: Proposal | null;
   /** State of the lane before this run, which counts if the commits cannot be published. */

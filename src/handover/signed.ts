@@ -2,7 +2,8 @@ import type { ObjectId } from '../core/evidence.ts';
 import { isForSignatures } from '../core/refusals/refusal.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { Log } from '../ports/machine.ts';
-import type { PushResult, Remote, Repository } from '../ports/repository.ts';
+import type { Repository } from '../ports/repository.ts';
+import type { PushResult, Remote } from '../ports/remote.ts';
 import type { Work } from './intake.ts';
 
 /**

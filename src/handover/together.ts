@@ -3,7 +3,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import type { Train } from '../core/train/train.ts';
 
 /** The end of a run that worked on several lanes at once. */
-export interface Together {
+export interface ParallelEnd {
   readonly lanes: readonly EndOfLane[];
   /** `https://github.com/owner/repo`, for links. */
   readonly repositoryUrl: string;
@@ -11,7 +11,6 @@ export interface Together {
   readonly train: Train | null;
 }
 
-/** The end of one lane of the run. */
 export interface EndOfLane {
   readonly lane: LaneId;
   readonly branch: string;

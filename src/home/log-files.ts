@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromRoot } from '../core/folder.ts';
+import { toRootPath } from '../core/folder.ts';
 import { filesToDelete } from '../core/local/committed-files.ts';
 import { logInstant } from '../core/local/status-document.ts';
 import { isLaneId } from '../core/tasks/ids.ts';
@@ -56,7 +56,7 @@ export function createLogFiles(
       act(folder);
     } catch (error) {
       unusable.add(folder === null ? 'folder' : part);
-      warn(`The log is not kept in ${fromRoot(place.folder, logs.join('/'))}: ${messageOf(error)}.`);
+      warn(`The log is not kept in ${toRootPath(place.folder, logs.join('/'))}: ${messageOf(error)}.`);
     }
   }
 

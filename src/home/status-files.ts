@@ -1,4 +1,4 @@
-import { fromRoot } from '../core/folder.ts';
+import { toRootPath } from '../core/folder.ts';
 import { progressDocument } from '../core/local/status-document.ts';
 import { messageOf } from '../errors.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
@@ -68,7 +68,7 @@ export function createStatusFiles(
     } catch (error) {
       unusable.add(name);
       warn(
-        `${fromRoot(place.folder, [...status, name].join('/'))} cannot be written, so other programs cannot watch this run: ${messageOf(error)}.`,
+        `${toRootPath(place.folder, [...status, name].join('/'))} cannot be written, so other programs cannot watch this run: ${messageOf(error)}.`,
       );
     }
   }

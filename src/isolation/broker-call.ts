@@ -10,7 +10,7 @@ import {
 } from '../core/spending/meter.ts';
 import type { AnswerMeter, ProviderFailure, ProviderSign, Reading } from '../ports/broker.ts';
 
-export type Forwarded = Extract<Reading, { kind: 'forwarded' }>;
+export type ForwardedCall = Extract<Reading, { kind: 'forwarded' }>;
 
 /** Maximum number of refusal reasons kept per call. */
 const MAX_REASONS = 5;
@@ -23,7 +23,7 @@ export interface BrokerCall {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
   /** Starts a request as soon as the limits allow it; returns null if a limit is used up or the call has ended. */
-  enter(reading: Pick<Forwarded, 'atMost' | 'account'>): Promise<Passage | null>;
+  enter(reading: Pick<ForwardedCall, 'atMost' | 'account'>): Promise<Passage | null>;
   /** True if a model without a known price must not be called. */
   readonly needsPrice: boolean;
   refuse(why: string): void;

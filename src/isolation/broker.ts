@@ -11,7 +11,7 @@ import type {
   ProviderFailure,
   Sign,
 } from '../ports/broker.ts';
-import { type BrokerCall, createCall, type Forwarded, type Passage } from './broker-call.ts';
+import { type BrokerCall, createCall, type ForwardedCall, type Passage } from './broker-call.ts';
 import { providerWords, type Send, waitOf } from './provider-connection.ts';
 
 /** The provider, the keys and the connections of a broker. */
@@ -223,7 +223,7 @@ function createBodies(): Bodies {
  */
 async function forward(
   { protocol, provider, secrets, sign, connect }: BrokerOptions,
-  { target, headers, body, expected, account: open }: Forwarded,
+  { target, headers, body, expected, account: open }: ForwardedCall,
   { passage, response }: { readonly passage: Passage; readonly response: ServerResponse },
 ): Promise<ProviderFailure | null> {
   const left = new AbortController();

@@ -12,9 +12,9 @@ import {
   type OpenedConnection,
   refusalAnswer,
   unreachableAnswer,
-  type Wanted,
+  type RequestedConnection,
 } from './egress/connection.ts';
-import { connectTunnel, passPage } from './egress/tunnel.ts';
+import { connectTunnel, forwardPageRequest } from './egress/tunnel.ts';
 
 interface EgressOptions extends EgressRules {
   /** Returns the proxy that the action's own connections to this address use, or null if they are direct. */
@@ -65,7 +65,7 @@ export function createEgress(options: EgressOptions): Egress {
   const outward = new Set<Socket>();
   let opening = 0;
 
-  const open = async (wanted: Wanted): Promise<OpenedConnection> => {
+  const open = async (wanted: RequestedConnection): Promise<OpenedConnection> => {
     if (outward.size + opening >= MAX_CONNECTIONS) return { kind: 'unreachable', why: 'too many connections are open' };
     opening += 1;
     const opened = await openConnection(ways, wanted);
@@ -102,7 +102,7 @@ export function createEgress(options: EgressOptions): Egress {
     server.maxRequestsPerSocket = 1;
     server.on('request', (request, response) => {
       const inTunnel = targets.get(request.socket) ?? null;
-      void passPage({ request, response, inTunnel }, { admit, refuse }).catch(() => response.destroy());
+      void forwardPageRequest({ request, response, inTunnel }, { admit, refuse }).catch(() => response.destroy());
     });
     return server;
   };

@@ -1,5 +1,5 @@
 import { leaseOf } from '../config/config.ts';
-import { formatInstant, leftInWords, MINUTE_MS, nextMark } from '../core/countdown.ts';
+import { formatInstant, formatTimeLeft, MINUTE_MS, nextReportedRest } from '../core/countdown.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
@@ -8,20 +8,20 @@ import type { Outcome } from '../core/outcome.ts';
 import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
 import { extendPolicyByWait, type Policy } from '../core/policy.ts';
 import type { TestReport } from '../core/proof/test-report.ts';
-import { type Order, stoppedBy } from '../core/sharing/orders.ts';
+import { type Order, stopRequesterOf } from '../core/sharing/orders.ts';
 import { renewLease } from '../core/snapshot/changes.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { OpenedLane } from '../ports/repository.ts';
 import { verifyBase, verifyHead } from './verification.ts';
-import type { Advanced, LoopDeps } from './deps.ts';
+import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { applySuggestedChanges, mergeRepairedBase, prepareMerge } from './feedback/suggestions.ts';
 import { runIteration } from './iteration.ts';
 import type { createOrderPoll } from './people/order-poll.ts';
 import { proveTests } from './proving.ts';
 import { openBranch, pushIteration } from './pushing.ts';
-import type { Turns } from './turns.ts';
+import type { AgentTurns } from './turns.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
@@ -58,7 +58,7 @@ interface Setting {
   readonly deps: LoopDeps;
   readonly run: RunNow;
   readonly opened: OpenedLane;
-  readonly turns: Turns;
+  readonly turns: AgentTurns;
   readonly askOrders: ReturnType<typeof createOrderPoll>;
 }
 
@@ -118,15 +118,15 @@ export async function performAction(
 }
 
 /** Returns the run after an action that took time, with what is new. */
-function after(run: RunNow, { work, end }: Advanced, news: Partial<LoopFacts>): RunNow {
+function after(run: RunNow, { work, end }: WorkAfterAction, news: Partial<LoopFacts>): RunNow {
   return { ...run, work, known: updateFacts(run.known, { ...news, failure: end }) };
 }
 
-function continuing(work: Work): Advanced {
+function continuing(work: Work): WorkAfterAction {
   return { work, end: null };
 }
 
-async function push(deps: LoopDeps, { work, known }: RunNow): Promise<Advanced> {
+async function push(deps: LoopDeps, { work, known }: RunNow): Promise<WorkAfterAction> {
   const pushed = await pushIteration(deps, work);
   return pushed.end !== null && known.stage === 'iterated'
     ? { work: pushed.work, end: await endOfPush(deps, pushed.work, pushed.end) }
@@ -211,23 +211,23 @@ async function waitForLimit(
   const waitedFrom = clock.now();
   const totalMs = outcome.resumeAt - waitedFrom;
   log.info(
-    `${describeLimitReached(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${leftInWords(totalMs)}) …`,
+    `${describeLimitReached(outcome)}. Waiting until ${formatInstant(outcome.resumeAt)} (${formatTimeLeft(totalMs)}) …`,
   );
   await deps.showWait(work, outcome);
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
   let claimedAt = waitedFrom;
-  let mark = nextMark(totalMs);
+  let mark = nextReportedRest(totalMs);
   for (;;) {
     const leftMs = outcome.resumeAt - clock.now();
     if (leftMs <= 0) break;
     if (leftMs <= mark) {
-      deps.sayLeft(`Still waiting: ${leftInWords(leftMs)} left.`);
-      mark = nextMark(leftMs);
+      deps.sayLeft(`Still waiting: ${formatTimeLeft(leftMs)} left.`);
+      mark = nextReportedRest(leftMs);
     }
     await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
     if (ended.aborted) return { kind: 'ended', stoppedBy: null };
-    const stopped = stoppedBy(work.state, await askOrders(work.state));
+    const stopped = stopRequesterOf(work.state, await askOrders(work.state));
     if (stopped !== null) return { kind: 'ended', stoppedBy: stopped };
     if (isBeside && clock.now() - claimedAt >= CLAIM_MS) {
       await renewClaim(deps, work);

@@ -3,7 +3,7 @@ import { describeAttempts, describeTakeover } from '../core/prompt/diagnosis.ts'
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
 import { codebasePatterns } from '../core/prompt/places.ts';
-import { taskSeenFrom } from '../core/folder.ts';
+import { toFolderTask } from '../core/folder.ts';
 import { type MergeToFinish, notebookOf } from '../core/prompt/learnings.ts';
 import { shareOf } from '../core/lane/change.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
@@ -16,7 +16,7 @@ import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
-import { ceilingLeft } from '../core/tasks/stepping-aside.ts';
+import { ceilingLeftUsd } from '../core/tasks/stepping-aside.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
@@ -28,7 +28,6 @@ import type { Work } from '../handover/intake.ts';
 
 type Iterate = Extract<LaneDecision, { kind: 'iterate' }>;
 
-/** One iteration, as it begins. */
 export interface Iteration {
   readonly work: Work;
   readonly soFar: RunSoFar;
@@ -42,11 +41,10 @@ export interface Iteration {
   readonly startedAt: number;
 }
 
-export interface Called {
+export interface CalledAgent {
   readonly agentRun: AgentRun;
   /** The work after the call; its state has every call booked, and is on disk. */
   readonly work: Work;
-  /** Usage of the last call. */
   readonly usage: CallUsage;
   /** Instant at which the state lost its conversation, since the agent could not continue it; null when it did not. */
   readonly sessionDroppedAt: number | null;
@@ -101,7 +99,7 @@ export async function callAgent(
     readonly setting: CallSetting;
     readonly treeBefore: string;
   },
-): Promise<Called> {
+): Promise<CalledAgent> {
   const { listed, notes, setting, treeBefore } = context;
   const { policy } = deps.config;
   const { agent } = turn.opened;
@@ -115,7 +113,7 @@ export async function callAgent(
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
         budgetLeft(on, spentUsd, policy),
-        ceilingLeft(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+        ceilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
       ),
       tokensLeft: tokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
@@ -126,7 +124,7 @@ export async function callAgent(
     return callAndBook(deps, agent, { call: asked, work: on, task: step.task, startedAt: from });
   };
   const first = await call(work, startedAt, setting);
-  const once: Called = { ...first, sessionDroppedAt: null, failed: null };
+  const once: CalledAgent = { ...first, sessionDroppedAt: null, failed: null };
   const { agentRun, usage } = first;
   if (setting.resume === null || deps.signal.aborted || !isSessionSuspect(agentRun)) return once;
   const { endedAt } = usage;
@@ -155,7 +153,7 @@ export async function callAgent(
   return { ...again, sessionDroppedAt: endedAt, failed: { usage, agentRun } };
 }
 
-type BookedCall = Pick<Called, 'agentRun' | 'work' | 'usage'>;
+type BookedCall = Pick<CalledAgent, 'agentRun' | 'work' | 'usage'>;
 
 /**
  * Calls the agent once, and records its usage as soon as it ends (in memory, on disk and for the job that publishes),
@@ -244,7 +242,7 @@ export async function composeCallPrompt(
     instructions: deps.prompt.instructions,
     specifications: deps.prompt.specifications,
     patterns: codebasePatterns(notes),
-    task: item === undefined ? taskSeenFrom(workingDirectory, step.task) : { ...step.task, source: item.task.source },
+    task: item === undefined ? toFolderTask(workingDirectory, step.task) : { ...step.task, source: item.task.source },
     merge,
     standing: item === undefined ? 'unlisted' : 'listed',
     others: titlesOfOtherTasks(work, step.task),
@@ -280,7 +278,6 @@ export function setupInstructionsFor(
   return lane.id === QUEUE && state.lastIteration === null ? (setup ?? '') : '';
 }
 
-/** Returns the titles of the other open tasks. */
 function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
     .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')

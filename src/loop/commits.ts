@@ -20,7 +20,7 @@ interface Content {
 }
 
 /** A commit with the result for each lock file of a merge. */
-export interface Committed extends CommittedIteration {
+export interface CommitResult extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
 }
 
@@ -32,7 +32,7 @@ export async function commitWork(
   deps: LoopDeps,
   { work, soFar, step: { task }, turn, merge }: Iteration,
   { before, after, summary }: Content,
-): Promise<{ readonly work: Work; readonly committed: Committed }> {
+): Promise<{ readonly work: Work; readonly committed: CommitResult }> {
   const { coAuthor } = turn.opened.agent;
   const lockFiles =
     merge === null || merge.regeneratedByLoop.length === 0 ? null : await regenerateLockFiles(deps, work);
@@ -87,7 +87,7 @@ function withoutDuplicates(files: Work['withheld']): Work['withheld'] {
 }
 
 /** Combines the commits of one iteration; the last one determines how the iteration ends. */
-export function joinCommits(earlier: readonly Committed[], last: Committed): Committed {
+export function joinCommits(earlier: readonly CommitResult[], last: CommitResult): CommitResult {
   const all = [...earlier, last];
   return {
     ...last,

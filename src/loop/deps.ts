@@ -9,7 +9,8 @@ import type { AgentName } from '../core/agent-names.ts';
 import type { Agent, AgentIdentity, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { Clock, Log, Sleep } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
-import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
+import type { Repository, WorkFiles } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Windows } from '../core/lane/windows.ts';
@@ -40,7 +41,14 @@ type Outlet =
       readonly kind: 'push';
       readonly remote: Pick<
         Remote,
-        'push' | 'pushOn' | 'pushWithState' | 'sign' | 'probePush' | 'probeMerge' | 'pathsByTask' | 'remakeWithout'
+        | 'push'
+        | 'pushOn'
+        | 'pushWithState'
+        | 'sign'
+        | 'probePush'
+        | 'probeMerge'
+        | 'pathsByTask'
+        | 'remakeCommitsWithout'
       >;
       readonly forge: HeadDeps['forge'];
     }
@@ -75,7 +83,7 @@ export interface LoopAgent {
 }
 
 /** The work after an action. `end` is why the run ends here; null when it continues. */
-export interface Advanced {
+export interface WorkAfterAction {
   readonly work: Work;
   readonly end: Outcome | null;
 }
@@ -102,10 +110,10 @@ export interface LoopDeps {
     | 'abandonMerge'
     | 'putBack'
     | 'review'
-    | 'layTree'
-    | 'layClean'
+    | 'checkOutTree'
+    | 'checkOutCommitAlone'
     | 'taskChanges'
-    | 'takeBack'
+    | 'commitReverted'
   >;
   readonly outlet: Outlet;
   readonly verifier: Verifier;

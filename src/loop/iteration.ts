@@ -1,13 +1,13 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { failureWords } from '../core/analysis/failure-words.ts';
-import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
+import { compareChecklists, tasksOfNewItems } from '../core/tasks/checklist.ts';
 import { recordAnswer } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
 import { addRun, withLeftOutFiles } from '../core/lane/change.ts';
 import { addIterationToRun, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyRefused } from '../core/lane/denials.ts';
 import type { Evidence, TreeSnapshot, Verification } from '../core/evidence.ts';
-import { taskFromRoot } from '../core/folder.ts';
+import { toRootTask } from '../core/folder.ts';
 import { recordIteration, callsOf, type JournalEntry, serializeEntry } from '../core/journal/journal.ts';
 import { joinRepetition, type StepOutput } from '../core/pipeline/step-output.ts';
 import type { StepRecord } from '../core/pipeline/step-record.ts';
@@ -28,10 +28,10 @@ import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, addUsage, settingOfPlainCall, type Iteration } from './call.ts';
-import { type Committed, commitWork, joinCommits } from './commits.ts';
+import { type CommitResult, commitWork, joinCommits } from './commits.ts';
 import { redactAndBound, verifyHere } from './verification.ts';
 import { runSteps } from './pipeline/run-steps.ts';
-import type { Begun } from './pipeline/agent-step.ts';
+import type { BegunIteration } from './pipeline/agent-step.ts';
 import type { LoopDeps } from './deps.ts';
 import { markEntries, readSetAsideFiles, readFileTasks, takeDoneMarker } from './marks.ts';
 import type { Work } from '../handover/intake.ts';
@@ -136,11 +136,11 @@ interface IterationResult {
   /** Records of the pipeline's steps; empty without a pipeline. */
   readonly steps: readonly StepRecord[];
   /** Commits that were made between steps. `base`: the content that the last commit is compared with. */
-  readonly earlier: readonly Committed[];
+  readonly earlier: readonly CommitResult[];
   readonly base: TreeSnapshot;
 }
 
-async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & Begun): Promise<IterationResult> {
+async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & BegunIteration): Promise<IterationResult> {
   if (deps.pipeline === null) {
     const setting = settingOfPlainCall(deps, iteration);
     const { agentRun, work, usage, sessionDroppedAt, failed } = await callAgent(deps, iteration, {
@@ -175,7 +175,7 @@ interface Finished extends Pick<IterationResult, 'output' | 'usage' | 'sessionDr
   readonly listed: readonly FileTask[];
   readonly listedAfter: readonly FileTask[];
   readonly doneMarker: string | null;
-  readonly committed: Committed;
+  readonly committed: CommitResult;
 }
 
 async function conclude(
@@ -239,9 +239,9 @@ async function conclude(
   };
   const now = deps.clock.now();
   // Entries that the agent added are work of the lane like any other, so this run works on them, too.
-  const found = newItems(items)
+  const found = tasksOfNewItems(items)
     .filter(({ id }) => deps.redact(id) === id)
-    .map((item) => taskFromRoot(deps.config.workingDirectory, item));
+    .map((item) => toRootTask(deps.config.workingDirectory, item));
   const tasks = [...work.tasks, ...found];
   const denials = classifyRefused({ analysis, evidence }, policy, turn.opened.agent.kindOfDenial);
   const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };

@@ -41,7 +41,7 @@ interface Rewrites {
  * to do next, and the loop performs it and asks again.
  */
 export async function runIterations(given: LoopDeps, intake: WorkIntake): Promise<Work> {
-  const leaveTree = await given.repository.layTree(given.signal);
+  const leaveTree = await given.repository.checkOutTree(given.signal);
   try {
     const { policy } = given.config;
     const turns = createTurns(given);

@@ -4,17 +4,17 @@ import { nextStep } from '../core/lane/decide.ts';
 import { switchAgent } from '../core/lane/session.ts';
 import { chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { configurationProblem } from '../core/lane/verdict/verdict.ts';
+import { accessErrorOf } from '../core/lane/verdict/verdict.ts';
 import { type LoopAction, type LoopSituation, NOTHING_KNOWN } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { composeProposalPrompt, MAX_PROPOSAL_CHARS, READING_TOOLS } from '../core/proposal/proposal.ts';
-import { completeSentence, upperFirst } from '../core/text/phrase.ts';
+import { completeSentence, capitalizeFirst } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { RunNow } from './actions.ts';
 import { budgetLeft, callAndBook, tokensLeft } from './call.ts';
 import type { LoopDeps } from './deps.ts';
-import type { Turns } from './turns.ts';
+import type { AgentTurns } from './turns.ts';
 
 /** The knowledge of a run that only proposes: it has no branch to open, and its issue may have any label. */
 export const PROPOSING = { ...NOTHING_KNOWN, stage: 'ready' } as const;
@@ -38,7 +38,7 @@ export function situationOfProposal(situation: LoopSituation): LoopSituation {
 export async function proposeTasks(
   given: LoopDeps,
   { work, soFar, policy }: RunNow,
-  { turns, action }: { readonly turns: Turns; readonly action: Extract<LoopAction, { kind: 'iterate' }> },
+  { turns, action }: { readonly turns: AgentTurns; readonly action: Extract<LoopAction, { kind: 'iterate' }> },
 ): Promise<Work> {
   const { step, startedAt } = action;
   // The person asks by a label of their own, so losing the task label takes nothing back.
@@ -77,7 +77,7 @@ export async function proposeTasks(
     now,
   );
   const after: LaneState = { ...called.work.state, providers };
-  const failed = hasFailed ? deps.redact(completeSentence(upperFirst(failureWords(agentRun)))) : null;
+  const failed = hasFailed ? deps.redact(completeSentence(capitalizeFirst(failureWords(agentRun)))) : null;
   return {
     ...called.work,
     state: after,
@@ -103,7 +103,7 @@ function isFailedCall({ analysis, end, finalMessage }: AgentRun): boolean {
 /** Returns how a call ends the run by itself, or null. */
 function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
   if (end.kind === 'cancelled') return { kind: 'cancelled', reason: 'signal' };
-  const problem = configurationProblem(analysis);
+  const problem = accessErrorOf(analysis);
   if (problem === null) return null;
   const message = `The agent cannot work: ${completeSentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`;
   return { kind: 'failed', reason: 'configuration', message };

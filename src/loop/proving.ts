@@ -117,7 +117,7 @@ async function proveTask(
   const run = (commit: string): Promise<ProofRun | null> =>
     runForProof(deps, work, { commit, usualMs: head.durationMs });
   const runWith = (files: readonly TakenFile[]): Promise<ProofRun | null> =>
-    deps.repository.takeBack({ commit: head.commit, files }).then(run, (error: unknown) => {
+    deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
       deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;
     });

@@ -22,8 +22,8 @@ import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
-import type { PushedWithState, PushResult, Remote } from '../ports/repository.ts';
-import type { Advanced, LoopDeps } from './deps.ts';
+import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
+import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
 
 /** The dependencies of a push on the outside world. */
@@ -39,7 +39,7 @@ type PushWithStateDeps = PushDeps &
  * push, since work that cannot be pushed is not worth a call. Does nothing in a loop that hands over, because the
  * gate's job has done it. `base` is the tip of the base branch.
  */
-export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<Advanced> {
+export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<WorkAfterAction> {
   const { branch, start } = work.lane;
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') return { work, end: null };
@@ -81,7 +81,11 @@ function makeBranch(
  * Sets the task of merging the base aside if the server would refuse the merge, and warns with the steps that a person
  * can take.
  */
-async function setAsideForbiddenMerge(deps: PushDeps, opened: Advanced, base: ObjectId): Promise<Advanced> {
+async function setAsideForbiddenMerge(
+  deps: PushDeps,
+  opened: WorkAfterAction,
+  base: ObjectId,
+): Promise<WorkAfterAction> {
   const { work, end } = opened;
   const { outlet } = deps;
   const isAsked = work.tasks.some(({ id, obstacle }) => id === CONFLICT_TASK && obstacle === null);
@@ -107,7 +111,7 @@ const MAX_TRIES = 5;
  * Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the
  * server refuses for its content, and pushes the rest.
  */
-export async function pushIteration(deps: PushWithStateDeps, made: Work): Promise<Advanced> {
+export async function pushIteration(deps: PushWithStateDeps, made: Work): Promise<WorkAfterAction> {
   const { outlet } = deps;
   if (outlet.kind === 'hand-over') {
     await outlet.handOver(made);
@@ -223,7 +227,7 @@ export function documentIfKilled(
   });
 }
 
-function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): Advanced {
+function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: PushResult): WorkAfterAction {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {

@@ -16,7 +16,7 @@ export interface Turn {
 }
 
 /** Opens each agent when its turn comes, so that an agent that no iteration needs is neither installed nor loaded. */
-export interface Turns {
+export interface AgentTurns {
   readonly take: (state: LaneState, name: AgentName) => Promise<Turn>;
 }
 
@@ -26,7 +26,7 @@ type TurnDeps = Pick<LoopDeps, 'agents' | 'seal' | 'store' | 'log'>;
  * Creates the turns of a run. A session whose transcript is missing on this machine is dropped before a call is wasted
  * on it.
  */
-export function createTurns(deps: TurnDeps): Turns {
+export function createTurns(deps: TurnDeps): AgentTurns {
   const brought = new Set<AgentName>();
   return {
     take: async (state, name) => {
@@ -48,7 +48,7 @@ export function createTurns(deps: TurnDeps): Turns {
 
 /** Opens the first agent of a run, and drops its session from the state if it cannot continue it. */
 export async function openFirstAgent(
-  turns: Turns,
+  turns: AgentTurns,
   { state, policy, now }: { readonly state: LaneState; readonly policy: Policy; readonly now: number },
 ): Promise<{ readonly state: LaneState; readonly opened: OpenedAgent }> {
   const name = agentToCall({ state, policy, now });

@@ -16,7 +16,7 @@ import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-r
 import { cutText, namesOf, oneLine, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
-import type { Advanced, LoopDeps } from './deps.ts';
+import type { WorkAfterAction, LoopDeps } from './deps.ts';
 
 /** Maximum length of a text of the agent in the journal, in characters. */
 const MAX_TEXT_CHARS = 4_000;
@@ -40,7 +40,7 @@ const MIN_CLEAN_VERIFY_MS = 2 * MINUTE_MS;
 const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
 /** A run of the verify commands, and the tests that its output names. */
-export interface Verified {
+export interface VerifyRun {
   readonly verification: Verification;
   readonly report: TestReport;
 }
@@ -49,7 +49,7 @@ export interface Verified {
  * Runs the verify commands in the work tree, and puts it back as it was at the last snapshot. Tests are only read where
  * a red base has them to compare with.
  */
-export async function verifyHere(deps: LoopDeps, work: Work): Promise<Verified> {
+export async function verifyHere(deps: LoopDeps, work: Work): Promise<VerifyRun> {
   const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
   let report = NO_TESTS;
   const verification = await deps.verifier.verify({
@@ -75,7 +75,7 @@ export async function verifyBase(
   deps: LoopDeps,
   work: Work,
   base: string,
-): Promise<Advanced & { readonly report: TestReport | null }> {
+): Promise<WorkAfterAction & { readonly report: TestReport | null }> {
   let report: TestReport | null = null;
   const advanced = await verifyUnknownBase(deps, work, { base, onReport: (tests) => (report = tests) });
   return { ...advanced, report };
@@ -85,7 +85,7 @@ async function verifyUnknownBase(
   deps: LoopDeps,
   work: Work,
   { base, onReport }: { readonly base: string; readonly onReport: (report: TestReport) => void },
-): Promise<Advanced> {
+): Promise<WorkAfterAction> {
   if (!deps.config.policy.verifies) return { work, end: null };
   // The gate's job has another environment when a run has three jobs, so this job checks its own.
   const { verifyProblems } = deps.context;
@@ -127,7 +127,7 @@ export async function verifyHead(
   deps: LoopDeps,
   work: Work,
   { subject, finished }: Extract<LoopAction, { kind: 'verify-head' }>,
-): Promise<Advanced & { readonly passed: PassedHead | null }> {
+): Promise<WorkAfterAction & { readonly passed: PassedHead | null }> {
   for (const { opened } of [...deps.agents, ...deps.stepAgents]) await opened()?.agent.sweep();
   deps.log.info(`verify runs in a clean clone of ${subject.commit.slice(0, 7)} …`);
   const { verification, report, isWhole } = await verifyClean(deps, work, subject.commit);
@@ -209,7 +209,7 @@ export async function verifyAt(
   // `putBack` restores the last snapshot, and no iteration has taken one.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
-    .layClean(commit, signal)
+    .checkOutCommitAlone(commit, signal)
     .then((folder) => deps.verifier.verify({ folder, timeoutMs: timeoutOf(), signal, onReport }))
     .catch((error: unknown) =>
       signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },

@@ -33,7 +33,6 @@ const START = 'x ';
 
 const BLANKS = /\s+/g;
 
-/** A box of a checklist. */
 export interface ChecklistItem {
   /** The line of the box, from 1. */
   readonly line: number;
@@ -246,7 +245,6 @@ interface OutlineChecklist {
   readonly bullet: string;
   /** True if blank lines separate the items. */
   readonly loose: boolean;
-  /** True if any box is open. */
   readonly open: boolean;
 }
 

@@ -9,7 +9,7 @@ import type {
   Nodes,
   Table,
 } from 'mdast';
-import { drawnHtml, hidingFormulas, parseRawHtml, unseenInFence } from './raw-html.ts';
+import { findDiagramHtml, hidingFormulas, parseRawHtml, unseenInFence } from './raw-html.ts';
 import { decodeReference, findTangles, parseSource, type Span } from './source.ts';
 
 export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
@@ -60,7 +60,7 @@ export function hiddenEdits<Kind extends string>(
     ...nodes.fences
       .flatMap((span) => [...fenceWords(text, span), ...unseenInFence(text, span)])
       .map((span) => cut('html-hidden', span)),
-    ...nodes.rawBlocks.flatMap((span) => drawnHtml(text, span)).map((span) => cut('html-hidden', span)),
+    ...nodes.rawBlocks.flatMap((span) => findDiagramHtml(text, span)).map((span) => cut('html-hidden', span)),
     ...nodes.flows
       .flatMap((span) => hidingFormulas(text, span, (at) => nodes.codeSpans.some((code) => contains(code, at))))
       .map((span) => cut('html-hidden', span)),

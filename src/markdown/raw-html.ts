@@ -350,7 +350,7 @@ export function hidingFormulas(
 }
 
 /** Returns raw `<pre lang="mermaid">` and similar elements, which GitHub draws like fenced blocks. */
-export function drawnHtml(text: string, { start, end }: Span): readonly Span[] {
+export function findDiagramHtml(text: string, { start, end }: Span): readonly Span[] {
   return [
     ...text
       .slice(start, end)

@@ -1,4 +1,4 @@
-import type { Asked } from '../core/doctor/facts.ts';
+import type { AskedValue } from '../core/doctor/facts.ts';
 import type { Finding } from '../core/doctor/finding.ts';
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 
@@ -7,10 +7,10 @@ export interface KnownLane {
   readonly branch: string;
   readonly baseBranch: string;
   /** The place that the lane's state came from. */
-  readonly state: Asked<string>;
+  readonly state: AskedValue<string>;
   readonly baseVerification: VerificationRecord | null;
   /** Amount that all runs of today (UTC) used and reserved, in US dollars. */
-  readonly spentTodayUsd: Asked<number>;
+  readonly spentTodayUsd: AskedValue<number>;
 }
 
 /** Checks everything that a run needs, without an agent call. Changes only this job's own checkout. */

@@ -192,7 +192,7 @@ export interface WishWrites {
  * The result of a wish. `why` is a sentence with GitHub's answer. `isLasting` is set when GitHub would refuse again, as
  * in a locked conversation; otherwise GitHub was out of reach or asked for a pause.
  */
-export type Wished<T> =
+export type WishResult<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
@@ -200,7 +200,7 @@ export type Wished<T> =
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
-  ) => Promise<Wished<Awaited<ReturnType<WishWrites[Write]>>>>;
+  ) => Promise<WishResult<Awaited<ReturnType<WishWrites[Write]>>>>;
 };
 
 /**
@@ -270,7 +270,7 @@ interface DecidingForge {
    * Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, where `standing`
    * says that this is needed. Throws UserError where GitHub refuses one of these.
    */
-  freeHead(number: number, standing: ReviewState): Promise<void>;
+  withdrawFromMerging(number: number, standing: ReviewState): Promise<void>;
   /**
    * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last,
    * and the closed ones of these heads, with those that revert any, among the 50 that changed last. Takes one request

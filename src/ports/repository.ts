@@ -4,11 +4,9 @@ import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import type { StateUpdate, Written } from './state.ts';
 import type { TaskChanges, TakenFile } from '../core/proof/judge.ts';
 import type { FileHistory } from '../core/parallel/predict-files.ts';
-import type { Refusal } from '../core/refusals/refusal.ts';
-import type { Compared } from '../core/train/train.ts';
+import type { ComparedPull } from '../core/train/train.ts';
 
 /**
  * The origin of the lane's branch. `restart`: its pull request was merged at `mergedHead`, so the branch begins again
@@ -59,7 +57,7 @@ export interface Repository {
    * Compares open pull requests with each other and with their base branch, and leaves nothing behind. Takes one fetch.
    * Returns null if git cannot tell.
    */
-  compareOpen(open: OpenPulls): Promise<readonly Compared[] | null>;
+  compareOpen(open: OpenPulls): Promise<readonly ComparedPull[] | null>;
   /**
    * Returns what the checkout and its history, as the job made them, tell about files and these symbols. For each of
    * these branches, it returns the files that were changed since the branch left the base branch. Takes one fetch if
@@ -130,16 +128,16 @@ export interface Repository {
    * after `openLane`. The returned function ends what still runs in the tree and moves the checkout, which is only read
    * until then, to the lane's newest commit. Rejects when `signal` is aborted.
    */
-  layTree(signal: AbortSignal): Promise<() => Promise<void>>;
+  checkOutTree(signal: AbortSignal): Promise<() => Promise<void>>;
   /**
    * Checks out one of the lane's commits into a folder of its own that the agent cannot reach, for a verification;
    * returns the folder. Rejects when `signal` is aborted.
    */
-  layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
+  checkOutCommitAlone(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Returns what the commits of each task on the lane's branch changed; empty when no lane is open. */
   taskChanges(): Promise<readonly TaskChanges[]>;
   /** Makes a commit on top of `commit`, on no branch, in which these files are taken back. */
-  takeBack(taken: { readonly commit: ObjectId; readonly files: readonly TakenFile[] }): Promise<ObjectId>;
+  commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly TakenFile[] }): Promise<ObjectId>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
 }
@@ -150,7 +148,6 @@ export interface RemoteBranch {
   readonly head: ObjectId;
 }
 
-/** Paths of files by the name of the branch. */
 export type FilesByBranch = Readonly<Record<string, readonly string[]>>;
 
 /** Open pull requests into one base branch, the oldest first. */
@@ -188,16 +185,11 @@ interface ReadTexts {
   readonly base: FileTexts;
   /** Texts of the lane's branch; null when no lane was asked for. */
   readonly lane: FileTexts | null;
-  /**
-   * Texts of the commit at which the lane left the base; null when no lane was asked for, or the commit is not known.
-   */
+  /** Texts of the commit at which the lane left the base; null without a lane, or if that commit is unknown. */
   readonly fork: FileTexts | null;
   /** Files of the base that exist and were left out, each path with the reason. */
   readonly unread: FileTexts;
-  /**
-   * Symbolic links of the base at a path, or on the way to it: each link's own path, with the reason why it is not
-   * followed.
-   */
+  /** Symbolic links of the base at or above a path, each with the reason why it is not followed. */
   readonly links: FileTexts;
 }
 
@@ -306,153 +298,3 @@ export interface Withheld {
 export interface RefusedPath extends Withheld {
   readonly whatever: boolean;
 }
-
-/** The commits after `since`, up to `commit`. */
-export interface CommitRange {
-  readonly commit: ObjectId;
-  readonly since: ObjectId;
-}
-
-/** The paths that the commits of a task change; `task` is '' for commits without a task. */
-export interface TaskPaths {
-  readonly task: TaskId;
-  readonly paths: readonly string[];
-}
-
-/**
- * Rewritten commits. `places` maps each old id to the new one, or to null when the commit became empty; `tasks` lists
- * the tasks whose commits lost something.
- */
-export interface Remade {
-  readonly head: ObjectId;
-  readonly places: Readonly<Record<ObjectId, ObjectId | null>>;
-  readonly tasks: readonly TaskId[];
-}
-
-/**
- * The remote side of the repository. Pushed content is inspected commit by commit, from objects that were hashed right
- * before.
- */
-export interface Remote {
-  /**
-   * Returns the tip of every branch that starts with `prefix`, by name, and of a branch whose name is a folder of it
-   * (`ralph` for `ralph/`); throws UserError when the remote refuses even reading.
-   */
-  branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
-  /**
-   * Returns why this token may not push; null when it may. `newBranch` is the branch that the run would create, so that
-   * its rules and those for the run's commits are checked as well; null checks the token alone. Leaves nothing behind.
-   */
-  pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
-  /** Publishes `commit` as `branch`, never forced: it must build on what the remote holds according to `start`. */
-  push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
-  /** Publishes like `push`, in one request, a branch that this run knows to be at `at`; null creates it. */
-  pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
-  /**
-   * Publishes like `pushOn`, with the state in the same push: the server takes both or neither. If only the state is
-   * forbidden, the branch is pushed without it.
-   */
-  pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
-  /**
-   * Makes the commits again through the server's API, which signs them, if that is wanted or the server has refused
-   * them without signatures. The trees, messages and order stay the same, and the branch stays where it is. Safe to
-   * repeat: what the branch has already is not signed again.
-   */
-  sign(push: Push): Promise<Signed>;
-  /**
-   * Returns the server's answer to one more commit of this run on top of `at`, of which the branch has `since`. Always
-   * leaves nothing behind.
-   */
-  probePush(branch: string, commits: { readonly at: ObjectId; readonly since: ObjectId }): Promise<PushResult>;
-  /**
-   * Returns the server's answer to the workflow files in a merge of the base branch into the branch, which is at `at`.
-   * Leaves nothing behind.
-   */
-  probeMerge(branch: string, merge: { readonly at: ObjectId; readonly base: ObjectId }): Promise<PushResult>;
-  /** Returns the tasks of commits that were refused, with the paths that they change. */
-  pathsByTask(commits: CommitRange): Promise<readonly TaskPaths[]>;
-  /** Rewrites commits so that these paths keep the content from before them; null when that is not possible. */
-  remakeWithout(commits: CommitRange & { readonly paths: readonly string[] }): Promise<Remade | null>;
-  /**
-   * Takes the commits of a bundle that another job left, so that they can be inspected and pushed, and measures the
-   * branch with them.
-   */
-  receive(branch: ReceivedBranch): Promise<Received>;
-  /** Deletes a branch if its tip is still `head`. */
-  deleteBranch(branch: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
-}
-
-/**
- * `since` is a commit that `commit` builds on and that was published before; the commits between them are inspected.
- */
-interface Push {
-  readonly branch: string;
-  readonly commit: ObjectId;
-  readonly since: ObjectId;
-}
-
-/**
- * A branch that left its base at `fork` and is at `since` on the server. `base` is the one commit that it may have
- * merged since. Later commits are in a bundle whose newest commit must be `commit`; null when there are none.
- */
-export interface ReceivedBranch {
-  readonly fork: ObjectId;
-  readonly base: ObjectId;
-  readonly since: ObjectId;
-  readonly bundle: { readonly path: string; readonly commit: ObjectId } | null;
-  /** Names of the tasks that its commits may be part of, as people call them: `#12`. */
-  readonly names: readonly string[];
-}
-
-/**
- * Result of `sign`. `as-they-are`: no signatures are wanted, or all commits have one. `places` maps each old id to the
- * new one.
- */
-export type Signed =
-  | { readonly kind: 'as-they-are' }
-  | { readonly kind: 'signed'; readonly head: ObjectId; readonly places: Readonly<Record<ObjectId, ObjectId>> }
-  | Exclude<PushResult, { kind: 'pushed' }>;
-
-/** Result of `receive`. `made` holds the bundle's newest commit of each task; `why` is a sentence. */
-export type Received =
-  | { readonly kind: 'received'; readonly review: Review; readonly made: Readonly<Record<TaskId, ObjectId>> }
-  | { readonly kind: 'refused'; readonly why: string };
-
-/**
- * Result of `pushWithState`. `state` is the result of the state's write; null when the state is not known to have been
- * pushed.
- */
-export type PushedWithState =
-  | { readonly kind: 'pushed'; readonly state: Written | null }
-  /** Nothing was pushed: another run has written the state since it was read. */
-  | { readonly kind: 'overtaken' }
-  | Exclude<PushResult, { kind: 'pushed' }>;
-
-export type BranchDeleted =
-  | { readonly kind: 'deleted' }
-  /** The branch was already deleted. */
-  | { readonly kind: 'gone' }
-  /** The branch holds other commits than those that were merged. */
-  | { readonly kind: 'moved' }
-  | { readonly kind: 'rejected'; readonly why: string }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
-/**
- * A reason not to push. `configuration` stays until a person changes something; `transient` may pass by itself. `why`
- * holds sentences for a person.
- */
-export interface PushObstacle {
-  readonly kind: 'configuration' | 'transient';
-  readonly why: string;
-}
-
-export type PushResult =
-  | { readonly kind: 'pushed' }
-  /** Our own inspection rejects the push, or the cause is unknown. */
-  | { readonly kind: 'rejected'; readonly why: string }
-  /** The server refuses the content, the branch or its name. */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** The branch is not where this run left it. */
-  | { readonly kind: 'moved'; readonly why: string }
-  /** The server did not answer: another try may succeed. */
-  | { readonly kind: 'unreachable'; readonly why: string };

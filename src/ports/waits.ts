@@ -1,5 +1,5 @@
 /** Something outside of this process that it waits for. */
-export interface Wait {
+export interface ExternalWait {
   /** The words that continue "Waiting for". */
   readonly what: string;
   /** The instant at which it began, on the clock of `performance.now()`. */
@@ -7,11 +7,11 @@ export interface Wait {
 }
 
 /** The waits of this process, the oldest first. The command line shows them; a job on GitHub does not look at them. */
-const waits = new Set<Wait>();
+const waits = new Set<ExternalWait>();
 
 /** Does work that waits for something outside of this process. Within another wait, the outer one is the one shown. */
 export async function withNamedWait<T>(what: string, work: () => Promise<T>): Promise<T> {
-  const wait: Wait = { what, since: performance.now() };
+  const wait: ExternalWait = { what, since: performance.now() };
   waits.add(wait);
   try {
     return await work();
@@ -21,7 +21,7 @@ export async function withNamedWait<T>(what: string, work: () => Promise<T>): Pr
 }
 
 /** Returns the oldest wait of this process, or null if it waits for nothing. */
-export function oldestWait(): Wait | null {
+export function oldestWait(): ExternalWait | null {
   const [oldest = null] = waits;
   return oldest;
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
-import { movedText } from '../core/clean-clone/searched-upward.ts';
+import { replaceMovedPaths } from '../core/clean-clone/searched-upward.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { rememberFoldersAbove } from './folders-above.ts';
 
@@ -77,7 +77,7 @@ export async function rememberSurroundings(options: CleanOptions): Promise<Clean
         const { paths, undo } = await above.restore();
         return {
           environment: {
-            ...movedEnvironment(given, workspace, tree),
+            ...relocateEnvironment(given, workspace, tree),
             ...(hasHome ? { HOME: laidHome } : {}),
             ...Object.fromEntries(TEMPORARY.map((name) => [name, laidTemporary])),
           },
@@ -112,7 +112,7 @@ export function surroundingsInSandbox(
 ): CleanSurroundings {
   return {
     lay: async (tree) => ({
-      environment: { ...movedEnvironment(environment, workspace, seenAt(tree)), HOME: await refresh() },
+      environment: { ...relocateEnvironment(environment, workspace, seenAt(tree)), HOME: await refresh() },
       hidden: [],
       remove: () => Promise.resolve(),
     }),
@@ -120,9 +120,11 @@ export function surroundingsInSandbox(
 }
 
 /** Returns the environment with paths into one folder replaced by paths into another. */
-export function movedEnvironment(environment: Environment, from: string, to: string): Record<string, string> {
+export function relocateEnvironment(environment: Environment, from: string, to: string): Record<string, string> {
   const moves = [{ from: resolve(from), to }];
-  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, movedText(value, moves)]));
+  return Object.fromEntries(
+    Object.entries(environment).map(([name, value]) => [name, replaceMovedPaths(value, moves)]),
+  );
 }
 
 /** Returns true if a PATH entry is a folder. A relative entry always counts, because it refers to the tree. */

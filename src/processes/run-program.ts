@@ -31,7 +31,7 @@ export interface ProgramCall {
   readonly timeoutMs: number;
   /** Cancels the program when it aborts; null if nobody can cancel the program. */
   readonly signal: AbortSignal | null;
-  readonly family: Family;
+  readonly family: ProcessFamily;
   /** Receivers of stdout, stderr and, if there are more, of descriptor 3 and so on. */
   readonly outputs: readonly [Receiver, Receiver, ...Receiver[]];
 }
@@ -52,7 +52,7 @@ type Receiver = (chunk: Buffer) => void;
  * ended, with `graceMs` from SIGTERM to SIGKILL. The remaining group of a program that ended by itself is ended as
  * well, or is kept (a user's credential cache) and its output awaited.
  */
-export type Family =
+export type ProcessFamily =
   | {
       readonly kind: 'sandbox';
       readonly agentSandbox: Pick<AgentSandbox, 'enter' | 'end'>;
@@ -202,7 +202,7 @@ export function familyOf(program: {
   readonly runTag: string;
   /** See SandboxProgram. */
   readonly tree?: string | null;
-}): Family {
+}): ProcessFamily {
   const { agentSandbox, runTag, tree = null } = program;
   return agentSandbox === null ? { kind: 'run', runTag } : { kind: 'sandbox', agentSandbox, tree };
 }

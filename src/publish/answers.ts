@@ -11,7 +11,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import type { WorkedReport } from '../handover/report.ts';
-import type { Wished } from '../ports/forge.ts';
+import type { WishResult } from '../ports/forge.ts';
 import { doneTasks } from '../report/facts.ts';
 import { renderFeedbackAnswer } from '../report/pages/answer.ts';
 import { WORKS_AGAIN } from '../report/pages/notification.ts';
@@ -119,7 +119,7 @@ async function postAll(
   { places, posted }: { readonly places: readonly Place[]; readonly posted: Set<TaskId> },
 ): Promise<void> {
   const { forge, clock, log, stepWithinMs } = deps;
-  const now = await withinLimit(stepWithinMs, forge.pullRequestNow(branch));
+  const now = await withTimeLimit(stepWithinMs, forge.pullRequestNow(branch));
   if (now === null || now.number !== pullRequest.number) {
     // Nobody waits for an answer on a closed pull request.
     for (const { id } of places) posted.add(id);
@@ -131,7 +131,7 @@ async function postAll(
   for (const place of places) {
     // A run that is about to be killed must still have time to save its state.
     if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
-    const answered = await withinLimit(stepWithinMs, postAnswer(deps, place, now));
+    const answered = await withTimeLimit(stepWithinMs, postAnswer(deps, place, now));
     // GitHub is out of reach, or asks for a pause.
     if (answered.kind === 'refused' && !answered.isLasting) return;
     // A lasting refusal, as on a locked pull request, would be repeated tomorrow; the pull request's text has the
@@ -143,7 +143,7 @@ async function postAll(
     }
     const thread = resolves ? answeredThread(place, now) : null;
     if (thread === null) continue;
-    const resolved = await withinLimit(stepWithinMs, forge.resolveThread(thread.id));
+    const resolved = await withTimeLimit(stepWithinMs, forge.resolveThread(thread.id));
     if (resolved.kind === 'refused') resolves = false;
   }
   log.info(`answers: ${String(places.length - failures)} posted on #${String(now.number)}`);
@@ -153,7 +153,7 @@ async function postAnswer(
   { forge, context, redact }: PublishDeps,
   place: Place,
   now: PullRequestNow,
-): Promise<Wished<unknown>> {
+): Promise<WishResult<unknown>> {
   const { id } = place;
   // The item is redacted like the stored state, so that a posted answer is recognized.
   const item = mapTexts(place.item, redact);
@@ -169,7 +169,7 @@ async function postAnswer(
   return forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
 
-const NOTHING_TO_RESOLVE: Wished<null> = { kind: 'granted', value: null };
+const NOTHING_TO_RESOLVE: WishResult<null> = { kind: 'granted', value: null };
 
 function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: PullRequestNow): ThreadNow | null {
   return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;
@@ -202,7 +202,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
     }
   };
   try {
-    await withinLimit(deps.stepWithinMs, writeAll());
+    await withTimeLimit(deps.stepWithinMs, writeAll());
     return [];
   } catch (error) {
     // The work is safe by now, so an error here must not cause it to be published again.
@@ -263,7 +263,7 @@ export async function requestReviewAgain(
   if (overtaken === null || logins.length === 0) return { feedback, warnings: [] };
   const asked = { ...feedback, overtaken: { ...overtaken, approvedBy: [] } };
   try {
-    await withinLimit(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
+    await withTimeLimit(stepWithinMs, forge.requestReview(pullRequest, { logins, teams: [] }));
     return { feedback: asked, warnings: [] };
   } catch (error) {
     const warning = `${logins.join(', ')} approved earlier commits, and a new review could not be requested: ${completeSentence(textOf(error))}`;
@@ -276,7 +276,7 @@ export async function requestReviewAgain(
  * Returns the result of `work`; rejects with a UserError when it takes longer than `limitMs` (null: no limit). Work
  * that is no longer waited for continues.
  */
-export async function withinLimit<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
+export async function withTimeLimit<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {

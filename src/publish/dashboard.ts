@@ -19,13 +19,13 @@ import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import type { Train } from '../core/train/train.ts';
 import { textOf } from '../errors.ts';
-import type { Notes, SeenDashboard } from '../handover/intake.ts';
+import type { RunNotes, SeenDashboard } from '../handover/intake.ts';
 import type { DashboardIssue } from '../ports/forge.ts';
 import { buildOverview, type FoundLane } from '../report/overview/build-overview.ts';
 import { DASHBOARD_TITLE, renderDashboard } from '../report/pages/dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 
-type KnownNotes = Pick<Notes, 'dashboard' | 'queue' | 'train'> & { readonly tasks: readonly Task[] };
+type KnownNotes = Pick<RunNotes, 'dashboard' | 'queue' | 'train'> & { readonly tasks: readonly Task[] };
 
 /** The place whose state the page shows. */
 const PLACE = 'ref';

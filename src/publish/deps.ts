@@ -3,7 +3,7 @@ import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
-import type { Remote } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { StateStore, SealedTranscript } from '../ports/state.ts';
 
 /** The publisher's dependencies on the outside world. No code of the repository runs here. */

@@ -1,6 +1,6 @@
 import { type Config, jobsOf, type RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { aboutLane, EVERY_RUN, markerOf } from '../core/people/notifications.ts';
+import { subjectOfLane, EVERY_RUN, markerOf } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
 import { nextTask, progressOf } from '../core/tasks/queue.ts';
@@ -17,7 +17,7 @@ import {
   ANSWER_MARKER,
   APPROVAL_MARKER,
   APPROVED_AGAIN,
-  type Doing,
+  type CurrentActivity,
   NOT_ASKED_FOR,
   REFUSAL_MARKER,
   renderAnswer,
@@ -26,7 +26,7 @@ import {
   STATUS_MARKER,
   withAnswer,
 } from '../report/pages/status-comment.ts';
-import { withinLimit } from './answers.ts';
+import { withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
@@ -174,7 +174,7 @@ async function showOutOfRounds(
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
     // The status comment below the pull request's text reports it as well.
     await forge.upsertComment(pullRequest.number, STATUS_MARKER, redact(renderStatusComment(report, null)));
-    const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === aboutLane(lane.id));
+    const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === subjectOfLane(lane.id));
     // The notification stays in the lane's memory, which this run does not have to itself, so it is settled once more
     // when work continues.
     if (called?.comment != null) {
@@ -202,7 +202,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     },
   };
 
-  async function show({ lane, tasks, notes, state, journal, startedAt }: Work, doing: Doing): Promise<void> {
+  async function show({ lane, tasks, notes, state, journal, startedAt }: Work, doing: CurrentActivity): Promise<void> {
     const thread = issueOfTask(doing.task) ?? lane.pullRequest?.number ?? null;
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;
@@ -221,7 +221,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
       forecast: notes.forecast,
     });
     try {
-      const written = await withinLimit(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
+      const written = await withTimeLimit(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
       if (written.kind === 'granted') shown = { thread, at: now };
       else failures += 1;
     } catch (error) {

@@ -13,7 +13,7 @@ import type { Task } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
-import { withinLimit } from './answers.ts';
+import { withTimeLimit } from './answers.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { textOf } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
@@ -108,7 +108,7 @@ export async function publishLabels(
         );
     }
   };
-  const unfinished = await withinLimit(deps.stepWithinMs, writeAll()).then(() => null, textOf);
+  const unfinished = await withTimeLimit(deps.stepWithinMs, writeAll()).then(() => null, textOf);
   const warnings = unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`];
   for (const warning of warnings) deps.log.warning(warning);
   return warnings;
@@ -124,7 +124,7 @@ export async function labelPullRequest(
   const missing = config.prLabels.filter((name) => !hasLabel(labels, name));
   if (missing.length === 0) return [];
   try {
-    const added = await withinLimit(stepWithinMs, forge.addLabels(number, missing));
+    const added = await withTimeLimit(stepWithinMs, forge.addLabels(number, missing));
     if (added.kind === 'granted')
       log.info(`labels of #${String(number)}: ${missing.map((name) => `+${name}`).join(' ')}`);
     return [];

@@ -5,7 +5,7 @@ import { noChange } from '../core/lane/change.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
 import { mayNotify, type NotificationPlan, planNotifications } from '../core/people/needs.ts';
 import {
-  aboutLane,
+  subjectOfLane,
   EVERY_RUN,
   markerOf,
   MAX_NOTIFICATIONS_PER_DAY,
@@ -21,7 +21,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
-import type { PullRequest, Wished } from '../ports/forge.ts';
+import type { PullRequest, WishResult } from '../ports/forge.ts';
 import {
   ANOTHER_REASON,
   type NotificationText,
@@ -29,7 +29,7 @@ import {
   renderSettled,
 } from '../report/pages/notification.ts';
 import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
-import { withinLimit } from './answers.ts';
+import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { askersOf, findOpenThread, issueOfNeeds, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
 
@@ -62,7 +62,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   };
   const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
     try {
-      await withinLimit(deps.stepWithinMs, act());
+      await withTimeLimit(deps.stepWithinMs, act());
     } catch (error) {
       warn(`${what}: ${completeSentence(textOf(error))}`);
     }
@@ -89,7 +89,7 @@ export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd
   const { id } = end.work.lane;
   return (
     notifiesAnybody(deps.config) &&
-    planOf(deps, end).notify.some(({ about }) => about !== aboutLane(id) && about !== EVERY_RUN)
+    planOf(deps, end).notify.some(({ about }) => about !== subjectOfLane(id) && about !== EVERY_RUN)
   );
 }
 
@@ -158,7 +158,7 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
  * A written notification. `before` is the text of a comment that was there already, which is kept as it is unless it is
  * corrected, because GitHub sends no message for an edit. `id` is null if only the webhook was notified.
  */
-type Announced = Wished<{ readonly id: number | null; readonly before: string | null }>;
+type Announced = WishResult<{ readonly id: number | null; readonly before: string | null }>;
 
 /**
  * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
@@ -204,7 +204,7 @@ async function notifyWebhook(
 
 /** Notifies in a comment that its first line identifies. If GitHub refuses, nobody was notified. */
 export async function notifyOnce(deps: Notifying, notification: NotifiedOnce): Promise<Announced> {
-  return withinLimit(deps.stepWithinMs, announce(deps, notification));
+  return withTimeLimit(deps.stepWithinMs, announce(deps, notification));
 }
 
 function textOnce({ config, redact }: Notifying, { askers, ...text }: NotifiedOnce): string {

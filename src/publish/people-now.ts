@@ -4,7 +4,7 @@ import { progressOf } from '../core/tasks/queue.ts';
 import { isFinished, issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Remote } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 
 /** Maximum number of issues that are looked at again, since each costs a request. */
 const MAX_ISSUES = 20;

@@ -9,11 +9,12 @@ import {
 import { describePushFailure } from '../core/refusals/refusal.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
-import { type Cleared, clearHead, type HeadDeps } from '../handover/clear-head.ts';
+import { type ClearedHead, clearHead, type HeadDeps } from '../handover/clear-head.ts';
 import type { Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import type { LaneStart, PushResult } from '../ports/repository.ts';
-import { withinLimit } from './answers.ts';
+import type { LaneStart } from '../ports/repository.ts';
+import type { PushResult } from '../ports/remote.ts';
+import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 import { type LaneWithdrawal, lookAtLane, withdrawnTasksOf } from './people-now.ts';
 
@@ -34,7 +35,7 @@ export async function heedPeople(
 ): Promise<{ readonly work: Work; readonly lane: LaneWithdrawal | null; readonly isAnswered: boolean }> {
   const { forge, remote, config, log } = deps;
   const looking = { forge, remote, config, debug: log.info };
-  const seen = await withinLimit(
+  const seen = await withTimeLimit(
     lookWithin(deps),
     // An earlier try of this run may have deleted a branch without commits.
     Promise.all([withdrawnTasksOf(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
@@ -97,14 +98,14 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
   if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome, work };
   const { feedback } = work.state;
-  const cleared: Cleared =
+  const cleared: ClearedHead =
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could, so from its last push on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const ready = { ...work, state: { ...work.state, feedback: cleared.feedback } };
   const push = ({ head: commit }: Work): Promise<PushResult> =>
-    withinLimit(
+    withTimeLimit(
       deps.stepWithinMs,
       deps.remote.push({ branch: lane.branch, commit, since: remoteHead ?? base, start }),
     ).catch(rejectedBy);
@@ -122,7 +123,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
 
 /** Returns the dependencies of signing with a time limit. Nothing works in the tree any longer. */
 function signing({ remote, stepWithinMs, log }: PublishDeps): SignDeps {
-  const sign: SignDeps['remote']['sign'] = (push) => withinLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
+  const sign: SignDeps['remote']['sign'] = (push) => withTimeLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
   return { remote: { sign }, repository: null, record: null, log };
 }
 
@@ -138,9 +139,10 @@ function inTime(deps: PublishDeps, isAnswered: boolean): HeadDeps {
     clock,
     log,
     forge: {
-      headNow: isAnswered ? (branch) => withinLimit(lookWithin(deps), forge.headNow(branch)) : silent,
-      freeHead: (number, standing) => withinLimit(stepWithinMs, forge.freeHead(number, standing)),
-      makeDraft: (number) => withinLimit(stepWithinMs, forge.makeDraft(number)),
+      headNow: isAnswered ? (branch) => withTimeLimit(lookWithin(deps), forge.headNow(branch)) : silent,
+      withdrawFromMerging: (number, standing) =>
+        withTimeLimit(stepWithinMs, forge.withdrawFromMerging(number, standing)),
+      makeDraft: (number) => withTimeLimit(stepWithinMs, forge.makeDraft(number)),
     },
   };
 }
@@ -170,7 +172,7 @@ async function withoutEmptyBranch(
   { lane, base, remoteHead }: Work,
 ): Promise<string | null> {
   if (lane.start.kind === 'continue' || lane.start.kind === 'reuse' || remoteHead === null) return remoteHead;
-  const deleted = await withinLimit(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
+  const deleted = await withTimeLimit(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
     rejectedBy,
   );
   return deleted.kind === 'deleted' || deleted.kind === 'gone' ? null : remoteHead;

@@ -6,7 +6,7 @@ import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { withPublished } from '../core/train/train.ts';
+import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf, UserError } from '../errors.ts';
 import { verifiedState, type Work } from '../handover/intake.ts';
@@ -16,7 +16,7 @@ import type { Released } from '../ports/state.ts';
 import type { ReportFrame } from '../report/at-gate.ts';
 import { peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
-import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withinLimit } from './answers.ts';
+import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
@@ -145,7 +145,7 @@ async function publishPullRequest(
   const shown = { ...work, notes: { ...work.notes, train: trainAfter(deps, work, after) } };
   const report = reportOfWork(frameOf(deps), shown, { pullRequest: before, headSha: remoteHead, saved: null });
   try {
-    const pullRequest = await withinLimit(deps.stepWithinMs, openOrUpdate(deps, work, report));
+    const pullRequest = await withTimeLimit(deps.stepWithinMs, openOrUpdate(deps, work, report));
     if (pullRequest !== null) deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
     return { kind: 'current', outcome, pullRequest };
   } catch (error) {
@@ -270,7 +270,7 @@ function trainAfter(
 /** Deletes superseded caches. A later run deletes what this one cannot. */
 async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
-  await withinLimit(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
+  await withTimeLimit(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
 /** Returns true if GitHub was out of reach, so that a later run may succeed. */

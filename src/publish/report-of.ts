@@ -1,6 +1,6 @@
 import { type Config, jobsOf, type RunContext } from '../config/config.ts';
 import type { Verification } from '../core/evidence.ts';
-import { provenAnswers } from '../core/feedback/unproven.ts';
+import { withoutUnprovenAnswers } from '../core/feedback/unproven.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
 import { shareOf, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
@@ -196,7 +196,7 @@ function laneFactsOf(
       state,
       context,
     ),
-    answers: provenAnswers(state),
+    answers: withoutUnprovenAnswers(state),
     checks: notes.checks,
     redBase: state.redBase,
     held: notes.held,

@@ -1,6 +1,6 @@
 import { mayNotify, needsAtRest } from '../core/people/needs.ts';
 import {
-  aboutLane,
+  subjectOfLane,
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
   type Notification,
@@ -13,7 +13,7 @@ import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot, claimInSnapshot, releaseInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
-import { stillAsked } from '../core/sharing/waiting-issues.ts';
+import { commentsAwaitingAnswer } from '../core/sharing/waiting-issues.ts';
 import { initialState, type LaneState } from '../core/lane/state/state.ts';
 import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
@@ -69,7 +69,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
 
 function needsOfRest({ config, clock }: PublishDeps, { outcome, lane, state, tasks }: EndIntake): readonly Need[] {
   if (lane === null || state === null) return [];
-  if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: aboutLane(lane.id) }];
+  if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: subjectOfLane(lane.id) }];
   return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds: config.answers.maxRounds }, clock.now());
 }
 
@@ -95,7 +95,9 @@ async function notifyAlone(
   const { state } = intake;
   const stored = claimed.memory;
   const memory =
-    stored === null || state === null ? stored : { ...stored, notified: stillAsked(stored.notified, state) };
+    stored === null || state === null
+      ? stored
+      : { ...stored, notified: commentsAwaitingAnswer(stored.notified, state) };
   try {
     const known = memory?.notified ?? before;
     const needs = withoutKnown(wanted, known);

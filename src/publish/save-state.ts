@@ -15,7 +15,7 @@ import { publishedPullOf } from '../handover/published-pull.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released, SealedTranscript } from '../ports/state.ts';
-import { withinLimit } from './answers.ts';
+import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
 
 export interface PublishedEnd {
@@ -107,7 +107,7 @@ export async function saveState(
     },
     pullRequest: end.pullRequest?.number ?? null,
     requests: deps.forge.requests().sent,
-    journal: await withinLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
+    journal: await withTimeLimit(deps.stepWithinMs, deps.packedJournal(work.state.journalHash)).catch(() => null),
   });
   const number = end.pullRequest?.number ?? null;
   const published =
@@ -121,7 +121,7 @@ export async function saveState(
   const finished = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
   const change = andRememberPulls(finished, published, news);
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
-  await withinLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
+  await withTimeLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
     deps.log.warning(`The receipt could not be kept: ${completeSentence(textOf(error))}`);
   });
   const { lane } = saved;
@@ -141,7 +141,7 @@ export async function saveState(
  */
 async function exportSessions(deps: PublishDeps, state: LaneState): Promise<SealedTranscript | null> {
   if (!hasAnySession(state)) return null;
-  return withinLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
+  return withTimeLimit(deps.stepWithinMs, deps.exportSessions(state)).catch((error: unknown) => {
     deps.log.warning(`The session is not kept, so the next run starts a new one: ${completeSentence(textOf(error))}`);
     return null;
   });

@@ -130,7 +130,7 @@ export function reportedDiscrepancies(report: RunReport): readonly string[] {
  * Shortens `where` of a saved state: a cache that is read-only for label and comment events is usual, and the log
  * explains it.
  */
-export function storesWord(where: string): string {
+export function shortenStores(where: string): string {
   return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
 }
 

@@ -1,7 +1,7 @@
 import type { AgentName } from '../core/agent-names.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
-import type { Together } from '../handover/together.ts';
+import type { ParallelEnd } from '../handover/together.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { GateDeps } from '../gate/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
@@ -15,7 +15,8 @@ import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
-import type { Remote, Repository } from '../ports/repository.ts';
+import type { Repository } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './run-record.ts';
 
@@ -136,7 +137,7 @@ export type RunEnd =
       readonly beside: Beside;
     }
   /** The jobs of all lanes are over. */
-  | { readonly kind: 'summed-up'; readonly together: Together };
+  | { readonly kind: 'summed-up'; readonly together: ParallelEnd };
 
 /** The reports of the run's other lanes that ended in the same job, which only the gate's can have. */
 type Beside = readonly RunReport[];

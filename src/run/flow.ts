@@ -11,7 +11,7 @@ import type { PublishDeps } from '../publish/deps.ts';
 import { createLiveStatus, publishEnd } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
-import { withinLimit } from '../publish/answers.ts';
+import { withTimeLimit } from '../publish/answers.ts';
 import { createLoopAgents, openedExporters, openFirst } from './agents.ts';
 import { connectStages, type Stages } from './stages.ts';
 import { logRefusedWishes, reportUnpublished, withGitHubFacts } from './reports.ts';
@@ -146,7 +146,7 @@ async function findLog({ connect, context, debug }: ActionDeps, { journal }: Wor
   if (journal.length === 0) return context.logUrl;
   try {
     const forge = await connect.forge();
-    return (await withinLimit(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
+    return (await withTimeLimit(LOG_WITHIN_MS, forge.stepUrl(context))) ?? context.logUrl;
   } catch (error) {
     debug(`The link to the log leads to the whole run: ${textOf(error)}`);
     return context.logUrl;

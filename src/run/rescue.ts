@@ -8,8 +8,8 @@ import type { Work } from '../handover/intake.ts';
 import { messageOf } from '../errors.ts';
 import type { Released, RestoredState } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
-import { withinLimit } from '../publish/answers.ts';
-import { trustedPartOf, type Known } from './trusted-part.ts';
+import { withTimeLimit } from '../publish/answers.ts';
+import { trustedPartOf, type KnownFacts } from './trusted-part.ts';
 import type { RunRecord } from './run-record.ts';
 import { claimsOfRun } from '../core/snapshot/changes.ts';
 import type { RunDeps } from './deps.ts';
@@ -101,7 +101,7 @@ async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
   const { connect, limits, runTag, debug } = deps;
   const named = lanesOf(deps).map((lane) => ({ lane, runTag }));
   try {
-    const read = await withinLimit(limits.stepMs, (await connect.store()).read());
+    const read = await withTimeLimit(limits.stepMs, (await connect.store()).read());
     const held = read.kind === 'snapshot' ? claimsOfRun(read.snapshot, runTag) : [];
     return [...named.filter(({ lane }) => held.every((claim) => claim.lane !== lane)), ...held];
   } catch (error) {
@@ -130,7 +130,7 @@ async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
 
 async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
   try {
-    const { lane: restored } = await withinLimit(limits.stepMs, (await connect.store()).restore(lane));
+    const { lane: restored } = await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane));
     return 'lease' in restored && restored.lease?.runTag === runTag;
   } catch (error) {
     debug(messageOf(error));
@@ -157,7 +157,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
       deps,
       'The record of this run is about a branch that this run cannot work on: the agent or another program on this machine changed it. Nothing more is published; processes that the agent left behind were ended.',
     );
-  return withinLimit(limits.publishMs, publishRescued(deps, work)).catch((error: unknown) => ({
+  return withTimeLimit(limits.publishMs, publishRescued(deps, work)).catch((error: unknown) => ({
     report: unpublished(deps, trustedPartOf(work, knownTo(deps, null)), error),
     lane: untried,
   }));
@@ -180,7 +180,7 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
   return { report: withGitHubFacts(deps, report), lane };
 }
 
-function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): Known {
+function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): KnownFacts {
   return { restored, config, runTag, now: clock.now() };
 }
 
@@ -212,7 +212,7 @@ async function giveBackUnused(
 async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
   if (config.stateStore === 'none') return null;
   try {
-    return (await withinLimit(limits.stepMs, (await connect.store()).restore(lane))).lane;
+    return (await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane))).lane;
   } catch (error) {
     debug(messageOf(error));
     return null;
@@ -222,10 +222,9 @@ async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: 
 async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<typeof giveBackLane>[2]): Promise<void> {
   const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
-  const released = await withinLimit(limitMs, giveBackUnused(deps, claim, what)).catch((error: unknown): Released => ({
-    kind: 'claimed',
-    why: messageOf(error),
-  }));
+  const released = await withTimeLimit(limitMs, giveBackUnused(deps, claim, what)).catch(
+    (error: unknown): Released => ({ kind: 'claimed', why: messageOf(error) }),
+  );
   if (released.kind === 'claimed')
     log.warning(
       `The claim on ${nameOfLane(claim.lane)} could not be released: ${completeSentence(released.why)} It expires when this run's time limit is over.`,

@@ -2,7 +2,7 @@ import type { Outcome } from '../core/outcome.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { UserError } from '../errors.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
-import type { Dismissed, Meaning } from '../gate/event/intent.ts';
+import type { DismissedEvent, Meaning } from '../gate/event/intent.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Log } from '../ports/machine.ts';
 import { reportAtGate } from '../report/at-gate.ts';
@@ -43,7 +43,7 @@ function readableMeaning(deps: ActionDeps): Meaning | null {
   }
 }
 
-function dismiss({ kind, why }: Dismissed, log: Log): Outcome {
+function dismiss({ kind, why }: DismissedEvent, log: Log): Outcome {
   if (kind === 'refused') return { kind, reason: 'not_allowed', message: why };
   log.info(`Nothing to do: ${why}`);
   return { kind: 'idle', reason: 'not_for_us' };

@@ -1,7 +1,7 @@
 import type { PublishDeps } from '../publish/deps.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { GateDeps } from '../gate/deps.ts';
-import type { Remote } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { RunDeps } from './deps.ts';
 import { type Exporters, createSessionExport } from './agents.ts';
 import { requesterOf } from '../gate/event/intent.ts';

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { recordedFacts } from '../core/isolation/texts.ts';
 import { callsOf, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
-import { initialState, type LaneState, parseStateAt, probeState } from '../core/lane/state/state.ts';
+import { initialState, type LaneState, parseStateAt, stateToProbe } from '../core/lane/state/state.ts';
 import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
@@ -16,7 +16,7 @@ import type { RestoredState } from '../ports/state.ts';
  * The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps
  * nothing, or was not asked.
  */
-export interface Known {
+export interface KnownFacts {
   readonly restored: RestoredState | null;
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
   readonly runTag: string;
@@ -28,7 +28,7 @@ export interface Known {
  * can seal a record. The stored state counts; the record only says what to inspect, what to publish, and what was used.
  * None of its sentences are shown.
  */
-export function trustedPartOf(work: Work, known: Known): Work {
+export function trustedPartOf(work: Work, known: KnownFacts): Work {
   const { restored, config, runTag, now } = known;
   const stored = storedState(work, restored, now);
   const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);
@@ -104,7 +104,7 @@ function storedState({ lane, state }: Work, restored: RestoredState | null, now:
     case 'found':
     case 'unreadable':
     case 'absent': {
-      const begun = restored.kind === 'unreadable' ? probeState(lane.id, now) : initialState(lane.id, now);
+      const begun = restored.kind === 'unreadable' ? stateToProbe(lane.id, now) : initialState(lane.id, now);
       const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
       return applyOrders(restored.kind === 'found' ? restored.state : begun, obeyed);
     }

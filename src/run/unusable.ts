@@ -1,12 +1,12 @@
 import type { Config, RunContext } from '../config/config.ts';
-import type { Reach } from '../config/inputs.ts';
+import type { NotificationInputs } from '../config/inputs.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import { requesterOf } from '../gate/event/intent.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
 import { reportWithoutLane } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
-import { withinLimit } from '../publish/answers.ts';
+import { withTimeLimit } from '../publish/answers.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
 import { type FailedOutcome, unnotifiedLine } from './failure.ts';
 import { hashText } from './packed-journal.ts';
@@ -15,7 +15,7 @@ import { hashText } from './packed-journal.ts';
 const WITHIN_MS = 30_000;
 
 interface UnusableDeps {
-  readonly reach: Reach;
+  readonly reach: NotificationInputs;
   readonly context: RunContext;
   readonly connectForge: (config: Pick<Config, 'githubToken'>) => Promise<Forge>;
   readonly webhook: SendWebhook | null;
@@ -26,7 +26,7 @@ interface UnusableDeps {
 
 /** Notifies people of inputs that stop every run, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: FailedOutcome): Promise<void> {
-  await withinLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
+  await withTimeLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
     deps.log.warning(unnotifiedLine(failure, error));
   });
 }

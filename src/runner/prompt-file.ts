@@ -10,7 +10,7 @@ import {
   SPECIFICATION_PLACES,
 } from '../core/prompt/places.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
-import { fromRoot, type Folder } from '../core/folder.ts';
+import { toRootPath, type Folder } from '../core/folder.ts';
 import { UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
@@ -49,7 +49,7 @@ export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | '
   if (problems.length > 0)
     throw new UserError(
       'configuration',
-      `The done signals cannot be used:\n${problems.map((problem) => `- ${fromRoot(places.folder, problem)}`).join('\n')}`,
+      `The done signals cannot be used:\n${problems.map((problem) => `- ${toRootPath(places.folder, problem)}`).join('\n')}`,
     );
   if (setup !== null) log.info(`prompt: ${SETUP_PROMPT_PATH}, in the queue's first iteration`);
   return { ...prompt, setup, instructions, specifications, lockTools, signals };
@@ -63,11 +63,11 @@ async function readPromptText(
   for (const path of promptPlaces(promptFile, await present(places, ROOT_LOOP))) {
     const text = await readPromptFile(places, path);
     if (text !== null && text.trim() !== '') {
-      log.info(`prompt: ${fromRoot(folder, path)}`);
+      log.info(`prompt: ${toRootPath(folder, path)}`);
       return { text, path };
     }
     if (text === null && (await present(places, [path])).length > 0)
-      log.warning(`${fromRoot(folder, path)} is not used as the prompt: it is not a readable file of the checkout.`);
+      log.warning(`${toRootPath(folder, path)} is not used as the prompt: it is not a readable file of the checkout.`);
   }
   const builtIn = await readWorkspaceFile(actionFolder, 'templates/PROMPT.md', MAX_PROMPT_BYTES);
   if (builtIn === null)
@@ -75,7 +75,7 @@ async function readPromptText(
       'infrastructure',
       `The built-in prompt cannot be read: ${join(actionFolder, 'templates', 'PROMPT.md')} is missing, or it is not a file. Run the action from a fresh copy.`,
     );
-  log.info(`prompt: built-in (no text in ${fromRoot(folder, promptFile)})`);
+  log.info(`prompt: built-in (no text in ${toRootPath(folder, promptFile)})`);
   return { text: builtIn, path: null };
 }
 
@@ -103,7 +103,7 @@ async function readLockTools(
   if (paths.length === 0) return [];
   const { toolsNamedIn } = await import('../core/feedback/conflict/lock-tools.ts');
   const texts = await Promise.all(
-    paths.map((path) => readWorkspaceFile(workspace, fromRoot(folder, path), MAX_INSTRUCTIONS_BYTES)),
+    paths.map((path) => readWorkspaceFile(workspace, toRootPath(folder, path), MAX_INSTRUCTIONS_BYTES)),
   );
   return [...new Set(texts.flatMap((text) => (text === null ? [] : toolsNamedIn(text))))];
 }
@@ -120,14 +120,14 @@ async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Pr
 }
 
 function readPromptFile({ workspace, folder }: PromptPlaces, path: string): Promise<string | null> {
-  return readWorkspaceFile(workspace, fromRoot(folder, path), MAX_PROMPT_BYTES);
+  return readWorkspaceFile(workspace, toRootPath(folder, path), MAX_PROMPT_BYTES);
 }
 
 /** Returns the paths that exist, whatever they are. */
 async function present({ workspace, folder }: PromptPlaces, paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>
-      lstat(join(workspace, fromRoot(folder, path))).then(
+      lstat(join(workspace, toRootPath(folder, path))).then(
         () => true,
         () => false,
       ),

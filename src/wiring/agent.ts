@@ -7,7 +7,7 @@ import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import { LINGER_MS } from '../agents/cli/stall-watch.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/run-program.ts';
-import { movedEnvironment } from '../processes/clean-surroundings.ts';
+import { relocateEnvironment } from '../processes/clean-surroundings.ts';
 import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
 import { identityVariables } from '../git/git.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
@@ -113,7 +113,6 @@ function configFolderOf(
   return join(agentSandbox === null ? join(runFolder, 'agent') : agentSandbox.folders.session, name);
 }
 
-/** Returns the tree that the agent works in. */
 function treeFolderOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
   return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), agentSandbox });
 }
@@ -125,7 +124,7 @@ function movePathsInto(
   environment: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const tree = treeFolderOf(world, agentSandbox);
-  return movedEnvironment(environment, world.context.workspace, agentSandbox?.seenAt(tree) ?? tree);
+  return relocateEnvironment(environment, world.context.workspace, agentSandbox?.seenAt(tree) ?? tree);
 }
 
 /** Opens the agent's login, with the holder of its keys. */

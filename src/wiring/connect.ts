@@ -8,7 +8,7 @@ import { createWorkFiles } from '../runner/workspace-files.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
 import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
-import type { Isolated } from './isolation/isolated.ts';
+import type { LazyIsolation } from './isolation/isolated.ts';
 import type { ServerTimeouts, World } from './world.ts';
 
 /** The connections, with one more for the entries. */
@@ -31,7 +31,7 @@ export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | n
 /** Creates the world's ports, each once, at its first use. `timeouts` is null to use each adapter's own timeouts. */
 export function connectPorts(
   world: World,
-  { timeouts, isolated }: { readonly timeouts: ServerTimeouts | null; readonly isolated: Isolated },
+  { timeouts, isolated }: { readonly timeouts: ServerTimeouts | null; readonly isolated: LazyIsolation },
 ): WiredConnections {
   const rules = once(() => publishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
@@ -100,13 +100,13 @@ interface WiredAgent extends AgentConnection {
  */
 function isolatedRepository(
   repository: Repository,
-  { isolated, agents }: { readonly isolated: Isolated; readonly agents: () => readonly WiredAgent[] },
+  { isolated, agents }: { readonly isolated: LazyIsolation; readonly agents: () => readonly WiredAgent[] },
 ): Repository {
   return {
     ...repository,
-    layTree: async (signal) => {
+    checkOutTree: async (signal) => {
       const isolation = await isolated.open();
-      const leave = await repository.layTree(signal);
+      const leave = await repository.checkOutTree(signal);
       try {
         const ports: number[] = [];
         for (const { login } of agents()) {

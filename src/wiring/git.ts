@@ -3,9 +3,9 @@ import { coAuthorsOf } from './agents/providers.ts';
 import type { Checkout } from '../git/checkout/checkout.ts';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Remote } from '../ports/repository.ts';
+import type { Remote } from '../ports/remote.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
-import type { Isolated } from './isolation/isolated.ts';
+import type { LazyIsolation } from './isolation/isolated.ts';
 import type { ServerTimeouts, World } from './world.ts';
 
 /** The author of the loop's commits, and of the agent's own if the checkout names none. */
@@ -55,7 +55,7 @@ export async function connectRemote(
 /** Opens the checkout that the run works in, as the port Repository. */
 export async function openRepository(
   world: World,
-  { rules, isolated }: { readonly rules: PublishingRules; readonly isolated: Isolated },
+  { rules, isolated }: { readonly rules: PublishingRules; readonly isolated: LazyIsolation },
 ): Promise<Checkout> {
   const { createRepository } = await import('../git/checkout/checkout.ts');
   const { config, context } = world;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { fromRoot } from '../core/folder.ts';
+import { toRootPath } from '../core/folder.ts';
 import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
@@ -40,7 +40,7 @@ export function createMachine(
       ]);
       for (const path of LEFT_CIRCUIT_PATHS) {
         const text = await readEnd(path, MAX_LEFT_CIRCUIT_BYTES);
-        if (text !== null) return { path: fromRoot(config.workingDirectory, path), text };
+        if (text !== null) return { path: toRootPath(config.workingDirectory, path), text };
       }
       return null;
     },

@@ -1,4 +1,4 @@
-import type { GitHubCheckout, LookAtGitHub, Viewer } from '../cli/arguments.ts';
+import type { GitHubCheckout, LookAtGitHub, RepositoryAccess } from '../cli/arguments.ts';
 import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from '../git/names.ts';
 import type { ForgeOptions } from '../github/client.ts';
@@ -19,7 +19,7 @@ export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
   }
 };
 
-async function connect(checkout: GitHubCheckout, token: string): Promise<Viewer> {
+async function connect(checkout: GitHubCheckout, token: string): Promise<RepositoryAccess> {
   const [{ createForge }, options] = await Promise.all([import('../github/forge.ts'), ownRepository(checkout, token)]);
   const { owner, repo } = options.repository;
   return { repository: `${owner}/${repo}`, forge: createForge(options) };

@@ -266,7 +266,7 @@ describe('a head that failed', () => {
 test('a run that was killed before the check leaves no unchecked task done', async () => {
   const { project } = checkedProject();
   const main = await runOnce(project, {
-    tap: killAt((name) => name === 'repository.layClean' && project.script.calls.length > 0, 'before'),
+    tap: killAt((name) => name === 'repository.checkOutCommitAlone' && project.script.calls.length > 0, 'before'),
   });
   expect((await finishOnce(project, main))?.end).toBe('cancelled (killed)');
   expect(savedState(project).tasks).toMatchObject({
@@ -286,7 +286,7 @@ test.each([
   const cancelling: Tap = {
     ...open,
     call: (name, call) => {
-      if (name !== 'repository.layClean' || project.script.calls.length !== calls) return call();
+      if (name !== 'repository.checkOutCommitAlone' || project.script.calls.length !== calls) return call();
       controller.abort();
       return Promise.reject(new UserError('infrastructure', 'tar was cancelled'));
     },
@@ -311,7 +311,9 @@ describe('without a possible verification', () => {
     const impossible: Tap = {
       ...open,
       call: (name, call) =>
-        name === 'repository.layClean' ? Promise.reject(new UserError('infrastructure', 'The disk is full')) : call(),
+        name === 'repository.checkOutCommitAlone'
+          ? Promise.reject(new UserError('infrastructure', 'The disk is full'))
+          : call(),
     };
     const run = await runOnce(project, { tap: impossible });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
@@ -325,7 +327,7 @@ describe('without a possible verification', () => {
     const impossible: Tap = {
       ...open,
       call: (name, call) =>
-        name === 'repository.layClean' && project.script.calls.length > 0
+        name === 'repository.checkOutCommitAlone' && project.script.calls.length > 0
           ? Promise.reject(new UserError('infrastructure', 'The disk is full'))
           : call(),
     };

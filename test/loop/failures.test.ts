@@ -140,7 +140,7 @@ describe('a failure in the middle of the loop', () => {
     const run = await runOnce(project, {
       prepare: (made) => {
         checkout = made;
-        made.faults.set('layTree', new UserError('infrastructure', 'Files cannot change hands.'));
+        made.faults.set('checkOutTree', new UserError('infrastructure', 'Files cannot change hands.'));
       },
     });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });

@@ -211,7 +211,6 @@ function wrapped(names: readonly string[]): string {
   return lines.map((line, index) => `  ${line}${index === lines.length - 1 ? '' : ','}`).join('\n');
 }
 
-/** Renders a replay as text. */
 function renderReplay({ start, entries }: Journal, result: ReplayResult): string {
   const answered = (after: number): readonly string[] =>
     result.answers.filter((answer) => answer.after === after).map(renderReplayedAnswer);

@@ -152,7 +152,11 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
     : '';
   const now =
     words === 'stop' ? 'ends after its current iteration, and one of three jobs at its end' : 'continues to its end';
-  return `${kept} The next run of ${lane} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
+  return `${kept} The next run of ${nameOfBranch(lane)} obeys it before anything else; a run in progress now ${now}.${obeyed}\n\n`;
+}
+
+function nameOfBranch(lane: string): string {
+  return lane === QUEUE ? 'the queue' : `${nameOfTaskId(lane)}'s own branch`;
 }
 
 function helpOf(usage: string, does: string): string {
@@ -206,7 +210,7 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
   if (named.kind === 'task') return named.id;
   if (named.kind === 'several') throw new UsageError([named.why]);
   if (id !== null && !isIssueTask(id) && listed !== null && listed.problems.length > 0) return id;
-  const branch = lane === QUEUE ? 'the queue' : `${nameOfTaskId(lane)}'s own branch`;
+  const branch = nameOfBranch(lane);
   const hasBranch = id !== null && (await lanesOf(opened.places))?.includes(id) === true;
   const what =
     id !== null && isIssueTask(id)

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { completeSentence, upperFirst } from '../../core/text/phrase.ts';
+import { completeSentence, capitalizeFirst } from '../../core/text/phrase.ts';
 import { type LookAtGitHub, parseArguments, type ReadEffectiveSettings } from '../arguments.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
@@ -118,7 +118,7 @@ async function chooseView(
   const isCheckout = opened.kind === 'open' || opened.folder !== null;
   if (isCheckout && !isOnce) return 'local';
   throw new UsageError([
-    `There is nothing to show: ${JSON.stringify(folder)} has neither a .ralph/status.json nor a remote.${opened.kind === 'missing' ? ` ${upperFirst(completeSentence(opened.why))}` : ''}`,
+    `There is nothing to show: ${JSON.stringify(folder)} has neither a .ralph/status.json nor a remote.${opened.kind === 'missing' ? ` ${capitalizeFirst(completeSentence(opened.why))}` : ''}`,
   ]);
 }
 

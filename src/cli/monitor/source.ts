@@ -25,7 +25,6 @@ export interface Source {
 }
 
 export interface SourceOptions {
-  /** The folder as given. */
   readonly folder: string;
   readonly remote: string | null;
   readonly open: OpenPlaces;

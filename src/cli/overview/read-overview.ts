@@ -9,7 +9,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { buildOverview, type FoundLane, type OnGitHub } from '../../report/overview/build-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
-import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type Viewer } from '../arguments.ts';
+import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 import { restoredStateOf, type StatePlace } from '../lane/read-lane.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
@@ -21,7 +21,7 @@ const MAX_TEXT_CHARS = 300;
 const MAX_ASKED = 20;
 
 /** The checkout that the overview reads; `remote` is null for origin. */
-export interface Looked {
+export interface OverviewCheckout {
   readonly folder: string;
   readonly remote: string | null;
   readonly places: readonly StatePlace[];
@@ -34,7 +34,7 @@ const unset: ReportedSettings = { workflow: '', settings: [], problems: [] };
 
 /** Reads every lane of the repository in each place. Every text in the overview is one clean line. */
 export async function readOverview(
-  { folder, remote, places, look, readEffective, log }: Looked,
+  { folder, remote, places, look, readEffective, log }: OverviewCheckout,
   now: number,
 ): Promise<Overview> {
   const listed = await Promise.all(
@@ -98,7 +98,7 @@ function longestCooldown(settings: readonly ReportedSettings[]): number {
 }
 
 async function readGitHub(
-  viewer: Viewer,
+  viewer: RepositoryAccess,
   lanes: readonly FoundLane[],
   { label, query, branchPrefix }: Pick<TaskSettings, 'label' | 'query' | 'branchPrefix'>,
 ): Promise<OnGitHub & { readonly tasks: readonly Task[] }> {

@@ -1,11 +1,11 @@
 import type { CommandEnd, Terminal } from '../command.ts';
 import { plainLine } from '../arguments.ts';
 import { renderOverview } from '../../report/overview/overview-text.ts';
-import { readOverview, type Looked } from './read-overview.ts';
+import { readOverview, type OverviewCheckout } from './read-overview.ts';
 
 /** Prints every lane; problems of reading go to the error output. */
 export async function showAll(
-  { json, ...looked }: Omit<Looked, 'log'> & { readonly json: boolean },
+  { json, ...looked }: Omit<OverviewCheckout, 'log'> & { readonly json: boolean },
   terminal: Terminal,
 ): Promise<CommandEnd> {
   const log = (line: string): void => {

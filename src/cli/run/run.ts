@@ -39,10 +39,8 @@ export const runSchema = laneSchema.extend({
     ),
 });
 
-/** The end of one lane of a run. */
 export type EndedLane = Readonly<z.infer<typeof laneSchema>>;
 
-/** The end of a run. */
 export type EndedRun = EndedLane & { readonly lanes: readonly EndedLane[] };
 
 /** The options of a local run. */

@@ -12,7 +12,7 @@ import { changeFiles, describeLockedFolders, readFiles, type FilesRead } from '.
 import { findSettingsLeftToFile, type LeftToFile } from './left-to-file.ts';
 import { offeredChecks, setupReport } from './setup-report.ts';
 import type { SetupReport } from './setup-schema.ts';
-import { byHandText, filesText, foundText, offeredText, previewText } from './setup-text.ts';
+import { renderStepsByHand, filesText, renderFoundProject, offeredText, previewText } from './setup-text.ts';
 import type { SetupCheckout, SetupWorld } from './setup-world.ts';
 import { verifyProblem } from './verify-command.ts';
 import { wrapText } from '../terminal-text.ts';
@@ -96,7 +96,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const found = choicesOf(given, { project, checkout, own, left, defaults });
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, maxCostUsd: defaults.maxCostUsd, left };
-  if (isAsking) say(foundText(setupReport(facts, found, { changes: [], workflow: '' })));
+  if (isAsking) say(renderFoundProject(setupReport(facts, found, { changes: [], workflow: '' })));
   const choices = isAsking ? await world.person.choose(found, offeredChecks(project, found.verify)) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
@@ -121,7 +121,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const report = setupReport(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
-    if (!isAsking) say(foundText(report));
+    if (!isAsking) say(renderFoundProject(report));
     if (yes) terminal.out(previewText(changes, world.colours));
     else say(filesText(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
@@ -144,7 +144,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
-  say(`${offeredText(report)}${byHandText(report)}`);
+  say(`${offeredText(report)}${renderStepsByHand(report)}`);
   return 'done';
 }
 

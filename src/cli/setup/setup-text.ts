@@ -6,7 +6,7 @@ import { plainLine } from '../arguments.ts';
 import type { SetupReport } from './setup-schema.ts';
 
 /** Returns the text about what was found in the repository. */
-export function foundText({ project, leftToFile: left }: SetupReport): string {
+export function renderFoundProject({ project, leftToFile: left }: SetupReport): string {
   const stacks = project.stacks.map(({ language, folder, packageManager, frameworks, test }) => {
     const where = folder === '' ? '' : ` in ${folder}/`;
     return `  ${[language, ...frameworks].join(', ')}${where} (${packageManager}): ${test ?? 'no tests found'}\n`;
@@ -74,7 +74,7 @@ function leftLines(change: FileChange): readonly string[] {
 }
 
 /** Returns the remaining steps, and the maximum cost of a first run. */
-export function byHandText({ byHand, maxCostUsd }: SetupReport): string {
+export function renderStepsByHand({ byHand, maxCostUsd }: SetupReport): string {
   const steps = byHand.map(({ what, url }, at) => `  ${at + 1}. ${what}${url === null ? '' : `\n     ${url}`}\n`);
   const amount = (usd: number): string => (usd === 0 ? 'without a limit' : `at most $${usd}`);
   return `\nLeft to do by hand:\n${steps.join('')}

@@ -110,7 +110,10 @@ async function add(findUnmerged: FindUnmergedPlans, args: readonly string[], ter
   };
   const report = await addTask({ folder, to, findUnmerged, note }, wanted);
   if (given.has('json')) terminal.out(`${JSON.stringify(report)}\n`);
-  else if (report.kind === 'added') terminal.out(`${report.id}\n`);
+  else if (report.kind === 'added') {
+    note(`added to ${report.file}:${report.line}. Commit it: runs read the last commit.`);
+    terminal.out(`${report.id}\n`);
+  }
   if (report.kind !== 'added') terminal.error(`ralph add: ${whyNot(report, wanted)}\n`);
   return report.kind === 'added' ? 'done' : 'failed';
 }

@@ -11,7 +11,7 @@ import {
   type WaitQuestion,
 } from '../../core/tasks/waiting.ts';
 import type { Issue } from '../../ports/forge.ts';
-import type { Viewer } from '../arguments.ts';
+import type { RepositoryAccess } from '../arguments.ts';
 import type { TaskSettings } from './task-settings.ts';
 
 /**
@@ -19,7 +19,7 @@ import type { TaskSettings } from './task-settings.ts';
  * about what people should correct. Approvals are not queried: an issue's labels show what runs found.
  */
 export async function readIssueTasks(
-  viewer: Viewer,
+  viewer: RepositoryAccess,
   { label, query }: Pick<TaskSettings, 'label' | 'query'>,
 ): Promise<{ readonly tasks: readonly Task[]; readonly warnings: readonly string[] }> {
   const labelled = await viewer.forge.openIssuesWithLabel(label);
@@ -42,7 +42,7 @@ export async function readIssueTasks(
 }
 
 async function answer(
-  { forge, repository }: Viewer,
+  { forge, repository }: RepositoryAccess,
   question: WaitQuestion,
   issues: ReadonlyMap<number, Issue>,
 ): Promise<WaitAnswer> {

@@ -19,7 +19,7 @@ type Meaning =
   | { readonly kind: 'unusable'; readonly why: string };
 
 /** A setting of another Ralph. */
-export interface Key {
+export interface OtherRalphKey {
   readonly name: string;
   /** Other names of the setting, which count in the environment only. */
   readonly aliases: readonly string[];
@@ -34,7 +34,7 @@ export interface Key {
 }
 
 /** All settings that have a meaning here, or about which people must learn that they have no meaning. */
-export const KEYS: readonly Key[] = [
+export const KEYS: readonly OtherRalphKey[] = [
   named('PROJECT_NAME'),
   named('PROJECT_TYPE'),
   same('MAX_CALLS_PER_HOUR', 'max-calls-per-hour'),
@@ -105,7 +105,7 @@ export const KEYS: readonly Key[] = [
 const NAMES = KEYS.map(({ name }) => name);
 
 /** Returns the setting of that name, or undefined if there is no such setting. */
-export function keyOf(name: string): Key | undefined {
+export function keyOf(name: string): OtherRalphKey | undefined {
   return KEYS.find((known) => known.name === name);
 }
 
@@ -117,30 +117,30 @@ export function nearestKey(name: string): string | null {
   return name.length < 8 ? null : (NAMES.find((known) => nearestName(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
-function key(name: string, input: string | null, meaning: Key['meaning']): Key {
+function key(name: string, input: string | null, meaning: OtherRalphKey['meaning']): OtherRalphKey {
   return { name, input, meaning, aliases: [], variables: 'named' };
 }
 
-function alsoCalled(alias: string, known: Key): Key {
+function alsoCalled(alias: string, known: OtherRalphKey): OtherRalphKey {
   return { ...known, aliases: [alias] };
 }
 
 /** Creates a setting that means the same here as in other Ralphs. */
-function same(name: string, input: string): Key {
+function same(name: string, input: string): OtherRalphKey {
   return key(name, input, inputText);
 }
 
 /** Creates a setting that is shown with its file. */
-function named(name: string): Key {
+function named(name: string): OtherRalphKey {
   return { ...key(name, null, () => ({ kind: 'as-always' })), variables: 'none' };
 }
 
 /** Returns the setting with only its prefixed variable, because other programs may use a variable of its name. */
-function onlyPrefixed(known: Key): Key {
+function onlyPrefixed(known: OtherRalphKey): OtherRalphKey {
   return { ...known, variables: 'prefixed' };
 }
 
-function meaningless(name: string, note: string | null): Key {
+function meaningless(name: string, note: string | null): OtherRalphKey {
   return key(name, null, () => none(note));
 }
 
@@ -152,7 +152,7 @@ function none(note: string | null): Meaning {
   return { kind: 'none', note };
 }
 
-function oneOf(texts: Readonly<Record<string, string>>): Key['meaning'] {
+function oneOf(texts: Readonly<Record<string, string>>): OtherRalphKey['meaning'] {
   return (value) => {
     const text = texts[value.trim().toLowerCase()];
     return text === undefined

@@ -1,4 +1,4 @@
-import { type Folder, fromRoot } from '../../core/folder.ts';
+import { type Folder, toRootPath } from '../../core/folder.ts';
 import { type ReportedSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { workingFolderOf } from '../fields.ts';
@@ -21,7 +21,7 @@ const SETTINGS_FILES = ['.ralph/.ralphrc', '.ralphrc'];
 
 /** Returns the paths of the settings files from the root, for a run that works in this folder. */
 export function settingsPaths(within: Folder): readonly string[] {
-  return SETTINGS_FILES.map((path) => fromRoot(within, path));
+  return SETTINGS_FILES.map((path) => toRootPath(within, path));
 }
 
 /** The settings in the environment and on the base branch, as far as they are known. */
@@ -68,14 +68,14 @@ export function ownTexts({ inputs, named }: GivenTexts): Texts {
 /**
  * Returns the texts that a run works with: its inputs, then what `settings` names, then the settings of other Ralphs.
  */
-export function textsWith(
+export function mergeConfigTexts(
   given: GivenTexts,
   { read, others, unknown }: RunSettings,
   organisation: NamedSettings = NO_NAMED_SETTINGS,
 ): ConfigTexts {
   const own = new Set(read.found.map(({ input }) => input));
   const shared = organisation.found.filter(({ input }) => !own.has(input));
-  const { counting, ...settled } = textsWithFound(given, [...read.found, ...shared]);
+  const { counting, ...settled } = mergeFoundTexts(given, [...read.found, ...shared]);
   const lines = [
     ...describeSettings(read, counting),
     ...describeOrganisation(counting),
@@ -103,8 +103,8 @@ function describeOrganisation(counting: readonly FoundSetting[]): readonly strin
     : [`Settings of ${first.repository}: ${listSettings(shared.map(({ input }) => input))}.`];
 }
 
-/** Like `textsWith`, but with settings that the gate's job or main has read before. */
-export function textsWithFound({ inputs, named }: GivenTexts, before: readonly FoundSetting[]): ConfigTexts {
+/** Like `mergeConfigTexts`, but with settings that the gate's job or main has read before. */
+export function mergeFoundTexts({ inputs, named }: GivenTexts, before: readonly FoundSetting[]): ConfigTexts {
   const own = new Set(named.found.map(({ input }) => input));
   const found = [...named.found, ...before.filter(({ input }) => !own.has(input))];
   const { texts, counting } = fillInputs(inputs, found);
@@ -140,7 +140,7 @@ const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPU
 /** Returns the settings that a step would run with; an expression counts as given. */
 export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
   const run = parseRunSettings(environment, files, workingFolderOf(ownTexts(given)));
-  const { counting, problems } = textsWith(given, run);
+  const { counting, problems } = mergeConfigTexts(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>
     inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
   );

@@ -1,6 +1,6 @@
 import type { FoundSetting, SettingPlace } from '../../core/settings/effective.ts';
 import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
-import { KEYS, keyOf, nearestKey, type Key } from './keys.ts';
+import { KEYS, keyOf, nearestKey, type OtherRalphKey } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
 /** A settings file of another Ralph on the base branch; `why` says as a predicate why it cannot be read. */
@@ -41,7 +41,7 @@ const MAX_PROBLEMS = 20;
 
 /** The value of a setting and its place. */
 interface Given {
-  readonly key: Key;
+  readonly key: OtherRalphKey;
   readonly value: string;
   readonly place: SettingPlace;
 }
@@ -127,7 +127,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
  */
 function variableOf(
   environment: Environment,
-  { name, aliases, variables }: Key,
+  { name, aliases, variables }: OtherRalphKey,
 ): { name: string; value: string } | undefined {
   const names = { named: [`RALPH_${name}`, name, ...aliases], prefixed: [`RALPH_${name}`], none: [] }[variables];
   return names

@@ -1,4 +1,4 @@
-import { formatInstant, leftInWords, MINUTE_MS } from '../countdown.ts';
+import { formatInstant, formatTimeLeft, MINUTE_MS } from '../countdown.ts';
 import { namesOf } from '../text/phrase.ts';
 
 /**
@@ -40,7 +40,7 @@ export function severalLogins(names: readonly string[]): string | null {
 }
 
 /** Returns the sentence about a login that none of the called agents can use. */
-export function loginOfNone(agents: readonly string[]): string {
+export function describeUnusableLogin(agents: readonly string[]): string {
   return `This workflow logs in for Claude Code only, and the run calls ${namesOf(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
 }
 
@@ -79,7 +79,7 @@ export function runTimeUnder(term: LoginTerm, { now, maxRunMs }: { now: number; 
     : {
         kind: 'limit',
         maxRunMs: leftMs,
-        warning: `The agent's login ends at ${ends}, before ${wanted} are over, so this run works for ${leftInWords(leftMs)} only. ${longer}`,
+        warning: `The agent's login ends at ${ends}, before ${wanted} are over, so this run works for ${formatTimeLeft(leftMs)} only. ${longer}`,
       };
 }
 

@@ -5,7 +5,6 @@ import { findStatusBlock } from './status-block.ts';
 
 /** The phrases found in a message without a status block. */
 interface Phrases {
-  /** True if any phrase was found. */
   readonly found: boolean;
   /** 0–95: never as certain as a status block. */
   readonly confidence: number;

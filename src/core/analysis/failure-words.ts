@@ -4,7 +4,6 @@ import type { Analysis } from './analysis.ts';
 
 const MAX_WORDS_CHARS = 300;
 
-/** A failed call of an agent. */
 interface FailedCall {
   readonly analysis: Pick<Analysis, 'agentError'>;
   readonly end: AgentEnd;

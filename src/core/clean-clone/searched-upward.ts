@@ -123,7 +123,7 @@ export function namesPaths(path: string): boolean {
 }
 
 /** Replaces the paths of moved folders in a text. A longer name that merely begins with such a path stays. */
-export function movedText(text: string, moves: readonly MovedFolder[]): string {
+export function replaceMovedPaths(text: string, moves: readonly MovedFolder[]): string {
   return moves.reduce((rest, { from, to }) => {
     // The path may follow the end of another word, or the beginning of a URL.
     const path = new RegExp(`(?<![\\p{L}\\p{N}_.~})-]|(?<!file:/)/)${escaped(from)}(?![\\p{L}\\p{N}_.-])`, 'gu');
@@ -132,7 +132,7 @@ export function movedText(text: string, moves: readonly MovedFolder[]): string {
 }
 
 /** Returns the path of the copy if the path is in a moved folder, otherwise the path itself. */
-export function movedPath(path: string, moves: readonly MovedFolder[]): string {
+export function pathInCopy(path: string, moves: readonly MovedFolder[]): string {
   const move = moves.find(({ from }) => path === from || path.startsWith(`${from}/`));
   return move === undefined ? path : `${move.to}${path.slice(move.from.length)}`;
 }

@@ -9,7 +9,6 @@ export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
 /** The end of the time line, the only one that changes in every run. */
 export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
 
-/** The kinds of requests that a box makes. */
 export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
 
 const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80) });

@@ -1,6 +1,6 @@
 import { type ReportedSettings, buildSettingLines } from '../settings/effective.ts';
 import { namesOf, completeSentence } from '../text/phrase.ts';
-import type { ActionRules, Facts, PipelineTrial } from './facts.ts';
+import type { ActionRules, DoctorFacts, PipelineTrial } from './facts.ts';
 import {
   doctorChecks,
   createRemedy,
@@ -41,7 +41,7 @@ const EFFECT: Readonly<Record<(typeof READ_RIGHTS)[number], string>> = {
 const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?,\s*'((?:[^']|'')*)'\s*\)/g;
 
 /** Returns the findings about everything that can stop runs of this repository, in the order of `doctorChecks`. */
-export function diagnoseRepository(facts: Facts, rules: ActionRules): readonly Finding[] {
+export function diagnoseRepository(facts: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const findings = [
     ...workflowFindings(facts),
     ...competingWorkflows(facts, rules),
@@ -69,7 +69,7 @@ export function diagnoseRepository(facts: Facts, rules: ActionRules): readonly F
 /**
  * Warns about several workflows that start on the same events for the same tasks: only one of their runs can work.
  */
-function competingWorkflows({ files }: Facts, rules: ActionRules): readonly Finding[] {
+function competingWorkflows({ files }: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const tasksOf = ({ uses }: Workflow): readonly string[] =>
     uses.map((step) =>
@@ -91,7 +91,7 @@ function competingWorkflows({ files }: Facts, rules: ActionRules): readonly Find
   );
 }
 
-function workflowFindings({ files }: Facts): readonly Finding[] {
+function workflowFindings({ files }: DoctorFacts): readonly Finding[] {
   if (files.length === 0)
     return [
       problemFinding(

@@ -1,5 +1,5 @@
 import type { EffectiveSetting } from '../settings/effective.ts';
-import type { ActionRules, Asked, DefaultedInput, OtherWorkflow, RepositoryFacts } from './facts.ts';
+import type { ActionRules, AskedValue, DefaultedInput, OtherWorkflow, RepositoryFacts } from './facts.ts';
 import { isExpression, type RalphStep, type Workflow } from './workflow.ts';
 
 /** A step of a workflow, with everything else that its checks need. */
@@ -7,7 +7,7 @@ export interface ExaminedStep {
   readonly step: RalphStep;
   readonly workflow: Workflow;
   readonly rules: ActionRules;
-  readonly repository: Asked<RepositoryFacts>;
+  readonly repository: AskedValue<RepositoryFacts>;
   readonly others: readonly OtherWorkflow[];
   /** The settings of the workflow's runs; empty if unknown. */
   readonly settings: readonly EffectiveSetting[];
@@ -20,13 +20,13 @@ export function inputOf({ step, rules }: Pick<ExaminedStep, 'step' | 'rules'>, n
 }
 
 /** Returns the URL of a page of the repository, by its path there; null if the repository is unknown. */
-export function settingsPageOf(repository: Asked<RepositoryFacts>, path: string): string | null {
+export function settingsPageOf(repository: AskedValue<RepositoryFacts>, path: string): string | null {
   return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
 }
 
 /** Returns a setting of the repository; unknown, for the same reason, if the repository is. */
 export function repositorySettingOf<Name extends keyof RepositoryFacts['settings']>(
-  repository: Asked<RepositoryFacts>,
+  repository: AskedValue<RepositoryFacts>,
   name: Name,
 ): RepositoryFacts['settings'][Name] | { readonly kind: 'unknown'; readonly why: string } {
   return repository.kind === 'known' ? repository.value.settings[name] : repository;

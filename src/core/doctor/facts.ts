@@ -4,7 +4,7 @@ import { issueLane, QUEUE } from '../tasks/ids.ts';
 import type { RalphStep, Workflow } from './workflow.ts';
 
 /** A value that was asked for, or a sentence about why it is unknown. */
-export type Asked<T> =
+export type AskedValue<T> =
   | { readonly kind: 'known'; readonly value: T }
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -20,26 +20,26 @@ export interface BranchRule {
 
 /** A repository's settings on GitHub. */
 export interface RepositorySettings {
-  readonly token: Asked<{ readonly writes: boolean; readonly mayOpenPullRequests: boolean }>;
+  readonly token: AskedValue<{ readonly writes: boolean; readonly mayOpenPullRequests: boolean }>;
   /** Names of the secrets that the repository's workflows can use, including those of its organisation. */
-  readonly secrets: Asked<readonly string[]>;
-  readonly hasLabel: Asked<boolean>;
-  readonly workflows: Asked<readonly WorkflowState[]>;
+  readonly secrets: AskedValue<readonly string[]>;
+  readonly hasLabel: AskedValue<boolean>;
+  readonly workflows: AskedValue<readonly WorkflowState[]>;
   /** Texts of files on the default branch by their paths; null for a file that does not exist. */
-  readonly onDefaultBranch: Asked<Readonly<Record<string, string | null>>>;
+  readonly onDefaultBranch: AskedValue<Readonly<Record<string, string | null>>>;
   /** Existing branches whose names conflict with the queue's branch or with one for an issue. */
-  readonly inTheWay: Asked<readonly { readonly branch: string; readonly existing: readonly string[] }[]>;
+  readonly inTheWay: AskedValue<readonly { readonly branch: string; readonly existing: readonly string[] }[]>;
   /** The rules of the queue's branch and of one for an issue, as examples of all branches of Ralph. */
-  readonly branchRules: Asked<readonly BranchRule[]>;
+  readonly branchRules: AskedValue<readonly BranchRule[]>;
   /**
    * The classic protection rules of the same branches; null if neither branch exists, because GitHub returns none then.
    */
-  readonly branchProtection: Asked<readonly string[] | null>;
-  readonly pushRulesets: Asked<readonly { readonly id: number; readonly name: string }[]>;
+  readonly branchProtection: AskedValue<readonly string[] | null>;
+  readonly pushRulesets: AskedValue<readonly { readonly id: number; readonly name: string }[]>;
 }
 
 /** Returns example branches of Ralph, for settings that GitHub only returns by a branch's name. */
-export function typicalBranches(prefix: string): readonly string[] {
+export function exampleBranches(prefix: string): readonly string[] {
   return [prefix + QUEUE, prefix + issueLane(1)];
 }
 
@@ -124,20 +124,20 @@ export interface OtherWorkflow {
 }
 
 /** Everything that the checks read. */
-export interface Facts {
+export interface DoctorFacts {
   readonly files: readonly WorkflowFile[];
   readonly others: readonly OtherWorkflow[];
   /** One entry for each workflow. */
   readonly settings: readonly ReportedSettings[];
   readonly pipelines: readonly PipelineTrial[];
-  readonly repository: Asked<RepositoryFacts>;
+  readonly repository: AskedValue<RepositoryFacts>;
   readonly key: KeyTrial;
   readonly verify: BaseTrial;
   /** Text of .ralph/AGENT.md; empty if it does not exist. */
   readonly agentNotes: string;
   readonly hasNpm: boolean;
   /** The cost that all runs of today (UTC) used or reserved, in US dollars. */
-  readonly spentTodayUsd: Asked<number>;
+  readonly spentTodayUsd: AskedValue<number>;
 }
 
 /** The rules of the action that the checks need: its inputs, events, login and tool rules. */
@@ -172,7 +172,6 @@ export interface ActionRules {
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
   /** Returns the rules that a text of `allowed-tools` means. */
   readonly toolRulesOf: (text: string) => readonly string[];
-  /** The defaults of all settings. */
   readonly defaults: Readonly<Record<string, string>>;
 }
 

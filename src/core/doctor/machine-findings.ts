@@ -2,7 +2,7 @@ import { rulesToAllow } from '../people/rules-to-allow.ts';
 import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
-import type { ActionRules, Asked, BaseTrial, Facts, KeyTrial } from './facts.ts';
+import type { ActionRules, AskedValue, BaseTrial, DoctorFacts, KeyTrial } from './facts.ts';
 import {
   commandsIn,
   createRemedy,
@@ -59,7 +59,7 @@ export const tryAgain = createRemedy('Remove the cause, then try again.', {});
 const checkedByRun = createRemedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
 /** Returns findings about what a run of this step would do on its runner. */
-export function machineFindings(examined: ExaminedStep, facts: Facts): readonly Finding[] {
+export function machineFindings(examined: ExaminedStep, facts: DoctorFacts): readonly Finding[] {
   return [
     agent(examined, facts),
     verify(examined, facts),
@@ -74,7 +74,7 @@ export function machineFindings(examined: ExaminedStep, facts: Facts): readonly 
   ];
 }
 
-function agent(examined: ExaminedStep, { hasNpm }: Facts): Finding {
+function agent(examined: ExaminedStep, { hasNpm }: DoctorFacts): Finding {
   const { step, rules } = examined;
   const version = inputOf(examined, 'agent-version');
   const chosen = rules.agents({ ...step.inputs, 'agent-version': version ?? '' });
@@ -173,7 +173,7 @@ export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly str
     .filter((line) => line !== '');
 }
 
-function verify(examined: ExaminedStep, { verify: tried }: Facts): Finding {
+function verify(examined: ExaminedStep, { verify: tried }: DoctorFacts): Finding {
   return verifyFinding(verifyOfStep(examined), tried);
 }
 
@@ -228,7 +228,7 @@ const toFix = createRemedy(
 /** Matches commands that are built into the shell and need no rule. */
 const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
-function allowedTools(examined: ExaminedStep, { agentNotes }: Facts): Finding {
+function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Finding {
   const given = inputOf(examined, 'allowed-tools');
   return given === null
     ? uncheckedFinding('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
@@ -296,7 +296,7 @@ function isolation({ step }: ExaminedStep): Finding {
   );
 }
 
-function spend(examined: ExaminedStep, { spentTodayUsd }: Facts): Finding {
+function spend(examined: ExaminedStep, { spentTodayUsd }: DoctorFacts): Finding {
   const text = inputOf(examined, 'max-cost-usd-per-day');
   return text === null || Number.isNaN(Number(text))
     ? uncheckedFinding(
@@ -310,7 +310,7 @@ function spend(examined: ExaminedStep, { spentTodayUsd }: Facts): Finding {
 /** Returns the finding about the day's remaining budget; `limit` is in US dollars, 0 for no limit. */
 export function spendFinding(
   rules: Pick<ActionRules, 'defaults'>,
-  { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: Asked<number> },
+  { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: AskedValue<number> },
 ): Finding {
   if (limit === 0)
     return warningFinding(

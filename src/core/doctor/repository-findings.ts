@@ -1,14 +1,14 @@
 import type { ReportedSettings } from '../settings/effective.ts';
-import { branchInTheWay } from '../refusals/refusal.ts';
+import { findConflictingBranch } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
 import { namesOf, shellText } from '../text/phrase.ts';
-import type { ActionRules, Asked, BranchRule, Facts, RepositoryFacts } from './facts.ts';
+import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */
-export function repositoryFindings(facts: Facts, rules: ActionRules): readonly Finding[] {
+export function repositoryFindings(facts: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const { repository } = facts;
   const workflows = facts.files.flatMap((file) => (file.kind === 'workflow' ? [file] : []));
   const where = { rules, workflow: workflows[0]?.workflow ?? null, settings: facts.settings };
@@ -50,7 +50,7 @@ function inForce(
 }
 
 function label(
-  { repository, settings }: Pick<Facts, 'repository' | 'settings'>,
+  { repository, settings }: Pick<DoctorFacts, 'repository' | 'settings'>,
   rules: ActionRules,
   workflow: Workflow | null,
 ): readonly Finding[] {
@@ -86,7 +86,7 @@ function label(
   ];
 }
 
-function schedule(workflow: Workflow, here: string, repository: Asked<RepositoryFacts>): readonly Finding[] {
+function schedule(workflow: Workflow, here: string, repository: AskedValue<RepositoryFacts>): readonly Finding[] {
   const isScheduled = workflow.triggers.some(({ event }) => event === 'schedule');
   const name = workflow.path.split('/').at(-1) ?? '';
   const link = settingsPageOf(repository, `actions/workflows/${encodeURIComponent(name)}`);
@@ -103,7 +103,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
     ];
   return [onDefault(file), state(states)];
 
-  function onDefault(known: Asked<Readonly<Record<string, string | null>>>): Finding {
+  function onDefault(known: AskedValue<Readonly<Record<string, string | null>>>): Finding {
     if (known.kind === 'unknown')
       return uncheckedFinding('schedule', `Could not check whether it is on the default branch: ${known.why}`, seen);
     const there = known.value[workflow.path] ?? null;
@@ -122,7 +122,7 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
         );
   }
 
-  function state(known: Asked<readonly { readonly path: string; readonly state: string }[]>): Finding {
+  function state(known: AskedValue<readonly { readonly path: string; readonly state: string }[]>): Finding {
     if (known.kind === 'unknown')
       return uncheckedFinding('schedule', `Could not check whether the workflow is disabled: ${known.why}`, seen);
     const found = known.value.find(({ path }) => path === workflow.path)?.state ?? null;
@@ -153,11 +153,11 @@ function schedule(workflow: Workflow, here: string, repository: Asked<Repository
 }
 
 /** Returns a problem if an existing branch has a name that prevents git from creating Ralph's branches. */
-function branchNames(repository: Asked<RepositoryFacts>): readonly Finding[] {
+function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[] {
   const known = repositorySettingOf(repository, 'inTheWay');
   if (known.kind === 'unknown') return [];
   const found = known.value.flatMap(({ branch, existing }) => {
-    const other = branchInTheWay(branch, existing);
+    const other = findConflictingBranch(branch, existing);
     return other === null ? [] : [{ branch, other }];
   });
   const [first] = found;
@@ -185,7 +185,7 @@ function effectWith(signs: boolean, type: string): ReturnType<typeof effectOf> {
   return signs && type === SIGNATURES ? null : effectOf(type);
 }
 
-function branchRules(repository: Asked<RepositoryFacts>, signs: boolean): Finding {
+function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/rules');
   const known = repositorySettingOf(repository, 'branchRules');
   if (known.kind === 'unknown')
@@ -216,7 +216,7 @@ function branchRules(repository: Asked<RepositoryFacts>, signs: boolean): Findin
 }
 
 /** Checks branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
-function branchProtection(repository: Asked<RepositoryFacts>, signs: boolean): Finding {
+function branchProtection(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');
   const see = createRemedy("Make sure that no branch protection has a pattern that matches Ralph's branches.", {
@@ -255,7 +255,7 @@ function rulesetPage(
     : `${webUrl}/settings/rules/${String(ruleset)}`;
 }
 
-function pushRules(repository: Asked<RepositoryFacts>): Finding {
+function pushRules(repository: AskedValue<RepositoryFacts>): Finding {
   const link = settingsPageOf(repository, 'settings/rules');
   const known = repositorySettingOf(repository, 'pushRulesets');
   if (known.kind === 'unknown')

@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import { diagnoseRepository } from './doctor.ts';
-import type { ActionRules, Asked, Facts } from './facts.ts';
+import type { ActionRules, AskedValue, DoctorFacts } from './facts.ts';
 import {
   doctorChecks,
   createRemedy,
@@ -29,18 +29,18 @@ export interface OwnRun {
   readonly loginProblems: readonly string[];
   /** The job that has the agent and its key. */
   readonly agentJob: 'this' | 'another';
-  readonly pushObstacle: Asked<string | null>;
-  readonly pullRequestObstacle: Asked<string | null>;
+  readonly pushObstacle: AskedValue<string | null>;
+  readonly pullRequestObstacle: AskedValue<string | null>;
   readonly checkoutProblems: readonly string[];
   /** True if the checkout contains git credentials. */
   readonly keepsCredentials: boolean;
   /** The name and version that the agent's CLI reports, or the reason why it cannot be installed or started. */
-  readonly agent: Asked<string>;
+  readonly agent: AskedValue<string>;
   readonly stateStore: string;
   /** The reason why this run cannot write the cache, as a part of a sentence; null if it can. */
   readonly cacheObstacle: string | null;
   /** The place that the state was loaded from. */
-  readonly state: Asked<string>;
+  readonly state: AskedValue<string>;
   /** The agents in their order. */
   readonly agents: readonly AgentName[];
   readonly prices: Parameters<typeof priceFindings>[1];
@@ -65,7 +65,7 @@ const OWN: readonly Finding['check'][] = [
  * Returns the findings of a run: those about files and repository as in `diagnoseRepository`, the rest from its own
  * token, machine and event.
  */
-export function diagnoseRun(facts: Facts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
+export function diagnoseRun(facts: DoctorFacts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
   const { run, files } = facts;
   const others = diagnoseRepository(facts, rules).filter(
     ({ check }) => !OWN.includes(check) && (files.length > 0 || check !== 'workflow-file'),
@@ -111,7 +111,7 @@ const noFile = uncheckedFinding(
 
 function obstacle(
   check: 'permissions' | 'pull-requests',
-  asked: Asked<string | null>,
+  asked: AskedValue<string | null>,
   otherwise: string,
 ): readonly Finding[] {
   if (asked.kind === 'unknown') return [uncheckedFinding(check, asked.why, tryAgain)];
@@ -149,7 +149,7 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
     : loginProblems.map((says) => problemFinding('secret', says, createRemedy('The secrets are here.', { link })));
 }
 
-function key({ key: tried, run }: Facts & { readonly run: OwnRun }): readonly Finding[] {
+function key({ key: tried, run }: DoctorFacts & { readonly run: OwnRun }): readonly Finding[] {
   // A problem of the login is already reported.
   return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [keyFinding(tried, 'The key')];
 }

@@ -15,7 +15,7 @@ import {
   recordWorkCommit,
 } from './rounds.ts';
 import { isFeedback } from './subject.ts';
-import { isUnproven, provenAnswers } from './unproven.ts';
+import { isUnproven, withoutUnprovenAnswers } from './unproven.ts';
 
 // Ralph's own answers are a closed set of sentence parts in which `backticks` mark code.
 
@@ -95,7 +95,7 @@ interface ReviewedRun {
 /** Records the run as a round if it had feedback tasks or saw checks of another head. Safe to repeat. */
 export function recordRound(state: FeedbackMemory, { startedAt, head, tasks, checks }: ReviewedRun): Feedback {
   const { feedback } = state;
-  const { items } = provenAnswers(state);
+  const { items } = withoutUnprovenAnswers(state);
   const asked = tasks.filter(isFeedback);
   const answered = asked.filter((id) => Object.hasOwn(items, id) && (items[id]?.answer?.at ?? 0) >= startedAt);
   const earlier = feedback.rounds.filter(({ at }) => at !== startedAt);

@@ -40,7 +40,6 @@ const objectId = z.string().max(64);
 
 export const answerKinds = ['changed', 'unchanged', 'given-up'] as const;
 
-/** The kinds of subjects. */
 export const subjectKinds = ['thread', 'review', 'comment', 'check', 'conflict'] as const;
 
 const itemSchema = z.object({
@@ -103,10 +102,7 @@ export const feedbackSchema = z.object({
   rounds: z.array(roundSchema).max(MAX_ROUNDS),
   /** The first head on which expected checks did not start, which is reported once; null if they start. */
   unstarted: objectId.nullable(),
-  /**
-   * The decisions of people about a head that Ralph's commits have replaced since; null if there are none. Earlier
-   * states of version 7 lack it.
-   */
+  /** People's decisions about a head that Ralph's commits have replaced since; null if nobody decided. */
   overtaken: holdSchema
     // `wasApproved` stays when the approvers were asked again; if it is absent, an earlier version did not keep it.
     .extend({ at: instantSchema, wasApproved: z.boolean().optional() })

@@ -182,7 +182,6 @@ interface WorkflowOfCheck {
   readonly event: string;
 }
 
-/** Details of a failed check. */
 export interface CheckDetails {
   readonly job: string | null;
   readonly step: string | null;

@@ -14,7 +14,7 @@ export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: P
 }
 
 /** Returns the feedback without unproven answers, for people. */
-export function provenAnswers({
+export function withoutUnprovenAnswers({
   feedback,
   tasks,
 }: {

@@ -15,7 +15,6 @@ export interface TaskHistory {
   /** null if unknown; `model` also if the agent chose it. */
   readonly agent: string | null;
   readonly model: string | null;
-  /** Its own iterations. */
   readonly iterations: number;
   /** With an equal part of what its pull request's reviews and checks cost; null if a part of it is unknown. */
   readonly costUsd: number | null;

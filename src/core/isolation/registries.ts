@@ -21,7 +21,7 @@ export interface PackageManager {
 }
 
 /** A package manager as found on this machine. */
-export interface Found {
+export interface FoundPackageManager {
   readonly isThere: boolean;
   /** null if it was not asked or did not answer. */
   readonly answer: string | null;
@@ -132,7 +132,7 @@ const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
  */
 export function registriesOf(
   manager: PackageManager,
-  { isThere, answer }: Found,
+  { isThere, answer }: FoundPackageManager,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly HostRule[] {
   const reported = answer === null ? NO_REGISTRIES : manager.parse(answer.slice(0, MAX_ANSWER_CHARS));

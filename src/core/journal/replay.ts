@@ -17,7 +17,7 @@ import {
   callUsagesIn,
   chargeCallAt,
   settleIteration,
-  type Settled,
+  type SettledIteration,
 } from '../lane/settle/settle.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Verdict } from '../lane/verdict/verdict.ts';
@@ -260,7 +260,7 @@ function advance(
     obstacle: null,
   };
   const denials = classifyRefused({ analysis, evidence }, policy, kindsOf(entry.agent ?? policy.agents[0]));
-  const settled: Settled = settleIteration(
+  const settled: SettledIteration = settleIteration(
     called,
     { task, tasks, analysis, denials, evidence, startedAt },
     policy,

@@ -168,7 +168,6 @@ export interface IterationShare {
   /** True if a step made a call of unknown cost, whatever the other calls cost. */
   readonly isPartlyPriced?: boolean;
   readonly reviews?: ReturnType<typeof reviewsIn>;
-  /** Claims that were overruled. */
   readonly overruled: readonly string[];
   /** Tasks that were finished along with it, by id, with their titles. */
   readonly alsoDone: Readonly<Record<TaskId, string>>;

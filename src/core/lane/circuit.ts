@@ -9,7 +9,6 @@ import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 export const WINDOW_SIZE = 5;
 
 export const signalsSchema = z.object({
-  /** Completion indicators. */
   indicators: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Overruled claims of EXIT_SIGNAL true whose own task was not finished either. */
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
@@ -281,7 +280,7 @@ export function hasOutputDeclined(signals: Signals, chars: number, percent: numb
 }
 
 /** Returns how often a flag is set in a window. */
-export function countSet(window: readonly boolean[]): number {
+export function countTrue(window: readonly boolean[]): number {
   return window.filter(Boolean).length;
 }
 

@@ -1,7 +1,7 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import { tasksAwaitingVerification, tasksWaitingForOthers } from './verification.ts';
-import { type CircuitView, countSet, viewCircuit, WINDOW_SIZE } from './circuit.ts';
+import { type CircuitView, countTrue, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, hasShareOf } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
@@ -15,7 +15,7 @@ import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
-import { configurationProblem, type Verdict } from './verdict/verdict.ts';
+import { accessErrorOf, type Verdict } from './verdict/verdict.ts';
 import { exhaustedWindow, type Windows } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { completeSentence } from '../text/phrase.ts';
@@ -181,7 +181,7 @@ const rules: readonly Rule[] = [
   blocked,
   circuitOpen,
   parked,
-  ({ run, policy, now }) => limitOf(run, policy, now),
+  ({ run, policy, now }) => reachedRunLimit(run, policy, now),
   stopped,
 ];
 
@@ -203,7 +203,7 @@ function projectComplete({ state, run }: Situation): Outcome | null {
   const complete =
     run.last?.analysis.signal.exitSignal === true &&
     isUncontested(run) &&
-    countSet(state.signals.indicators) >= INDICATORS_TO_COMPLETE;
+    countTrue(state.signals.indicators) >= INDICATORS_TO_COMPLETE;
   return complete ? { kind: 'complete', reason: 'project_complete' } : null;
 }
 
@@ -223,7 +223,7 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const refusal = stepRefusal(run.last?.steps ?? []);
   if (refusal !== null) return { kind: 'failed', reason: 'configuration', message: refusal };
-  const problem = run.last === null ? null : configurationProblem(run.last.analysis);
+  const problem = run.last === null ? null : accessErrorOf(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
   const isHandedOn = isOfProvider && chooseAgent(policy.agents, state.providers, now).kind !== 'refused';
   return problem === null || isHandedOn
@@ -250,7 +250,7 @@ function testSaturation({ state, run, policy }: Situation): Outcome | null {
 }
 
 function safety({ state, run }: Situation): Outcome | null {
-  return hasIterated(run) && countSet(state.signals.vetoed) >= WINDOW_SIZE
+  return hasIterated(run) && countTrue(state.signals.vetoed) >= WINDOW_SIZE
     ? { kind: 'halted', reason: 'safety' }
     : null;
 }
@@ -354,7 +354,7 @@ function providerLimit({ until, needsPerson }: Extract<ChosenAgent, { kind: 'par
 }
 
 /** Returns the run's limit that forbids another call, or null if there is none. */
-export function limitOf(
+export function reachedRunLimit(
   run: RunSoFar,
   policy: Policy,
   now: number,

@@ -15,7 +15,6 @@ export interface ClassifiedDenial {
   readonly command: string | null;
 }
 
-/** The result of judging the denials of one iteration. */
 export interface JudgedDenials {
   /** Number of denials that feed the circuit. */
   readonly counted: number;

@@ -10,7 +10,6 @@ export const MAX_TRANSITIONS = 50;
 /** Maximum length of words and reasons in characters; longer ones are cut. */
 const MAX_CHARS = 200;
 
-/** The subjects of a transition. */
 export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state', 'agent'] as const;
 
 const word = z.string().max(MAX_CHARS);

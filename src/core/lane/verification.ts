@@ -182,7 +182,6 @@ export function recordHeadVerification(
   };
 }
 
-/** The proof of one task by its tests. */
 export interface TaskProof {
   readonly task: TaskId;
   readonly proof: Proof;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromRoot, type Folder } from '../folder.ts';
+import { toRootPath, type Folder } from '../folder.ts';
 import { LEFT_CIRCUIT_PATHS } from '../others/left-circuit.ts';
 import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { LEARNINGS_PATH } from '../prompt/learnings.ts';
@@ -204,7 +204,7 @@ export function describeLayout(
       return count === 0
         ? []
         : [
-            `\`${fromRoot(folder, specs)}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`,
+            `\`${toRootPath(folder, specs)}/\`: named in the prompt (${String(count)} ${count === 1 ? 'file' : 'files'}).`,
           ];
     }),
     ...(layout === null
@@ -250,7 +250,7 @@ type RenderUsage = (paths: readonly string[], said: string) => readonly string[]
 /** Returns one line about the paths, or none without paths. */
 function usageLine(folder: Folder, paths: readonly string[], said: string): readonly string[] {
   if (paths.length === 0) return [];
-  return [`${paths.map((path) => `\`${fromRoot(folder, path)}\``).join(', ')}: ${said}.`];
+  return [`${paths.map((path) => `\`${toRootPath(folder, path)}\``).join(', ')}: ${said}.`];
 }
 
 function listOf(text: string): string {

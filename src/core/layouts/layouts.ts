@@ -1,4 +1,4 @@
-import { type Folder, fromRoot } from '../folder.ts';
+import { type Folder, toRootPath } from '../folder.ts';
 import { EARLY_MARKS, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
 import { oneLine } from '../text/phrase.ts';
 
@@ -289,7 +289,7 @@ const MAX_SHOWN = 16;
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
     const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));
-    return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => fromRoot(folder, path)))}: ${why}.`];
+    return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
   });
 }
 

@@ -1,10 +1,9 @@
-import { type Folder, fromRoot } from '../folder.ts';
+import { type Folder, toRootPath } from '../folder.ts';
 import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
 import { promptPlaces, SETUP_PROMPT_PATH } from '../prompt/places.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { fileSources } from '../tasks/ids.ts';
 
-/** A file of the logs. */
 interface LogFile {
   readonly name: string;
   readonly bytes: number;
@@ -13,7 +12,7 @@ interface LogFile {
 /** Returns the paths where task files may be, relative to the root; `*` matches any part of a name. */
 export function taskFilesIn(folder: Folder): readonly string[] {
   return [...fileSources.flatMap((source) => taskFilePaths[source]), PRD_ARCHIVE_PATH].map((path) =>
-    fromRoot(folder, path),
+    toRootPath(folder, path),
   );
 }
 
@@ -31,7 +30,7 @@ export function committedFilesIn(
     SETUP_PROMPT_PATH,
     ...PIPELINE_FILES.filter((path) => !isSharedFileName(path)),
   ];
-  return [...taskFilesIn(folder), ...others.map((path) => fromRoot(folder, path))];
+  return [...taskFilesIn(folder), ...others.map((path) => toRootPath(folder, path))];
 }
 
 /**

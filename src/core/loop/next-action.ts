@@ -5,12 +5,19 @@ import {
   tasksDecidedByVerification,
   isVerificationOf,
 } from '../lane/verification.ts';
-import { limitOf, nextStep, type LaneDecision, type RunSoFar, type Situation, startRun } from '../lane/decide.ts';
+import {
+  reachedRunLimit,
+  nextStep,
+  type LaneDecision,
+  type RunSoFar,
+  type Situation,
+  startRun,
+} from '../lane/decide.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { MergeToFinish } from '../prompt/learnings.ts';
 import { isProofCutOff } from '../proof/proof.ts';
-import { type Order, stoppedBy } from '../sharing/orders.ts';
+import { type Order, stopRequesterOf } from '../sharing/orders.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
 
@@ -88,7 +95,6 @@ export function updateFacts(known: LoopFacts, news: Partial<LoopFacts>): LoopFac
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
 
-/** The next action of the loop. */
 export type LoopAction =
   | {
       readonly kind:
@@ -138,7 +144,7 @@ export function nextLoopAction(situation: LoopSituation): LoopAction {
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
   if (known.ending !== null) return end(situation, known.ending, null);
-  const ordered = known.orders === null ? null : stoppedBy(situation.state, known.orders);
+  const ordered = known.orders === null ? null : stopRequesterOf(situation.state, known.orders);
   const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
   const step = nextStep({ ...situation, run });
   return step.kind === 'iterate'
@@ -224,12 +230,12 @@ export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): 
 
 /** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
 function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
-  return limitOf(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
+  return reachedRunLimit(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
 /** Returns true if only the reservation keeps a run from another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
-  return outcome.kind === 'limit' && policy.onLimit === 'wait' && limitOf(run, policy, now) === null;
+  return outcome.kind === 'limit' && policy.onLimit === 'wait' && reachedRunLimit(run, policy, now) === null;
 }
 
 /**

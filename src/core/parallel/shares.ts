@@ -6,13 +6,13 @@ import type { Windows } from '../lane/windows.ts';
 const ASSUMED_COST_USD = 0.5;
 
 /** One lane's part of what a run may use: the lane at place `at`, from 0, of `of` lanes. */
-export interface Share {
+export interface LaneShare {
   readonly at: number;
   readonly of: number;
 }
 
 /** Returns the policy of one lane: the run's iterations and money are divided among the lanes. */
-export function policyOfShare(policy: Policy, share: Share): Policy {
+export function policyOfShare(policy: Policy, share: LaneShare): Policy {
   return share.of === 1
     ? policy
     : { ...policy, maxIterations: partOf(policy.maxIterations, share), maxCostUsd: policy.maxCostUsd / share.of };
@@ -24,7 +24,7 @@ export function policyOfShare(policy: Policy, share: Share): Policy {
  */
 export function reservationOfShare(
   run: Omit<Reservation, keyof RunUsage>,
-  { windows, policy, share }: { readonly windows: Windows; readonly policy: Policy; readonly share: Share },
+  { windows, policy, share }: { readonly windows: Windows; readonly policy: Policy; readonly share: LaneShare },
 ): Reservation {
   const { calls, tokens, costUsd, ...whole } = reservationFor(run, windows, policy);
   return {
@@ -63,7 +63,7 @@ function lanesFor(freeUsd: number, costOfCallUsd: number | null): number {
 }
 
 /** Returns a whole part of a number; the remainder goes to the first lanes. */
-function partOf(whole: number, { at, of }: Share): number {
+function partOf(whole: number, { at, of }: LaneShare): number {
   return Math.floor(whole / of) + (at < whole % of ? 1 : 0);
 }
 

@@ -1,5 +1,5 @@
 import type { TaskComment } from '../tasks/task.ts';
-import { cleanText, unseenIn } from '../text/clean.ts';
+import { cleanText, countUnseenCharacters } from '../text/clean.ts';
 import { commandIn, isOwnComment, withoutCommand } from './command.ts';
 
 /** The author or editor of a comment. */
@@ -67,7 +67,7 @@ export function* readableComments<Account extends Person>(
       const clean = cleanText(withoutCommand(comment.body));
       const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
       if (text.length > left) break;
-      unseen += unseenIn(clean);
+      unseen += countUnseenCharacters(clean);
       if (text === '') continue;
       kept.unshift({ by: comment.by.login, text });
       left -= text.length;

@@ -1,5 +1,5 @@
-import { countSet } from '../lane/circuit.ts';
-import { isOutOfRounds, provenAnswers } from '../feedback/unproven.ts';
+import { countTrue } from '../lane/circuit.ts';
+import { isOutOfRounds, withoutUnprovenAnswers } from '../feedback/unproven.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { Outcome } from '../outcome.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
@@ -7,7 +7,7 @@ import { progressOf } from '../tasks/queue.ts';
 import { isFinished, isStuck, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { DAY_MS } from '../countdown.ts';
 import {
-  aboutLane,
+  subjectOfLane,
   EVERY_RUN,
   MAX_NOTIFICATIONS,
   MAX_NOTIFICATIONS_PER_DAY,
@@ -84,7 +84,7 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
  * need waits until something is settled.
  */
 function withinMemory(needs: readonly Need[], { lane, after: { notified } }: LaneEnd): readonly Need[] {
-  const isOfLane = ({ about }: Need): boolean => about === aboutLane(lane) || about === EVERY_RUN;
+  const isOfLane = ({ about }: Need): boolean => about === subjectOfLane(lane) || about === EVERY_RUN;
   const room = Math.max(0, MAX_NOTIFICATIONS - ROOM_OF_LANE - notified.length);
   const fits = needs.filter((need) => !isOfLane(need)).slice(0, room);
   return needs.filter((need) => isOfLane(need) || fits.includes(need));
@@ -106,8 +106,8 @@ export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRe
 /** Returns the needs that this run's outcome shows to be resolved, on whichever lane they arose. */
 export function resolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
-  const waiting: Need = { kind: 'waiting_for_review', about: aboutLane(lane) };
-  const halted: Need = { kind: 'halted', about: aboutLane(lane) };
+  const waiting: Need = { kind: 'waiting_for_review', about: subjectOfLane(lane) };
+  const halted: Need = { kind: 'halted', about: subjectOfLane(lane) };
   return [
     ...(outcome.kind === 'failed' ? [] : [configuration]),
     ...(outcome.reason === 'waiting_for_review' ? [] : [waiting]),
@@ -117,7 +117,7 @@ export function resolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome
 
 /** True if people were notified that the lane's pull request is ready with its current content. */
 export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notified'>): boolean {
-  return notified.some(({ kind, about }) => kind === 'ready' && about === aboutLane(lane));
+  return notified.some(({ kind, about }) => kind === 'ready' && about === subjectOfLane(lane));
 }
 
 /**
@@ -132,7 +132,7 @@ function needsOf(end: LaneEnd): readonly Need[] {
   const { lane, after, tasks, outcome, pullRequest, unapproved } = end;
   const ended = endedRounds(end);
   const begun = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
-    const kind = obstacle === null && !ended.includes(id) ? kindOfProgress(progressOf(after.tasks, id)) : null;
+    const kind = obstacle === null && !ended.includes(id) ? needKindOf(progressOf(after.tasks, id)) : null;
     return kind === null ? [] : [{ kind, about: id }];
   });
   const inVain = ended.map((about): Need => ({ kind: 'feedback_rounds', about }));
@@ -143,9 +143,10 @@ function needsOf(end: LaneEnd): readonly Need[] {
   ];
   const known = laneKindOf(outcome, pullRequest, after);
   const ofLane = known === 'ready' && end.areChecksUnread === true ? null : known;
-  if (pullRequest !== null && hasLostAutoMerge(after)) ofTasks.push({ kind: 'auto_merge_off', about: aboutLane(lane) });
+  if (pullRequest !== null && hasLostAutoMerge(after))
+    ofTasks.push({ kind: 'auto_merge_off', about: subjectOfLane(lane) });
   if (ofLane === null) return ofTasks;
-  return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
+  return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : subjectOfLane(lane) }];
 }
 
 /** Returns true if a person must enable auto-merge again for the pull request to merge on its own. */
@@ -161,7 +162,7 @@ function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
 
 /** Returns the feedback tasks whose last round has ended. */
 function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly TaskId[] {
-  return Object.entries(provenAnswers(standing).items).flatMap(([id, item]) =>
+  return Object.entries(withoutUnprovenAnswers(standing).items).flatMap(([id, item]) =>
     isOutOfRounds(item, maxRounds) && (item.answer !== null || isStuck(progressOf(standing.tasks, id))) ? [id] : [],
   );
 }
@@ -170,7 +171,7 @@ function outOfRoundsTasks(standing: NotifiedLane, maxRounds: number): readonly T
 const OWN_NOTIFICATIONS: readonly string[] = ['nothing_to_do', 'feedback_rounds', 'withheld', 'push_refused'];
 
 /** Returns the kind of need for a task's progress; null if no person is needed. */
-export function kindOfProgress({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
+export function needKindOf({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
   if (state === 'blocked')
     return reason !== null && OWN_NOTIFICATIONS.includes(reason) ? (reason as NotificationKind) : state;
   return state === 'failed' || state === 'stuck' ? state : null;
@@ -236,7 +237,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return task.obstacle === 'needs-approval' || task.obstacle === 'unchecked' ? null : 'approved';
     }
     case 'feedback_rounds': {
-      const { items } = provenAnswers(after);
+      const { items } = withoutUnprovenAnswers(after);
       const item = Object.hasOwn(items, about) ? items[about] : undefined;
       if (item === undefined) return 'gone';
       // The answer still needs a person, even if a person's push has reset the rounds.
@@ -258,7 +259,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
 
 /** Returns true if an answer since `then` shows that the pull request is not ready to be merged. */
 function isHeldUpSince(then: number, { after }: LaneEnd): boolean {
-  return Object.values(provenAnswers(after).items).some(
+  return Object.values(withoutUnprovenAnswers(after).items).some(
     ({ kind, answer }) =>
       answer !== null &&
       answer.at > then &&
@@ -279,11 +280,11 @@ function opensOnAnother({ before, after, tasks }: LaneEnd): boolean {
 /** Returns true if a run shows that the cause of an earlier halt is gone. A run that was cut off shows nothing. */
 function hasRecovered({ after: { signals }, outcome }: LaneEnd): boolean {
   const showsIt = !['halted', 'failed', 'cancelled', 'parked', 'paused'].includes(outcome.kind);
-  return showsIt && signals.testOnlyInARow === 0 && countSet(signals.vetoed) === 0;
+  return showsIt && signals.testOnlyInARow === 0 && countTrue(signals.vetoed) === 0;
 }
 
 /** Returns true if a need still exists. A stuck task that gets another turn stays stuck until it makes progress. */
 function isStillNeeded(kind: NotificationKind, progress: TaskProgress): boolean {
   const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
-  return kindOfProgress(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
+  return needKindOf(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
 }

@@ -46,11 +46,11 @@ export type NotificationKind = (typeof notificationKinds)[number];
 
 export const notificationSchema = z.object({
   kind: z.enum(notificationKinds),
-  /** Id of the task, or the lane as `aboutLane` names it. */
+  /** Id of the task, or the lane as `subjectOfLane` names it. */
   about: z.string().max(120),
-  /** Number of the issue or pull request with the comment; null if there is neither: the webhook was notified. */
+  /** Number of the issue or pull request with the comment; null if only the webhook was notified. */
   thread: z.number().int().positive().nullable(),
-  /** GitHub's id of the comment; null if there is none, which is not tried again. */
+  /** GitHub's id of the comment; null if GitHub refused it, which is not tried again. */
   comment: z.number().int().positive().nullable(),
   at: instantSchema,
 });
@@ -71,7 +71,7 @@ export type Need = Pick<Notification, 'kind' | 'about'>;
 export const EVERY_RUN = 'every-run';
 
 /** Returns the subject for a lane, which differs from a task of the same name. */
-export function aboutLane(lane: LaneId): string {
+export function subjectOfLane(lane: LaneId): string {
   return `lane-${lane}`;
 }
 
@@ -116,8 +116,11 @@ export function needsOfTask(about: TaskId): readonly Need[] {
 
 /** Returns all needs that an open pull request can have. The queue may also wait for another lane's pull request. */
 export function needsOfPullRequest(lane: LaneId): readonly Need[] {
-  const waiting = [...new Set([lane, QUEUE])].map((id): Need => ({ kind: 'waiting_for_review', about: aboutLane(id) }));
-  const own = (['ready', 'auto_merge_off'] as const).map((kind): Need => ({ kind, about: aboutLane(lane) }));
+  const waiting = [...new Set([lane, QUEUE])].map((id): Need => ({
+    kind: 'waiting_for_review',
+    about: subjectOfLane(id),
+  }));
+  const own = (['ready', 'auto_merge_off'] as const).map((kind): Need => ({ kind, about: subjectOfLane(lane) }));
   return [...own, ...waiting];
 }
 

@@ -194,7 +194,6 @@ export const configSchemas = {
   noop: z.looseObject({}),
 };
 
-/** The schema of one step on its own. */
 export const stepSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('agent'), ...common, config: agentConfig.optional() }),
   z.strictObject({ type: z.literal('command'), ...common, config: commandConfig }),
@@ -210,7 +209,6 @@ export const untypedStepSchema = z.strictObject({
   config: z.unknown().optional(),
 });
 
-/** A step as it is written in its file. */
 export type FileStep = z.infer<typeof stepSchema>;
 
 const file = z.strictObject({
@@ -233,7 +231,6 @@ const file = z.strictObject({
 });
 
 export const pipelineFileSchema = file;
-/** The content of a pipeline file. */
 export type PipelineFile = z.infer<typeof file>;
 
 /** Known keys by position, used to suggest the intended key. */

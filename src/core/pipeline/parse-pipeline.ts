@@ -19,7 +19,7 @@ import {
 } from './reading/command-variables.ts';
 import { expandStepTexts } from './reading/expand-steps.ts';
 import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/file-data.ts';
-import { type Wrong, describeSchemaIssues } from './reading/file-problems.ts';
+import { type WrongPart, describeSchemaIssues } from './reading/file-problems.ts';
 import { MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
 /** Maximum length of a pipeline file that somebody may have written by hand. */
@@ -52,7 +52,6 @@ export interface PlannedPipeline {
   readonly unused: readonly string[];
 }
 
-/** The result of parsing a pipeline file. */
 export type ParsedPipeline =
   | PlannedPipeline
   /** `steps` leaves out the invalid parts, so that the files that they name can be checked as well. */
@@ -181,14 +180,14 @@ function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIs
 }
 
 /** Checks rules that no schema covers: unique names, markers, and at least one call of an agent. */
-function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContext): readonly Wrong[] {
+function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContext): readonly WrongPart[] {
   const steps = read.map(({ step }) => step);
   const names = read.map(({ given }) =>
     typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string'
       ? given.name
       : null,
   );
-  const wrong: Wrong[] = [];
+  const wrong: WrongPart[] = [];
   const note = (path: readonly PropertyKey[], message: string): void => {
     wrong.push({ path: ['steps', ...path], of: 'value', message });
   };

@@ -66,7 +66,6 @@ interface PlainStep extends Common {
   readonly kind: 'git-commit' | 'noop';
 }
 
-/** One step of an iteration. */
 export type Step = AgentStep | CommandStep | ReadmeStep | PlainStep;
 
 /**

@@ -42,7 +42,6 @@ const findingSchema = z.object({
 const findingsSchema = z.object({ findings: z.array(findingSchema).describe('Empty if nothing was found.') });
 
 export const reviewSchema = z.object({
-  /** The agent that reviewed. */
   agent: z.enum(AGENT_NAMES),
   hold: z.enum(reviewHolds),
   /** The reason why the findings are not known; null if they are. */

@@ -2,7 +2,7 @@ import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import { NO_SIGNAL } from '../analysis/analyze.ts';
 import type { AgentEnd } from '../evidence.ts';
-import { configurationProblem } from '../lane/verdict/verdict.ts';
+import { accessErrorOf } from '../lane/verdict/verdict.ts';
 import type { AgentStep, Pipeline, Step } from './pipeline.ts';
 import { circuitOf, probeAtOf, type StepMemory, type StepRecord, type StepResult } from './step-record.ts';
 
@@ -31,7 +31,6 @@ type StepAction =
   | { readonly kind: 'leave'; readonly step: Step; readonly result: StepResult }
   | { readonly kind: 'over' };
 
-/** The result of one attempt at a step. */
 export interface Attempt {
   readonly result: Extract<StepResult, { kind: 'passed' | 'failed' }>;
   /** True if another attempt may have a different result. */
@@ -93,7 +92,7 @@ export function whyRunEnds({
   if (end.kind === 'withdrawn') return 'people took its task back';
   if (isUsageOnly === true) return null;
   if (analysis.usageLimit !== null) return AT_LIMIT;
-  return configurationProblem(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
+  return accessErrorOf(analysis) === null ? null : `the agent cannot work (${analysis.agentError?.kind ?? ''})`;
 }
 
 /**

@@ -25,7 +25,6 @@ const resultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('not-reached'), why: z.string() }),
 ]);
 
-/** The result of a step in one iteration. */
 export type StepResult = Immutable<z.infer<typeof resultSchema>>;
 
 export const stepRecordSchema = z.object({

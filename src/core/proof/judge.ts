@@ -265,7 +265,6 @@ function isSameFile(path: string, file: string): boolean {
   return `/${file}`.endsWith(`/${path}`) || path.endsWith(`/${file}`) || isModule;
 }
 
-/** Returns the lines that a task added to its tests. */
 function linesAddedToTests({ files }: TaskChanges): string {
   return files
     .flatMap(({ textBefore, textAfter }) => {

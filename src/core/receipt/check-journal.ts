@@ -9,7 +9,6 @@ import { shownState } from '../tasks/task.ts';
 import { oneLine } from '../text/phrase.ts';
 import type { RunReceipt } from './receipt.ts';
 
-/** The parts of a receipt that are checked. */
 export const receiptParts = ['record', 'journal', 'texts', 'limits', 'commits', 'content'] as const;
 
 /**

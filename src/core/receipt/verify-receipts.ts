@@ -105,7 +105,6 @@ export function worstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): Ve
   return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
 }
 
-/** A branch in a clone. */
 export interface CloneBranch {
   /** Newest commit of the branch in the clone; null if it has no such branch, or one with other work. */
   readonly tip: string | null;

@@ -195,7 +195,7 @@ export function foldersOf(branch: string): readonly string[] {
  * Returns the branch that prevents git from creating this one; null if there is none. A server treats names that differ
  * only in case as different.
  */
-export function branchInTheWay(branch: string, existing: readonly string[]): string | null {
+export function findConflictingBranch(branch: string, existing: readonly string[]): string | null {
   const folders = foldersOf(branch);
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }

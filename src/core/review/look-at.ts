@@ -165,7 +165,7 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
 }
 
 /** Returns the changed files outside of the folder that the run works in. */
-export function changedOutside(folder: Folder, paths: readonly string[]): readonly LookAt[] {
+export function listChangesOutside(folder: Folder, paths: readonly string[]): readonly LookAt[] {
   if (paths.length === 0) return [];
   const files = paths
     .map((path) => ({ path, what: `outside of ${folder}` }))

@@ -2,6 +2,7 @@ import type { Project, Stack, WorkspacePackage } from './project.ts';
 import {
   renderSetupAction,
   renderWorkflow,
+  selectUsedStacks,
   type WorkflowChoices,
   type WorkflowDefaults,
   type WorkflowTemplates,
@@ -68,8 +69,9 @@ function ignoredLines({ stacks }: Project): readonly string[] {
   return [...new Set([...KEPT, ...stacks.flatMap(({ leaves }) => leaves)])];
 }
 
-function renderAgentFile({ stacks, packages }: Project): string {
-  const sections = stacks.map((stack) => {
+function renderAgentFile(project: Project): string {
+  const { packages } = project;
+  const sections = selectUsedStacks(project).map((stack) => {
     const where = stack.folder === '' ? '' : ` in \`${stack.folder}/\``;
     const title = `## ${[stack.language, ...stack.frameworks].join(', ')}${where}`;
     const rows = stackCommandsOf(stack).map(([use, command]) => `- ${use}: \`${command}\``);

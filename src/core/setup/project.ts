@@ -27,7 +27,7 @@ export interface OtherRalph {
 }
 
 /** A line of CI that init does not propose, and the reason. */
-export interface Unread {
+export interface UnreadLine {
   readonly what: string;
   readonly why: string;
 }
@@ -46,7 +46,7 @@ export interface CiProposal {
   readonly programs: readonly string[];
   /** The variables that `verify` reads from the job. */
   readonly variables: readonly string[];
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadLine[];
   readonly services: YamlMap;
   /** The kind of submodules that CI checks out, or null if it checks out none. */
   readonly submodules: 'true' | 'recursive' | null;
@@ -85,7 +85,7 @@ export interface Project {
   /** The proposal from the other workflows; null if they have no test that can be repeated. */
   readonly learned: CiProposal | null;
   /** Lines of the other workflows that could be tests and are not proposed. */
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadLine[];
   /** The submodules that a checkout needs, or null if there are none. */
   readonly submodules: 'true' | 'recursive' | null;
   readonly packages: readonly WorkspacePackage[];

@@ -3,7 +3,7 @@ import { LOGINS } from '../agents/login-term.ts';
 import { namesOf } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { servicesOf } from './ci/services.ts';
-import type { Project } from './project.ts';
+import type { Project, Stack } from './project.ts';
 import { yamlText } from '../text/yaml-text.ts';
 
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
@@ -246,18 +246,24 @@ export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'le
 }
 
 /** Returns the tool rules that the commands of a project need in addition to the default ones. */
-function toolsOf({ stacks, learned }: Project, defaultTools: string): readonly string[] {
-  const given = defaultTools.split(',');
-  const started = learned?.programs ?? [];
-  // A folder that CI does not test may belong to another platform, and nothing sets its tools up.
-  const used = stacks.filter(
+/**
+ * Returns the stacks that the set-up installs. A folder that CI does not test may belong to another platform, and
+ * nothing sets its tools up.
+ */
+export function selectUsedStacks({ stacks, learned }: Project): readonly Stack[] {
+  return stacks.filter(
     ({ folder, programs }) =>
       learned === null ||
       folder === '' ||
       learned.byFolder.has(folder) ||
-      programs.some((program) => started.includes(program)),
+      programs.some((program) => learned.programs.includes(program)),
   );
-  const rules = [...used.flatMap(({ programs }) => programs), ...started].map((program) => `Bash(${program}:*)`);
+}
+
+function toolsOf(project: Project, defaultTools: string): readonly string[] {
+  const given = defaultTools.split(',');
+  const programs = [...selectUsedStacks(project), project.learned].flatMap((each) => each?.programs ?? []);
+  const rules = programs.map((program) => `Bash(${program}:*)`);
   return [...new Set(rules)].filter((rule) => !given.includes(rule));
 }
 

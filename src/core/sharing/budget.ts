@@ -52,7 +52,6 @@ const schema = z.object({
  */
 export type Budget = Immutable<z.infer<typeof schema>>;
 
-/** The usage of a run. */
 export type RunUsage = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
 export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
@@ -182,7 +181,7 @@ export function reservationFor(run: Omit<Reservation, keyof RunUsage>, windows: 
  * Returns the tasks that another lane's run may be working on, each with the latest instant at which that ends. The
  * lane's own lease ensures that it has only one run at a time.
  */
-export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
+export function tasksOfOtherLanes({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
   const until = new Map<TaskId, number>();
   for (const { lane: of, tasks, expiresAt } of reservations)
     if (of !== lane && now < expiresAt)

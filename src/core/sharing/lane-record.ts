@@ -58,7 +58,7 @@ export type ParsedRecord =
   | { readonly kind: 'newer'; readonly version: number };
 
 /** Returns the record of a lane that nobody ever saved or claimed. */
-export function emptyRecord(lane: LaneId): LaneRecord {
+export function emptyLaneRecord(lane: LaneId): LaneRecord {
   const record = { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null } as const;
   return { ...record, orders: [], goesOn: null, restsAt: null, looked: null };
 }
@@ -145,7 +145,7 @@ export function renewRecord(record: LaneRecord, lease: Lease): LaneRecord | null
   return record.lease?.runTag === lease.runTag ? { ...record, lease } : null;
 }
 
-/** Returns the record without the lease of the run with this tag; null if it has none. */
+/** Returns the record without the lease of the run with this tag; null if the lease is not this run's. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;
 }

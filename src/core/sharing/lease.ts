@@ -54,7 +54,7 @@ export const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
 /**
  * Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones.
  */
-export function leaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
+export function maxLeaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
   return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
 }
 

@@ -45,7 +45,6 @@ export const orderSchema = z.object({
 /** An order as it is stored. */
 export type Order = Immutable<z.infer<typeof orderSchema>>;
 
-/** An order as it was given. */
 export type OrderGiven = Omit<Order, 'number'>;
 
 /** Applies the pending orders, oldest first, and records each with the person who gave it. */
@@ -71,7 +70,7 @@ export function openOrders(state: LaneState, orders: readonly Order[]): readonly
 /**
  * Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it.
  */
-export function stoppedBy(state: LaneState, orders: readonly Order[]): string | null {
+export function stopRequesterOf(state: LaneState, orders: readonly Order[]): string | null {
   const newest = openOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
 }

@@ -6,7 +6,7 @@ import { boundPolicy, reservationFor, windowsFor, type Budget, type Reservation,
  * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
  * the bounds of its earlier reservation.
  */
-export interface Renewing {
+export interface RenewingRun {
   readonly run: Omit<Reservation, keyof RunUsage>;
   readonly spent: RunUsage;
   readonly windows: Windows;
@@ -24,7 +24,7 @@ export interface Renewal {
  * Returns the renewed reservation of a run that waited for the end of a window. Its usage since its begin counts in
  * every window that was open before: some of it may count twice, but no call is granted twice.
  */
-export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: Renewing, now: number): Renewal {
+export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: RenewingRun, now: number): Renewal {
   const windows = withOwnUsage(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });
   const free = reservationFor(run, windows, { ...policy, maxCostUsd: remainingUsd(policy.maxCostUsd, spent.costUsd) });
   const reservation = {

@@ -168,7 +168,7 @@ function keysOf(agents: LedgerDay['agents']): readonly AgentName[] {
 }
 
 /** The tasks and limits that the gate admitted; the job of the loop cannot change them. */
-export interface Admitted {
+export interface AdmittedWork {
   readonly before: LaneState;
   /** Tasks that may have been worked on. */
   readonly tasks: readonly TaskId[];
@@ -184,7 +184,7 @@ export interface Admitted {
  */
 export function mergeReceivedState(
   received: LaneState,
-  { before, tasks, policy, base }: Admitted,
+  { before, tasks, policy, base }: AdmittedWork,
   now: number,
 ): LaneState {
   const known = new Set(tasks);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { HOUR_MS } from '../countdown.ts';
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { kindOfProgress } from '../people/needs.ts';
-import { aboutLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
+import { needKindOf } from '../people/needs.ts';
+import { subjectOfLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
 import { progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
@@ -146,7 +146,7 @@ function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }:
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
   // The answer of a task that was requested again no longer has a kind of its own.
-  const kind = kindOfProgress(progress) ?? 'stuck';
+  const kind = needKindOf(progress) ?? 'stuck';
   // Comments about this task alone were settled by the lane that has worked on it since.
   const asksMore = (one: Notification): boolean =>
     state.notified.some(({ comment, about }) => comment === one.comment && about !== task);
@@ -174,7 +174,7 @@ function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }:
 }
 
 /** Returns the stored comments that still wait for an answer, judged by the newest known answers. */
-export function stillAsked(
+export function commentsAwaitingAnswer(
   stored: readonly Notification[],
   { notified, tasks }: Pick<LaneState, 'notified' | 'tasks'>,
 ): readonly Notification[] {
@@ -189,7 +189,7 @@ export function stillAsked(
  * one about the task, and may have settled it.
  */
 function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {
-  return kind === 'circuit_open' && about === aboutLane(task);
+  return kind === 'circuit_open' && about === subjectOfLane(task);
 }
 
 /**
@@ -247,7 +247,7 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
  * as null: work on one issue must not hide requests about others.
  */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
-  const kind = kindOfProgress(progressOf(tasks, id));
+  const kind = needKindOf(progressOf(tasks, id));
   const newest =
     notified.findLast((one) => one.kind === kind && one.about === id) ??
     (kind === null || lane === id ? notified.findLast((one) => isCircuitOf(lane, one)) : undefined);
@@ -267,7 +267,7 @@ function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
  * Returns the lanes whose pull requests need work, those unexamined for longest first. Leaves out unchanged ones, so
  * that they cannot keep the queue from its tasks.
  */
-export function lanesInNeed(
+export function lanesNeedingWork(
   open: readonly WaitingPullRequest[],
   search: {
     readonly prefix: string;

@@ -1,4 +1,4 @@
-import { provenAnswers } from '../feedback/unproven.ts';
+import { withoutUnprovenAnswers } from '../feedback/unproven.ts';
 import { parseState, type LaneState } from '../lane/state/state.ts';
 import { keepsOut, type LeaseHolder } from '../sharing/lease.ts';
 import { reopenWaiting } from '../sharing/waiting-issues.ts';
@@ -30,7 +30,7 @@ function isUnfinished({ lane, tasks, feedback, lastRun }: LaneState): boolean {
   const own = progressOf(tasks, lane);
   if (own.state === 'done' && lastRun?.outcome === 'cancelled') return true;
   const isOpen = own.state === 'stuck' || !isSettled(own);
-  const unanswered = Object.entries(provenAnswers({ feedback, tasks }).items).filter(
+  const unanswered = Object.entries(withoutUnprovenAnswers({ feedback, tasks }).items).filter(
     ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),
   );
   return (own.attempts > 0 && isOpen) || unanswered.length > 0;

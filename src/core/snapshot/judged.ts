@@ -1,4 +1,4 @@
-import { safeParts, signedParts, withSafeParts, type CachedState } from '../lane/state/cached-state.ts';
+import { restrictiveParts, signedParts, withSafeParts, type CachedState } from '../lane/state/cached-state.ts';
 import { parseStateAt, type LaneState, type ParsedState } from '../lane/state/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import type { LaneId } from '../tasks/ids.ts';
@@ -62,13 +62,13 @@ export function judgeRecord(
     const isBehind = since !== null && since.signed && since.sequence > sequence;
     return {
       kind: 'found',
-      state: isBehind ? withSafeParts(state.state, safeParts(since.parsed.state, true).state) : state.state,
+      state: isBehind ? withSafeParts(state.state, restrictiveParts(since.parsed.state, true).state) : state.state,
       origin: isBehind ? `${decides}, with newer parts from the ${copies}` : decides,
       ...beside([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, places)), ...state.problems]),
     };
   }
   if (since !== null) {
-    const cached = safeParts(since.parsed.state, since.signed);
+    const cached = restrictiveParts(since.parsed.state, since.signed);
     return {
       kind: 'found',
       state: cached.state,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseState } from '../lane/state/state.ts';
 import { emptyBudget, parseBudget, serializeUsage, type Budget, type ParsedBudget } from '../sharing/budget.ts';
 import {
-  emptyRecord,
+  emptyLaneRecord,
   parseRecord,
   serializeRecord,
   type LaneRecord,
@@ -87,7 +87,7 @@ export function lanesIn(snapshot: Snapshot): readonly LaneId[] {
 /** Returns the record of a lane; an empty one if it has no file. */
 export function laneIn(snapshot: Snapshot, lane: LaneId): ParsedRecord {
   const text = snapshot.get(laneFile(lane));
-  return text === undefined ? { kind: 'record', record: emptyRecord(lane) } : parseRecord(text, lane);
+  return text === undefined ? { kind: 'record', record: emptyLaneRecord(lane) } : parseRecord(text, lane);
 }
 
 /**
@@ -97,7 +97,7 @@ export function laneIn(snapshot: Snapshot, lane: LaneId): ParsedRecord {
 export function recordIn(snapshot: Snapshot, lane: LaneId): LaneRecord | null {
   const parsed = laneIn(snapshot, lane);
   if (parsed.kind === 'newer') return null;
-  return parsed.kind === 'record' ? parsed.record : emptyRecord(lane);
+  return parsed.kind === 'record' ? parsed.record : emptyLaneRecord(lane);
 }
 
 /** Returns the snapshot with the record of a lane, in place of an earlier one. */

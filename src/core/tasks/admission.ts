@@ -98,7 +98,7 @@ const AT_ONCE = 50;
  */
 const MAX_PEOPLE = 100;
 
-/** Returns the start of judging, before any question. */
+/** Starts to judge which candidates are eligible; `nextAdmissionStep` asks for what it must know. */
 export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
   return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: noWaitFacts };
 }
@@ -127,7 +127,7 @@ export function nextAdmissionStep(
   return { kind: 'judged', judged: judged(admission, settled.tasks, warnings) };
 }
 
-/** Returns the knowledge after a question is answered. */
+/** Returns the admission with the answer to its last question. */
 export function applyAdmissionAnswer(admission: Admission, answer: AdmissionAnswer): Admission {
   if (answer.kind !== 'consents') return { ...admission, waits: applyWaitAnswer(admission.waits, answer) };
   const { now } = answer;

@@ -47,7 +47,7 @@ const MAX_FOUND = 20;
 /**
  * Returns the open items that the iteration added, as tasks of the lane: they depend only on tasks that the lane knows.
  */
-export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
+export function tasksOfNewItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
   const successors = new Set([...successorsOf(before, after).values()].map(({ task }) => task.id));
   const lane = new Set(tasks.map(({ id }) => id));
   const added = after

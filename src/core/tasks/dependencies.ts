@@ -7,14 +7,14 @@ export interface DependentTask<T extends QueuedTask = QueuedTask> {
   readonly task: T;
   /** The name that people use. */
   readonly name: string;
-  readonly waitsFor: readonly Awaited[];
+  readonly waitsFor: readonly AwaitedIssue[];
 }
 
 /**
  * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open one of another
  * repository. A mere mention of another repository is not a dependency: nobody here can finish it.
  */
-export type Awaited =
+export type AwaitedIssue =
   | { readonly kind: 'task'; readonly id: TaskId }
   | { readonly kind: 'issue'; readonly number: number }
   | { readonly kind: 'elsewhere'; readonly name: string };
@@ -84,11 +84,11 @@ export function settleDependencies<T extends QueuedTask>(
 
   function sort({ task, waitsFor }: DependentTask): {
     readonly ids: readonly TaskId[];
-    readonly missing: readonly Awaited[];
+    readonly missing: readonly AwaitedIssue[];
     readonly isSelf: boolean;
   } {
     const ids = new Set<TaskId>();
-    const missing = new Map<TaskId, Awaited>();
+    const missing = new Map<TaskId, AwaitedIssue>();
     let isSelf = false;
     for (const awaited of waitsFor) {
       const id = idOf(awaited);
@@ -102,7 +102,7 @@ export function settleDependencies<T extends QueuedTask>(
   }
 }
 
-function idOf(awaited: Awaited): TaskId {
+function idOf(awaited: AwaitedIssue): TaskId {
   switch (awaited.kind) {
     case 'task':
       return awaited.id;

@@ -1,6 +1,6 @@
 import type { LaneState } from '../lane/state/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
-import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
+import { cleanText, cleanTitle, countUnseenCharacters } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
@@ -9,7 +9,7 @@ import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
 /** The part of the judged tasks that their preparation needs. */
-export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
+export type JudgedCandidates = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
 
 /** Tasks that are prepared for a prompt, and the state with their approvals. */
 export interface PreparedTasks {
@@ -33,7 +33,10 @@ export interface CleanedTask {
  * Returns the open issues that may be worked on, likeliest first. A run may get to any of them, since earlier tasks may
  * fail or be taken by another lane.
  */
-export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
+export function workableIssues(
+  { tasks, state, approved }: JudgedCandidates,
+  maxIterations: number,
+): readonly ApprovedIssue[] {
   const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
   const reach = tasksWithinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
@@ -42,7 +45,7 @@ export function workableIssues({ tasks, state, approved }: Judged, maxIterations
 
 /** Returns the state in which a task that waits for a person is open again if its approved text was edited since. */
 export function reopenEditedTasks(
-  { state, approved }: Pick<Judged, 'state' | 'approved'>,
+  { state, approved }: Pick<JudgedCandidates, 'state' | 'approved'>,
   hashOf: (text: IssueText) => string,
 ): LaneState {
   const woken = [...approved].flatMap(([id, { text }]) => {
@@ -61,7 +64,7 @@ export function reopenEditedTasks(
  * `Approval` keeps of a text.
  */
 export function prepareTasks(
-  judged: Judged,
+  judged: JudgedCandidates,
   workable: readonly ApprovedIssue[],
   comments: ReadonlyMap<number, ReadableComments>,
   hashOf: (text: IssueText) => string,
@@ -93,8 +96,8 @@ export function withText(task: Task, text: IssueText, { comments, unseen }: Read
   const title = cleanTitle(text.title);
   return {
     task: { ...task, title: titleOfIssue(title.text, issueOfTask(task) ?? 0), body: body.text, comments },
-    unseen: unseenIn(body) + unseenIn(title) + unseen,
-    cut: body.removed - unseenIn(body),
+    unseen: countUnseenCharacters(body) + countUnseenCharacters(title) + unseen,
+    cut: body.removed - countUnseenCharacters(body),
     isEmpty: title.text === '' && body.text.trim() === '',
   };
 }
@@ -125,7 +128,7 @@ function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
  * consent to unknown issues is dropped.
  */
 function withApprovals(
-  { tasks, state, approved }: Judged,
+  { tasks, state, approved }: JudgedCandidates,
   workable: ReadonlySet<TaskId>,
   hashOf: (text: IssueText) => string,
 ): LaneState['tasks'] {

@@ -22,7 +22,7 @@ import type { TaskProgress } from './task.ts';
 const BLOCKED_IN_A_ROW = 2;
 
 /** The reason for setting an iteration's task aside; null if it is not set aside. */
-export type Aside = Verdict['setAside'];
+export type SetAsideReason = Verdict['setAside'];
 
 /** The judgement of an iteration that is over. */
 interface Judged {
@@ -36,7 +36,7 @@ export function stepAside(
   state: LaneState,
   facts: IterationFacts,
   { judgement, policy, now }: Judged,
-): { readonly circuit: Circuit; readonly aside: Aside } {
+): { readonly circuit: Circuit; readonly aside: SetAsideReason } {
   const { verdict } = judgement;
   const fed = circuitFacts(state, facts, judgement, policy);
   const circuit = recordInCircuit(state.circuit, fed, policy.circuit, now);
@@ -60,7 +60,7 @@ export function stepAside(
 export function progressAfter(
   state: LaneState,
   facts: IterationFacts,
-  { judgement, aside, policy, now }: Judged & { readonly aside: Aside },
+  { judgement, aside, policy, now }: Judged & { readonly aside: SetAsideReason },
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);
@@ -92,7 +92,7 @@ export function progressAfter(
 }
 
 /** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
-export function ceilingLeft({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
+export function ceilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
   return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
 }
 
@@ -125,7 +125,7 @@ export function whyGivenUp(
   { attempts, ceiling }: Pick<TaskProgress, 'attempts' | 'ceiling'>,
   { maxIterationsPerTask }: Pick<Policy, 'maxIterationsPerTask'>,
 ): 'ceiling' | 'max_iterations_per_task' | null {
-  if (ceilingLeft({ ceiling }, 0) === 0) return 'ceiling';
+  if (ceilingLeftUsd({ ceiling }, 0) === 0) return 'ceiling';
   const isOut = maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
   return isOut ? 'max_iterations_per_task' : null;
 }

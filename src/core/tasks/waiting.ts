@@ -1,7 +1,7 @@
 import {
   issuesToLookUp,
   settleDependencies,
-  type Awaited,
+  type AwaitedIssue,
   type DependentTask,
   type IssueState,
   type SettledTasks,
@@ -138,22 +138,22 @@ export function mayNameDependency(body: string): boolean {
   return REFERENCE.test(body) && WORDS.test(body);
 }
 
-function waitsFor({ texts, dependencies }: WaitFacts, task: Task): readonly Awaited[] {
+function waitsFor({ texts, dependencies }: WaitFacts, task: Task): readonly AwaitedIssue[] {
   const number = issueOfTask(task);
   if (number === null) return task.dependsOn.map(awaitedOfFile);
   const text = texts.get(number) ?? noDependencies;
   return [
-    ...(isOverlong(text) ? [] : text.issues.map((other): Awaited => ({ kind: 'issue', number: other }))),
+    ...(isOverlong(text) ? [] : text.issues.map((other): AwaitedIssue => ({ kind: 'issue', number: other }))),
     ...(dependencies.get(number) ?? []).filter(({ state }) => state === 'open').map(awaitedOnGitHub),
   ];
 }
 
-function awaitedOnGitHub({ elsewhere, number }: KnownDependency): Awaited {
+function awaitedOnGitHub({ elsewhere, number }: KnownDependency): AwaitedIssue {
   return elsewhere === null ? { kind: 'issue', number } : { kind: 'elsewhere', name: `${elsewhere}#${number}` };
 }
 
 /** Converts a dependency of a file's entry: the id of another entry of its file, or of an issue. */
-function awaitedOfFile(id: TaskId): Awaited {
+function awaitedOfFile(id: TaskId): AwaitedIssue {
   const number = issueOfId(id);
   return number === null ? { kind: 'task', id } : { kind: 'issue', number };
 }

@@ -1,12 +1,12 @@
 import { canHide, hiddenEdits, withoutMarkup, type MarkdownEdit } from '../../markdown/hidden.ts';
-import { characterKind, type CleanedText, type CleanKind, findUnseen, plainBlanks, plainLines } from './cleaned.ts';
+import { characterKind, type CleanedText, type CleanKind, findUnseen, normalizeBlanks, plainLines } from './cleaned.ts';
 import { cutText } from './phrase.ts';
 
 /**
  * Returns the number of characters that were removed because a reader would not see them. Characters beyond the maximum
  * length do not count.
  */
-export function unseenIn({ kinds }: CleanedText): number {
+export function countUnseenCharacters({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);
 }
 
@@ -37,7 +37,7 @@ export function cleanText(text: string): CleanedText {
  */
 export function cleanTitle(title: string): CleanedText {
   const tally = createTally();
-  const lines = plainBlanks(plainLines(title));
+  const lines = normalizeBlanks(plainLines(title));
   const seen = edited(
     lines,
     findUnseen(lines).map((span) => ({ ...span, insert: '' })),
@@ -63,7 +63,7 @@ export function cleanMarkdown(markdown: string): CleanedText {
     // All edits are made at once: without its invisible characters the text may be different Markdown that shows hidden
     // words.
     const edits = [...findUnseen(text).map((span) => ({ ...span, insert: '' })), ...hiddenIn(text, pass)];
-    const after = plainBlanks(edited(text, edits, tally.add));
+    const after = normalizeBlanks(edited(text, edits, tally.add));
     if (after === text) return { text, removed: tally.sum(), kinds: tally.kinds };
     // The text around a removal may form something new.
     text = after;

@@ -54,7 +54,7 @@ export function plainLines(text: string): string {
 }
 
 /** Converts all blanks to spaces and other line separators to line feeds, which look equal to a reader. */
-export function plainBlanks(text: string): string {
+export function normalizeBlanks(text: string): string {
   return text.replaceAll(/[\u0085\u2028\u2029]/g, '\n').replaceAll(/\p{Zs}/gu, ' ');
 }
 

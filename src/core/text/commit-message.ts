@@ -1,5 +1,5 @@
 import { nameOfTask, type Task } from '../tasks/task.ts';
-import { findUnseen, plainBlanks, plainLines } from './cleaned.ts';
+import { findUnseen, normalizeBlanks, plainLines } from './cleaned.ts';
 import {
   ANSI_SEQUENCE,
   breakReferences,
@@ -81,7 +81,9 @@ function firstSentence(text: string): string {
 }
 
 function visibleLines(foreign: string): readonly string[] {
-  const plain = plainBlanks(plainLines(cutText(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')));
+  const plain = normalizeBlanks(
+    plainLines(cutText(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')),
+  );
   let seen = '';
   let at = 0;
   for (const { start, end } of findUnseen(plain)) {

@@ -140,7 +140,7 @@ export function moreLine(left: number): readonly string[] {
 }
 
 /** Returns the text with its first character in upper case. */
-export function upperFirst(text: string): string {
+export function capitalizeFirst(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 

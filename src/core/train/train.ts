@@ -3,7 +3,7 @@ import type { ClosedPull } from '../snapshot/stored-pull.ts';
 import type { AutoMerge } from './auto-merge.ts';
 
 /** The comparison of an open pull request with the others and with its base branch, made by git. */
-export interface Compared {
+export interface ComparedPull {
   readonly number: number;
   /** Numbers of the open pull requests that conflict with it. */
   readonly conflictsWith: readonly number[];
@@ -58,7 +58,7 @@ const MAX_STALE = 20;
  */
 export function trainOf(
   open: readonly WaitingPullRequest[],
-  compared: readonly Compared[] | null,
+  compared: readonly ComparedPull[] | null,
   base: string,
 ): Train {
   const known = new Map((compared ?? []).map((one) => [one.number, one]));
@@ -75,10 +75,7 @@ export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
   return first !== undefined && rankOf(first) === 0 ? first : null;
 }
 
-/**
- * Returns the number of the pull request into which the base branch is merged because a rule wants that and it is next;
- * null if there is none.
- */
+/** Returns the number of the next pull request to merge if a rule requires its branch to be updated first, or null. */
 export function findPullToUpdate(train: Train): number | null {
   const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;
@@ -134,7 +131,7 @@ const fresh = {
   stale: [],
 } as const;
 
-function toTrainPull(pull: WaitingPullRequest, compared: Compared | undefined, base: string): TrainPull {
+function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefined, base: string): TrainPull {
   const { number, branch, head, decision, createdAt } = pull;
   const isBehind = pull.isBehind || (compared?.isBehind ?? null);
   const isByRule = pull.isBehind || (isBehind === true && pull.mustBeCurrent);

@@ -175,7 +175,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
 }
 
 /** Returns the items that are new or changed. */
-export function newBeside(before: readonly BesideWork[], now: readonly BesideWork[]): readonly BesideWork[] {
+export function findNewBesideWork(before: readonly BesideWork[], now: readonly BesideWork[]): readonly BesideWork[] {
   // The number of a stash changes when a newer one is made.
   const keyOf = ({ is, name, id }: BesideWork): string => `${is} ${is === 'stash' ? '' : name} ${id}`;
   const known = new Set(before.map(keyOf));

@@ -1,6 +1,6 @@
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import { endIntake, type GateResult, type Intake, onOneLane, type Receipt } from '../../handover/intake.ts';
+import { endIntake, type GateResult, type Intake, gateResultOfLane, type Receipt } from '../../handover/intake.ts';
 
 /** Makes sure that the person who asked in the thread gets an answer, also when `ask` fails. */
 export async function ensureAnswer(
@@ -13,7 +13,7 @@ export async function ensureAnswer(
     return { ...result, intake: withReceipt(result.intake, thread, null) };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return onOneLane(deps, {
+    return gateResultOfLane(deps, {
       ...endIntake({ kind: 'failed', reason: error.kind, message: error.message }),
       answer: { thread, text: { kind: 'refusal', why: error.message } },
     });

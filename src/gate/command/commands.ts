@@ -17,7 +17,13 @@ import {
 } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type GateResult, type Intake, onOneLane } from '../../handover/intake.ts';
+import {
+  type CommandAnswer,
+  endIntake,
+  type GateResult,
+  type Intake,
+  gateResultOfLane,
+} from '../../handover/intake.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
@@ -44,7 +50,7 @@ export async function obeyCommand(
   { command, thread, actor, reactTo, issueThen }: Extract<Intent, { kind: 'command' }>,
 ): Promise<GateResult> {
   const threadTopic = await topicOfThread(deps, thread);
-  const one = (intake: Intake): GateResult => onOneLane(deps, intake);
+  const one = (intake: Intake): GateResult => gateResultOfLane(deps, intake);
   const refused = (why: string): GateResult => one(refuseCommand(deps, thread.number, why));
   if (threadTopic.kind === 'none') return refused(threadTopic.why);
   const by: OrderSource = { by: actor.login, from: 'comment', thread: thread.number };
@@ -106,7 +112,7 @@ export async function obeyDispatch(
 ): Promise<GateResult> {
   return intent.command.kind === 'run'
     ? workQueueOnLanes(deps, QUEUE_NOW)
-    : onOneLane(deps, await obeyOnQueue(deps, intent));
+    : gateResultOfLane(deps, await obeyOnQueue(deps, intent));
 }
 
 async function obeyOnQueue(
@@ -146,7 +152,7 @@ export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGi
   return lane.id;
 }
 
-function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'unknown' }>): Answer['text'] {
+function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'unknown' }>): CommandAnswer['text'] {
   return command.kind === 'status'
     ? { kind: 'status', receipt: null }
     : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };

@@ -6,7 +6,7 @@ import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.t
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type Answer, endIntake, type Intake, notesOn, type Receipt } from '../../handover/intake.ts';
+import { type CommandAnswer, endIntake, type Intake, notesOn, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
@@ -109,7 +109,6 @@ const SIGNED_PARTS: Readonly<Record<OrderKind, 'pause' | 'leftCircuit' | null>> 
   request: null,
 };
 
-/** Returns true if the order changes anything. */
 function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: OrderGiven): boolean {
   switch (kind) {
     case 'pause':
@@ -143,7 +142,7 @@ function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = '
 export async function reportStatus(
   deps: GateDeps,
   id: LaneId,
-  answer: Answer | null,
+  answer: CommandAnswer | null,
 ): Promise<Extract<Intake, { kind: 'end' }>> {
   const { config, forge } = deps;
   const { restored, listed } = await listLane(deps, id);

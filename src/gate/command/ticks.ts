@@ -10,7 +10,7 @@ import {
 import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type GateResult, onOneLane, type SeenDashboard } from '../../handover/intake.ts';
+import { type GateResult, gateResultOfLane, type SeenDashboard } from '../../handover/intake.ts';
 import type { Account } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
@@ -78,16 +78,16 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
 /** Works on what the ticks ask for, or ends the run if they ask for no run. */
 export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<GateResult> {
   const obeyed = seen?.answers.filter(({ result }) => result === 'obeyed') ?? [];
-  const updated = (message: string): GateResult => onOneLane(deps, endAsUpdated(deps, message));
+  const updated = (message: string): GateResult => gateResultOfLane(deps, endAsUpdated(deps, message));
   if (obeyed.length === 0)
     return updated('The issue is not the open dashboard, or nobody with write permission has ticked a box.');
   if (wantsRun) return workQueueOnLanes(deps, QUEUE_NOW);
   if (retried.includes(QUEUE))
-    return onOneLane(deps, await workQueue(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
+    return gateResultOfLane(deps, await workQueue(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);
   return number === undefined
     ? updated(`Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
-    : onOneLane(deps, await workIssue(deps, { number, redo: false, approvedText: null }));
+    : gateResultOfLane(deps, await workIssue(deps, { number, redo: false, approvedText: null }));
 }
 
 /** `retried` is the lane of a retry; null for everything else. */

@@ -3,7 +3,7 @@ import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 
 /** The meaning of an event for a run. */
-export type Meaning = EventMeaning | Dismissed;
+export type Meaning = EventMeaning | DismissedEvent;
 
 /** An event that a run acts on. */
 export interface EventMeaning {
@@ -13,11 +13,10 @@ export interface EventMeaning {
   /** True if the event may also mean a lane that its payload does not name. */
   readonly mayBeOtherLane: boolean;
   readonly asker: Asker;
-  /** The intent of the event. */
   readonly intent: Intent;
 }
 
-/** The person who asks for work or an answer by the event, and the issue or pull request; null if there is none. */
+/** The person who asks for work or an answer by the event; `thread` is its issue or pull request. */
 export type Asker =
   /**
    * CI, the schedule, or somebody who could start the run; `login` is null if there is no person or the person is
@@ -43,7 +42,7 @@ export function requesterOf(meaning: Meaning): { readonly by: string | null; rea
 
 /** The reactions of a run to an event. */
 export type Intent =
-  /** `actor` is the login of the person who started the run by hand; null if there is none or it is unknown. */
+  /** `actor` is the login of the person who started the run by hand; null for other starts, or if it is unknown. */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
   /** `approvedText` is the issue as it was when `actor` added the label. */
   | {
@@ -93,7 +92,7 @@ export type Intent =
   | { readonly kind: 'dispatched-command'; readonly command: RalphCommand; readonly actor: string | null };
 
 /** An event for which the run ends before it connects to anything. */
-export type Dismissed =
+export type DismissedEvent =
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'not-for-us'; readonly why: string };
 

@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 import {
   type Asker,
-  type Dismissed,
+  type DismissedEvent,
   type EventInputs,
   type EventMeaning,
   type Intent,
@@ -152,7 +152,7 @@ export const payloadSchemas = {
 export const NOBODY: Asker = { kind: 'nobody' };
 
 /** Returns the meaning of an event for which a run does nothing. */
-export function dismissEvent(why: string): Dismissed {
+export function dismissEvent(why: string): DismissedEvent {
   return { kind: 'not-for-us', why };
 }
 
@@ -235,18 +235,22 @@ export function isPullRequest({ pull_request: pull }: IssuePayload): boolean {
   return pull !== undefined && pull !== null;
 }
 
-function dismissPullRequest(issue: IssuePayload): Dismissed | null {
+function dismissPullRequest(issue: IssuePayload): DismissedEvent | null {
   return isPullRequest(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
 }
 
 /** Dismisses an event about another label than the task label, or about a pull request; returns null for any other. */
-export function dismissOtherLabel(label: string, issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
+export function dismissOtherLabel(
+  label: string,
+  issue: IssuePayload,
+  { taskLabel }: EventInputs,
+): DismissedEvent | null {
   const other = isSameLabel(label, taskLabel) ? null : dismissEvent(`The label is not the task label "${taskLabel}".`);
   return dismissPullRequest(issue) ?? other;
 }
 
 /** Dismisses an event of an issue without the task label, or of a pull request; returns null for any other. */
-export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInputs): Dismissed | null {
+export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInputs): DismissedEvent | null {
   const unlabelled = hasLabel(issue.labels, taskLabel)
     ? null
     : dismissEvent(`#${String(issue.number)} does not have the task label "${taskLabel}".`);
@@ -257,7 +261,7 @@ export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInput
 export function dismissForeignPullRequest(
   { number, head, base }: PullPayload,
   { branchPrefix }: EventInputs,
-): Dismissed | null {
+): DismissedEvent | null {
   const name = `Pull request #${String(number)}`;
   if (head.repo?.full_name !== base.repo.full_name)
     return { kind: 'refused', why: `${name} comes from a fork. Ralph works on branches of this repository only.` };

@@ -48,7 +48,7 @@ export interface ReadFeedback {
   /** The checks; null if they were not read. */
   readonly checks: ChecksSummary | null;
   readonly warnings: readonly string[];
-  /** People's decisions on the pull request; null if there is none, or it could not be read. */
+  /** People's decisions on the pull request; null without a pull request, or if GitHub did not answer. */
   readonly standing: PullRequestStanding | null;
 }
 

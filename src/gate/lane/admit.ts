@@ -11,7 +11,7 @@ import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Policy } from '../../core/policy.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
 import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
-import { leaseMs } from '../../core/sharing/lease.ts';
+import { maxLeaseMs } from '../../core/sharing/lease.ts';
 import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import {
@@ -28,12 +28,12 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { withOvertaken } from '../../handover/clear-head.ts';
-import { endIntake, type Intake, type IntakeLane, type Notes } from '../../handover/intake.ts';
+import { endIntake, type Intake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import type { Request } from '../tasks/sources.ts';
+import type { WorkRequest } from '../tasks/sources.ts';
 import { type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
-import { type Admissible, decideOnLane, type Ended, namedBy } from './decide.ts';
+import { type AdmissibleLane, decideOnLane, type EndWithoutCall, tasksAskedFor } from './decide.ts';
 import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
@@ -42,15 +42,15 @@ import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 export const MAX_TRIES = 3;
 
 /** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
-export function wantedFor(
+export function claimWantedBy(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
-  request: Request,
-  decided: Admissible,
+  request: WorkRequest,
+  decided: AdmissibleLane,
 ): WantedClaim {
   const { snapshot, ownWindows, state } = decided;
   return {
     ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
-    ...{ named: namedBy(request), costOfCallUsd: averageCostUsd(state.ledger) },
+    ...{ named: tasksAskedFor(request), costOfCallUsd: averageCostUsd(state.ledger) },
     // A proposal settles nothing that people asked the lane for.
     purpose: request.purpose.kind === 'proposal' ? 'notice' : request.purpose.kind,
     tasks: (elsewhere) =>
@@ -64,21 +64,21 @@ export function wantedFor(
 }
 
 /** Ends a run whose lane other runs changed each time when it tried to claim it. */
-export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | 'config'>, { id }: Request): Intake {
+export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | 'config'>, { id }: WorkRequest): Intake {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + leaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
+    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + maxLeaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
   });
 }
 
 /** The start of a possible run, or the reason why it would make no call. */
 export type Preview =
-  | ({ readonly kind: 'work' } & Pick<Admissible, 'lane' | 'tasks' | 'state' | 'notes'>)
-  | { readonly kind: 'end'; readonly intake: Ended['intake'] };
+  | ({ readonly kind: 'work' } & Pick<AdmissibleLane, 'lane' | 'tasks' | 'state' | 'notes'>)
+  | { readonly kind: 'end'; readonly intake: EndWithoutCall['intake'] };
 
 /** Decides on the lane as it is now, without claiming anything. */
-export async function previewLane(deps: GateDeps, request: Request): Promise<Preview> {
+export async function previewLane(deps: GateDeps, request: WorkRequest): Promise<Preview> {
   const decided = await decideOnLane(deps, request);
   if (decided.kind === 'end') return { kind: 'end', intake: decided.intake };
   const { lane, tasks, state, notes } = decided;
@@ -89,7 +89,7 @@ export async function previewLane(deps: GateDeps, request: Request): Promise<Pre
 export type SettingsInCheckout = ReadPipeline & { readonly mcpServers: readonly McpServer[] };
 
 /** Reads the settings of a run on this lane from the checkout. */
-export async function readSettings(deps: GateDeps, { id }: Request): Promise<SettingsInCheckout> {
+export async function readSettings(deps: GateDeps, { id }: WorkRequest): Promise<SettingsInCheckout> {
   const pipeline = await readPipeline(deps);
   const unheard = await missingReviewEvent(deps, id);
   const warnings = unheard === null ? pipeline.warnings : [...pipeline.warnings, unheard];
@@ -97,7 +97,7 @@ export async function readSettings(deps: GateDeps, { id }: Request): Promise<Set
 }
 
 /** Opens the lane that this run has claimed, and gives it back if that fails. */
-export async function openOrRelease(deps: GateDeps, decided: Admissible, claimed: Claimed): Promise<Intake> {
+export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, claimed: Claimed): Promise<Intake> {
   try {
     return await open(deps, decided, claimed);
   } catch (error) {
@@ -120,7 +120,7 @@ export interface OpenedBeside {
   readonly fresh: OpenedLane | null;
 }
 
-async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }: Claimed): Promise<Intake> {
+async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, beside }: Claimed): Promise<Intake> {
   // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
@@ -130,7 +130,10 @@ async function open(deps: GateDeps, decided: Admissible, { claim, read, beside }
     // Without a lease, the repository's counters stand still while the lane's own continue.
     windows: claim.windows ?? stricterWindows(decided.state.windows, decided.ownWindows),
   };
-  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings] };
+  const notes: RunNotes = {
+    ...decided.notes,
+    warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings],
+  };
   // Other lanes may have reserved the rest of the hour in the meantime.
   const stopped =
     tasks.length === 0
@@ -183,8 +186,8 @@ function removedWorkWarning(branch: string, removed: readonly TaskId[]): string 
 }
 
 type Freed =
-  | { readonly kind: 'free'; readonly lane: IntakeLane; readonly state: LaneState; readonly notes: Notes }
-  | { readonly kind: 'held'; readonly notes: Notes };
+  | { readonly kind: 'free'; readonly lane: IntakeLane; readonly state: LaneState; readonly notes: RunNotes }
+  | { readonly kind: 'held'; readonly notes: RunNotes };
 
 /**
  * Makes the pull request a draft without auto-merge before the first call, so that nothing is merged without the
@@ -192,8 +195,8 @@ type Freed =
  */
 async function freeForWork(
   deps: GateDeps,
-  { lane, standing }: Admissible,
-  { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes },
+  { lane, standing }: AdmissibleLane,
+  { tasks, state, notes }: { readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: RunNotes },
 ): Promise<Freed> {
   const hold = notes.held?.hold ?? null;
   const progress = reopenTasksDueInRun(state.tasks, deps.config.policy, deps.clock.now());
@@ -201,7 +204,7 @@ async function freeForWork(
   if (standing === null || hold === null || !isToWork) return { kind: 'free', lane, state, notes };
   const name = `Pull request #${String(standing.number)}`;
   try {
-    await deps.forge.freeHead(standing.number, standing);
+    await deps.forge.withdrawFromMerging(standing.number, standing);
   } catch (error) {
     if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
     deps.log.warning(

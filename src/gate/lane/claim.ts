@@ -4,7 +4,7 @@ import { openWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import { claimLanesInSnapshot, type SideClaimAnswer } from '../../core/parallel/claim-lanes.ts';
-import { affordableLanes, policyOfShare, reservationOfShare, type Share } from '../../core/parallel/shares.ts';
+import { affordableLanes, policyOfShare, reservationOfShare, type LaneShare } from '../../core/parallel/shares.ts';
 import {
   boundPolicy,
   type Budget,
@@ -12,10 +12,10 @@ import {
   reserveUsage,
   seedBudget,
   spentBetween,
-  tasksElsewhere,
+  tasksOfOtherLanes,
   windowsFor,
 } from '../../core/sharing/budget.ts';
-import { expiryOf, type Lease, leaseMs } from '../../core/sharing/lease.ts';
+import { expiryOf, type Lease, maxLeaseMs } from '../../core/sharing/lease.ts';
 import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
 import { changeUsage, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -29,7 +29,6 @@ import type { GateDeps } from '../deps.ts';
 /** The budget of a run that waited, or the reason why it is unknown. */
 type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
 
-/** The result of claiming a lane. */
 export type LaneClaim =
   /** `sequence` is what a new copy must exceed, `at` the instant from which the lease and the run's time count. */
   | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })
@@ -137,10 +136,15 @@ export async function claimLanes(
 function claimFrom(
   deps: ClaimDeps,
   { lane, runTag }: WantedClaim,
-  made: { readonly answer: SideClaimAnswer; readonly snapshot: Snapshot; readonly at: number; readonly share: Share },
+  made: {
+    readonly answer: SideClaimAnswer;
+    readonly snapshot: Snapshot;
+    readonly at: number;
+    readonly share: LaneShare;
+  },
 ): LaneClaim {
   const { answer, snapshot, at, share } = made;
-  if (answer.kind === 'leased') return { kind: 'refused', outcome: anotherRun(lane, answer.lease) };
+  if (answer.kind === 'leased') return { kind: 'refused', outcome: outcomeOfHeldLane(lane, answer.lease) };
   if (answer.kind !== 'claimed') return answer;
   const { sequence, problem } = answer;
   return {
@@ -175,7 +179,7 @@ export async function releaseLane(
 }
 
 /** Returns the outcome of a run that ends because another one works on its lane. */
-export function anotherRun(lane: LaneId, lease: Lease): Outcome {
+export function outcomeOfHeldLane(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
     reason: 'another_run',
@@ -202,10 +206,10 @@ function reservedFor(
   const costs = wanted.flatMap((one) => one.costOfCallUsd ?? []);
   const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
   const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
-  const expiresAt = now + leaseMs(policy.maxRunMs, jobsOf(config));
-  const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: Share): Budget => {
+  const expiresAt = now + maxLeaseMs(policy.maxRunMs, jobsOf(config));
+  const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: LaneShare): Budget => {
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
-    const run = { ...holder, tasks: tasks(tasksElsewhere(known, lane, now)) };
+    const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
   };
   // The first lane comes last: it leaves to the others what they have reserved.
@@ -217,7 +221,7 @@ function reservedFor(
 function grantedTo(
   { config, runTag }: ClaimDeps,
   lane: LaneId,
-  { snapshot, now, share }: { readonly snapshot: Snapshot; readonly now: number; readonly share: Share },
+  { snapshot, now, share }: { readonly snapshot: Snapshot; readonly now: number; readonly share: LaneShare },
 ): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
   const policy = policyOfShare(config.policy, share);
   const counted = budgetIn(snapshot, now);
@@ -227,7 +231,7 @@ function grantedTo(
   return {
     windows: windowsFor(budget, runTag, now),
     policy: own === undefined ? policy : boundPolicy(policy, own),
-    elsewhere: tasksElsewhere(budget, lane, now),
+    elsewhere: tasksOfOtherLanes(budget, lane, now),
   };
 }
 
@@ -252,7 +256,7 @@ export async function renewReservation(
         ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
         tasks: tasks.map(({ id }) => id),
       }),
-      expiresAt: now + leaseMs(startedAt + maxRunMs - now, jobsOf(config)),
+      expiresAt: now + maxLeaseMs(startedAt + maxRunMs - now, jobsOf(config)),
     };
     return planRenewal(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
   };

@@ -19,13 +19,13 @@ import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
-import { type Answer, endIntake, type IntakeLane, type Notes } from '../../handover/intake.ts';
+import { type CommandAnswer, endIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
 import { hashOfText } from '../people/trust.ts';
-import { findTasks, issuesOfLane, prepareOpenTasks, type Request } from '../tasks/sources.ts';
-import { anotherRun } from './claim.ts';
+import { findTasks, issuesOfLane, prepareOpenTasks, type WorkRequest } from '../tasks/sources.ts';
+import { outcomeOfHeldLane } from './claim.ts';
 import {
   endNothingAsked,
   endOfEarlierCommit,
@@ -44,11 +44,11 @@ import {
   restoreFrom,
   unreadFeedback,
 } from './kept-lane.ts';
-import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, tooManyOpen } from './restore.ts';
+import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 /** The end of a run that makes no call on its lane, with the issues whose own lanes could be continued instead. */
-export interface Ended {
+export interface EndWithoutCall {
   readonly kind: 'end';
   readonly intake: EndIntake;
   readonly continuable: readonly Issue[];
@@ -56,7 +56,7 @@ export interface Ended {
 }
 
 /** A lane that may be worked on, as far as is known without claiming it. */
-export interface Admissible {
+export interface AdmissibleLane {
   readonly kind: 'admissible';
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
@@ -69,9 +69,9 @@ export interface Admissible {
   readonly restoredTasks: LaneState['tasks'];
   /** True if answers of an earlier run are still unposted. */
   readonly hasUnpostedAnswers: boolean;
-  /** People's decisions on its open pull request; null if there is none, or it could not be read. */
+  /** People's decisions on its open pull request; null without one, or if GitHub did not answer. */
   readonly standing: PullRequestStanding | null;
-  readonly notes: Notes;
+  readonly notes: RunNotes;
   readonly end: (outcome: Outcome) => EndIntake;
 }
 
@@ -79,9 +79,14 @@ export interface Admissible {
  * Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the
  * run.
  */
-export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admissible | Ended> {
+export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<AdmissibleLane | EndWithoutCall> {
   const look = await readKeptLane(deps, asked);
-  const ended = (intake: EndIntake): Ended => ({ kind: 'end', intake, continuable: look.continuable, kept: look.kept });
+  const ended = (intake: EndIntake): EndWithoutCall => ({
+    kind: 'end',
+    intake,
+    continuable: look.continuable,
+    kept: look.kept,
+  });
   const split = splitIssuesIn(look.kept.snapshot);
   const request = { ...asked, issues: asked.issues.filter(({ number }) => !split.has(number)) };
   const refusedNow = endOfSplitOrBegun(asked, look, split);
@@ -97,7 +102,7 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
   // Another run works on the lane, so this run cannot answer anything now and need not read anything.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({
-      ...endIntake(anotherRun(request.id, restored.claimedBy)),
+      ...endIntake(outcomeOfHeldLane(request.id, restored.claimedBy)),
       notes: notesOf(restored, unreadFeedback),
     });
 
@@ -130,10 +135,10 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.
   if (place.lane.start.kind !== 'continue' && allDone) return ended(place.end(allMerged(work.state)));
-  if (restored.claimedBy !== null) return ended(place.end(anotherRun(request.id, restored.claimedBy)));
+  if (restored.claimedBy !== null) return ended(place.end(outcomeOfHeldLane(request.id, restored.claimedBy)));
   const stopped =
     stopBeforeWork({ ...work, state: place.state, hasUnpostedAnswers }, deps.config.policy, deps.clock.now()) ??
-    (await tooManyOpen(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
+    (await endIfTooManyPulls(deps, { request, ...look, hasPullRequest: place.lane.pullRequest !== null }));
   if (stopped !== null) return ended(await endStopped(deps, request, { look, intake: place.end(stopped) }));
 
   await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
@@ -141,14 +146,14 @@ export async function decideOnLane(deps: GateDeps, asked: Request): Promise<Admi
 }
 
 /** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
-export function namedBy({ requested, issues, purpose }: Request): readonly TaskId[] {
+export function tasksAskedFor({ requested, issues, purpose }: WorkRequest): readonly TaskId[] {
   return requested === 'by-name' && purpose.kind !== 'proposal'
     ? issues.map(({ number }) => taskIdOfIssue(number))
     : [];
 }
 
 /** Returns true if no work is left for this lane. */
-function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }: LaneLookup): boolean {
+function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branches }: LaneLookup): boolean {
   const { purpose, files, prompt } = request;
   return (
     purpose.kind === 'tasks' &&
@@ -159,7 +164,7 @@ function isWorkedElsewhere({ config }: GateDeps, request: Request, { branches }:
 }
 
 /** Returns true if a check failed on an earlier commit: it runs again on the newest one, whose result counts. */
-function isOfEarlierCommit({ purpose }: Request, { remoteHead }: LaneLookup): boolean {
+function isOfEarlierCommit({ purpose }: WorkRequest, { remoteHead }: LaneLookup): boolean {
   return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
 }
 
@@ -167,7 +172,7 @@ function isOfEarlierCommit({ purpose }: Request, { remoteHead }: LaneLookup): bo
  * Returns true if the issue of a lane was closed or lost its label before it was done, which counts as a person's
  * refusal: then even its pull request gets no more work, unlike that of a done issue.
  */
-function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boolean {
+function isLeftToRest({ purpose, issues }: WorkRequest, { tasks }: LaneState): boolean {
   if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
   return !issues.every(({ number }) => progressOf(tasks, taskIdOfIssue(number)).state === 'done');
 }
@@ -176,7 +181,8 @@ function isLeftToRest({ purpose, issues }: Request, { tasks }: LaneState): boole
  * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its
  * branch then matters only to task files.
  */
-function isAtRest({ config }: GateDeps, { redo }: Request, { look, restored: { state } }: LaneRestoration): boolean {
+function isAtRest({ config }: GateDeps, { redo }: WorkRequest, { look, restored }: LaneRestoration): boolean {
+  const { state } = restored;
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
   // A run that was killed at its end did not report completion; the branch may have changed since.
   const isPublished = published !== null && published === look.remoteHead;
@@ -188,20 +194,20 @@ interface Work {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly judged: JudgedTasks;
-  readonly notes: Notes;
+  readonly notes: RunNotes;
   /** The start of the lane's branch; null if it has not mattered yet. */
   readonly found: FoundStart | null;
 }
 
 async function findWork(
   deps: GateDeps,
-  request: Request,
+  request: WorkRequest,
   { look, restored, said, isResting }: LaneRestoration & { readonly said: ReadFeedback; readonly isResting: boolean },
 ): Promise<Work> {
   const found = isResting && request.files === null ? null : await findLaneStart(deps, { look, restored });
   const isProposal = request.purpose.kind === 'proposal';
   const reopened = dropStaleProgress(said.state, {
-    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : namedBy(request),
+    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : tasksAskedFor(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
     workIsLost: found?.workIsLost ?? false,
@@ -243,12 +249,12 @@ function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoration): Pro
   return deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
 }
 
-function endWithoutTasks(request: Request, { judged, notes }: Work): EndIntake {
+function endWithoutTasks(request: WorkRequest, { judged, notes }: Work): EndIntake {
   return { ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: refusal(request, judged.warnings), notes };
 }
 
 /** Returns the answer to a person who named an issue that is not a task, with the reason. */
-function refusal({ requested, issues }: Request, why: readonly string[]): Answer | null {
+function refusal({ requested, issues }: WorkRequest, why: readonly string[]): CommandAnswer | null {
   const thread = requested === 'by-name' ? issues[0]?.number : undefined;
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
 }
@@ -263,13 +269,13 @@ interface Place {
   readonly state: LaneState;
   readonly closedBy: string | null;
   /** Ends the run on this lane with the given state. */
-  readonly endIn: (state: LaneState) => Admissible['end'];
-  readonly end: Admissible['end'];
+  readonly endIn: (state: LaneState) => AdmissibleLane['end'];
+  readonly end: AdmissibleLane['end'];
 }
 
 async function findPlace(
   deps: GateDeps,
-  { id }: Request,
+  { id }: WorkRequest,
   { look, restored, work }: LaneRestoration & { readonly work: Work },
 ): Promise<Place> {
   const base = await baseBranch(deps);
@@ -278,12 +284,12 @@ async function findPlace(
   // A branch that begins again gets another pull request.
   const state =
     found.start.kind === 'continue' ? work.state : { ...work.state, change: noChange, ...forgetFeedback(work.state) };
-  const endIn = (known: LaneState): Admissible['end'] => endOn(lane, { ...work, state: known });
+  const endIn = (known: LaneState): AdmissibleLane['end'] => endOn(lane, { ...work, state: known });
   return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
 }
 
 /** Returns the place with what is known now about a base on which `verify` fails. */
-async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promise<Place> {
+async function withBase(deps: GateDeps, { asked }: WorkRequest, place: Place): Promise<Place> {
   const { state, lane } = place;
   if (state.redBase === null) return place;
   const { verify, policy } = deps.config;
@@ -297,8 +303,8 @@ async function withBase(deps: GateDeps, { asked }: Request, place: Place): Promi
 /** Returns the function that ends a run on this lane. */
 export function endOn(
   lane: IntakeLane,
-  { tasks, state, notes }: Pick<Admissible, 'tasks' | 'state' | 'notes'>,
-): Admissible['end'] {
+  { tasks, state, notes }: Pick<AdmissibleLane, 'tasks' | 'state' | 'notes'>,
+): AdmissibleLane['end'] {
   return (outcome) => ({ ...endIntake(outcome), lane, tasks, state, notes });
 }
 
@@ -312,13 +318,13 @@ function allMerged({ lastRun }: LaneState): Outcome {
  */
 async function endStopped(
   { store, context, clock, runTag }: GateDeps,
-  request: Request,
+  request: WorkRequest,
   { look, intake }: { readonly look: LaneLookup; readonly intake: EndIntake },
 ): Promise<EndIntake> {
   const { snapshot: known, budget } = look.kept;
   if (known === null || budget === null) return intake;
   const now = clock.now();
-  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, namedBy(request), now);
+  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, tasksAskedFor(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
   if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
   const waits = waitForOthers(intake.outcome, reservedByOthers(budget.budget, runTag, now));
@@ -333,7 +339,7 @@ async function admissible(
     readonly work: Work;
     readonly place: Place;
   },
-): Promise<Admissible> {
+): Promise<AdmissibleLane> {
   const { look, restored, said, hasUnpostedAnswers, work, place } = found;
   const { lane } = place;
   const { judged } = work;

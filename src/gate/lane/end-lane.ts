@@ -22,7 +22,7 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { Train } from '../../core/train/train.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
-import type { BranchDeleted } from '../../ports/repository.ts';
+import type { BranchDeleted } from '../../ports/remote.ts';
 import { whyOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';

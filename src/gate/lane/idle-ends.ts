@@ -1,16 +1,16 @@
 import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
 import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { endIntake, type Intake, type Notes } from '../../handover/intake.ts';
+import { endIntake, type Intake, type RunNotes } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
-import { listTasks, type Request } from '../tasks/sources.ts';
+import { listTasks, type WorkRequest } from '../tasks/sources.ts';
 import { type LaneLookup, type LaneRestoration, notesOf, unreadFeedback } from './kept-lane.ts';
 
 export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** Ends the run because every issue of the queue has its own lane, or was split into sub-issues. */
-export function endWorkedElsewhere({ issues }: Request): EndIntake {
+export function endWorkedElsewhere({ issues }: WorkRequest): EndIntake {
   const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
   const end = endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issues.length === 0) return end;
@@ -29,7 +29,7 @@ export function endOfEarlierCommit({ log }: GateDeps, { branch }: LaneLookup): E
 /** Ends the run on a paused lane, with the tasks that wait there. */
 export async function endPaused(
   deps: GateDeps,
-  request: Request,
+  request: WorkRequest,
   { look, restored, by }: LaneRestoration & { readonly by: string },
 ): Promise<EndIntake> {
   return {
@@ -44,9 +44,9 @@ export async function endPaused(
  * not start a task early.
  */
 export function endNothingAsked(
-  { purpose }: Request,
+  { purpose }: WorkRequest,
   branch: string,
-  { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: Notes },
+  { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: RunNotes },
 ): EndIntake {
   const isOfChecks = purpose.kind === 'answers' && purpose.failedOn !== null;
   const left = isOfChecks && checks !== null ? describeIgnoredChecks(checks) : '';
@@ -55,7 +55,7 @@ export function endNothingAsked(
 }
 
 /** Throws if a check failed but the checks could not be read: the event gets no answer. */
-export function throwIfUnread({ purpose }: Request, branch: string, { checks }: ReadFeedback): void {
+export function throwIfUnread({ purpose }: WorkRequest, branch: string, { checks }: ReadFeedback): void {
   if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
   if (checks?.isTemporary !== true || checks.unreadable === null) return;
   throw new UserError(
@@ -74,7 +74,7 @@ export function withWarning(intake: EndIntake, warning: string): EndIntake {
  * worked on already; null if neither is the case.
  */
 export function endOfSplitOrBegun(
-  { requested, purpose, issues }: Request,
+  { requested, purpose, issues }: WorkRequest,
   { remoteHead, kept, branch }: LaneLookup,
   split: ReadonlyMap<number, readonly number[]>,
 ): EndIntake | null {

@@ -1,11 +1,11 @@
 import { holdOf } from '../../core/feedback/pull-request-now.ts';
 import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
 import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
-import { type Notes, notesOn } from '../../handover/intake.ts';
+import { type RunNotes, notesOn } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
-import { issuesWithBranch, type Request } from '../tasks/sources.ts';
+import { issuesWithBranch, type WorkRequest } from '../tasks/sources.ts';
 import { judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface LaneLookup {
 }
 
 /** Reads what is stored of the lane, and the branches of all lanes. */
-export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Request): Promise<LaneLookup> {
+export async function readKeptLane(deps: GateDeps, { id, requested, issues }: WorkRequest): Promise<LaneLookup> {
   const { branchPrefix } = deps.config;
   const branch = branchPrefix + id;
   // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
@@ -42,7 +42,7 @@ export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Re
 export function restoreFrom(
   { kept, branches, remoteHead }: LaneLookup,
   deps: GateDeps,
-  { id, requested }: Request,
+  { id, requested }: WorkRequest,
 ): RestoredLane {
   const restored = judgeLane(kept, {
     lane: id,
@@ -58,8 +58,8 @@ export function restoreFrom(
 export function notesOf(
   restored: RestoredLane,
   said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
-  { warnings, notices }: Pick<Notes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
-): Notes {
+  { warnings, notices }: Pick<RunNotes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
+): RunNotes {
   return notesOn(restored.note, {
     notices,
     warnings: [...restored.warnings, ...said.warnings, ...warnings],
@@ -72,12 +72,11 @@ export function notesOf(
 /** The feedback of a lane whose pull request was not read. */
 export const unreadFeedback = { warnings: [], checks: null, standing: null };
 
-function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): Notes['held'] {
+function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): RunNotes['held'] {
   const hold = standing === null ? null : holdOf(standing);
   return standing === null || hold === null ? null : { hold, isDraft: standing.isDraft, refusal: null };
 }
 
-/** A lane as it was restored, and what it was restored from. */
 export interface LaneRestoration {
   readonly look: LaneLookup;
   readonly restored: RestoredLane;

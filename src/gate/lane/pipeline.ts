@@ -2,7 +2,7 @@ import { accessTo } from '../../config/agent-environment.ts';
 import { ruleProblem } from '../../config/tool-rules.ts';
 import { AGENTS } from '../../core/agent-names.ts';
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
-import { type Folder, fromRoot } from '../../core/folder.ts';
+import { type Folder, toRootPath } from '../../core/folder.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import type { ParsedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import {
@@ -105,7 +105,6 @@ type FoundPipeline =
 interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
   readonly log: Pick<GateDeps['log'], 'info'>;
-  /** The tools of the run. */
   readonly allowedTools: Policy['allowedTools'];
   /** The folder of the files; people see their paths from the root. */
   readonly within: Folder;
@@ -113,7 +112,7 @@ interface PipelineDeps extends Pick<GateDeps, 'variables'> {
 
 /** Looks for the pipeline on the base branch: the first file with steps counts. */
 export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
-  const named = (file: string): string => fromRoot(deps.within, file);
+  const named = (file: string): string => toRootPath(deps.within, file);
   const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
   const unread = { ...read.unread, ...links };
   const places = PIPELINE_FILES.filter((place) => Object.hasOwn(base, place) || Object.hasOwn(unread, place));
@@ -211,7 +210,7 @@ export async function readMcpServers(
   const { agent, workingDirectory } = config;
   const { mcp } = agent;
   if (mcp.kind === 'none') return [];
-  const where = mcp.kind === 'inline' ? '`mcp-config`' : fromRoot(workingDirectory, mcp.path);
+  const where = mcp.kind === 'inline' ? '`mcp-config`' : toRootPath(workingDirectory, mcp.path);
   const text = mcp.kind === 'inline' ? mcp.text : await readBaseText(repository, mcp.path, where);
   const { parseMcpServers } = await import('../../core/mcp/parse-servers.ts');
   const parsed = parseMcpServers(text, (name) => accessTo(name, { names: agent.envNames, variables }));

@@ -2,7 +2,7 @@ import { initialState } from '../../core/lane/state/state.ts';
 import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parallel/choose-lanes.ts';
 import { symbolsIn } from '../../core/parallel/definitions.ts';
 import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
-import { branchInTheWay } from '../../core/refusals/refusal.ts';
+import { findConflictingBranch } from '../../core/refusals/refusal.ts';
 import { keepsOut } from '../../core/sharing/lease.ts';
 import { recordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { issueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
@@ -13,13 +13,13 @@ import { textOf } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { FilesByBranch, RemoteBranch } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
-import { type Admissible, endOn } from './decide.ts';
+import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
+import { type AdmissibleLane, endOn } from './decide.ts';
 
 /** A lane that this run may work on, unless another run claims it first. */
 export interface PlannedLane {
-  readonly request: Request;
-  readonly decided: Admissible;
+  readonly request: WorkRequest;
+  readonly decided: AdmissibleLane;
 }
 
 /** The lanes of a run, the most important first, and the tasks that wait for them. */
@@ -56,7 +56,8 @@ export async function planLanes(
   const { tasks, state } = queue?.decided ?? { tasks: [], state: null };
   const progress = state === null ? {} : reopenTasksDueInRun(state.tasks, config.policy, clock.now());
   const mayLeave = (id: TaskId): boolean =>
-    hasNothingStored(snapshot, id) && branchInTheWay(config.branchPrefix + id, Object.keys(look.branches)) === null;
+    hasNothingStored(snapshot, id) &&
+    findConflictingBranch(config.branchPrefix + id, Object.keys(look.branches)) === null;
   const eligible = tasks.filter((task) => isEligible(task, progress));
   const isWhole = eligible.length < 2 || !eligible.some(({ id }) => mayLeave(id));
   const known = [urgent, queue].filter((one) => one !== null);
@@ -152,7 +153,7 @@ interface Predictions {
 /** Reads the history, and the changes on these lanes' branches; null, with a line in the log, if git fails. */
 async function readPredictions(
   { config, repository, log }: GateDeps,
-  { branches }: Pick<Admissible['look'], 'branches'>,
+  { branches }: Pick<AdmissibleLane['look'], 'branches'>,
   { lanes, texts }: { readonly lanes: readonly LaneId[]; readonly texts: readonly string[] },
 ): Promise<Predictions | null> {
   const heads = lanes.flatMap((lane): readonly RemoteBranch[] => {
@@ -184,7 +185,7 @@ function wordsOfTask({ title, body, comments }: Task): string {
 /** Returns the number of pull requests that `max-open-prs` allows beside those of the first lanes. */
 async function roomForNew(
   { config, forge }: GateDeps,
-  { branches }: Pick<Admissible['look'], 'branches'>,
+  { branches }: Pick<AdmissibleLane['look'], 'branches'>,
   firstLanes: readonly PlannedLane[],
 ): Promise<number> {
   const { maxOpenPrs, branchPrefix, parallel } = config;
@@ -199,7 +200,7 @@ function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {
 }
 
 /** Returns the lane of a task that the queue has admitted and nothing has begun. */
-function newLane({ config, clock }: GateDeps, queue: Admissible, task: Task): Admissible {
+function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task): AdmissibleLane {
   const { id } = task;
   const fresh = initialState(id, clock.now());
   const state = { ...fresh, tasks: { [id]: progressOf(queue.state.tasks, id) }, windows: queue.state.windows };

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { TaskShare } from '../../core/lane/change.ts';
-import { initialState, type LaneState, probeState } from '../../core/lane/state/state.ts';
+import { initialState, type LaneState, stateToProbe } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { branchInTheWay, explainInTheWay } from '../../core/refusals/refusal.ts';
+import { findConflictingBranch, explainInTheWay } from '../../core/refusals/refusal.ts';
 import {
   type Budget,
   type ParsedBudget,
@@ -25,7 +25,7 @@ import { UserError } from '../../errors.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { RestoredState } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
-import type { Request } from '../tasks/sources.ts';
+import type { WorkRequest } from '../tasks/sources.ts';
 
 const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
@@ -53,13 +53,10 @@ interface RestoreRequest {
 /** The stored lane and the repository's usage; `restored` is null if nothing is stored. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
-  /** The snapshot at that time; null if there is none. */
+  /** The snapshot that was read; null if the store has none yet. */
   readonly snapshot: Snapshot | null;
   readonly budget: KnownBudget | null;
-  /**
-   * The circuit that another Ralph left in the checkout, which belongs to the queue; null if there is none, or for
-   * another lane.
-   */
+  /** The circuit that another Ralph left in the checkout for the queue; null without one, or for another lane. */
   readonly left: LeftCircuit | null;
 }
 
@@ -195,14 +192,14 @@ function judgeState(
       return { state, note, warnings, isLost: false };
     }
     case 'unreadable':
-      return lostLane(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
+      return lostLane(stateToProbe(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
     case 'absent':
       return expected
-        ? lostLane(probeState(lane, now), 'lost: no copy of it is left', restored.warnings)
+        ? lostLane(stateToProbe(lane, now), 'lost: no copy of it is left', restored.warnings)
         : newLane(initialState(lane, now), 'none yet (first run)', restored.warnings);
     case 'unavailable':
       return expected
-        ? lostLane(probeState(lane, now), `lost: ${restored.why}`, [])
+        ? lostLane(stateToProbe(lane, now), `lost: ${restored.why}`, [])
         : newLane(initialState(lane, now), `none (${restored.why})`, [
             `The state could not be restored: ${completeSentence(restored.why)} There is no branch yet, so this counts as the first run.`,
           ]);
@@ -298,10 +295,10 @@ export function dropStaleProgress(
  * Returns the end of a run whose people have as many open pull requests to review as they allow; null if the run may
  * open another one, or a person asks for it.
  */
-export async function tooManyOpen(
+export async function endIfTooManyPulls(
   { config, forge }: GateDeps,
   lane: {
-    readonly request: Request;
+    readonly request: WorkRequest;
     readonly branches: Readonly<Record<string, string>>;
     readonly hasPullRequest: boolean;
   },
@@ -327,7 +324,7 @@ export async function checkBeforeSpending(
   },
 ): Promise<void> {
   const isNew = lane.branches[lane.branch] === undefined;
-  const inTheWay = isNew ? branchInTheWay(lane.branch, Object.keys(lane.branches)) : null;
+  const inTheWay = isNew ? findConflictingBranch(lane.branch, Object.keys(lane.branches)) : null;
   // If git does not allow the name, the server's answer would not help.
   const [found, pushObstacle] = await Promise.all([
     deps.repository.problems(),

@@ -5,14 +5,14 @@ import { affordableLanes } from '../../core/parallel/shares.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { completeSentence, firstNames, upperFirst } from '../../core/text/phrase.ts';
+import { completeSentence, firstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type GateResult, type Intake, type LaneIntake, onOneLane } from '../../handover/intake.ts';
+import { type GateResult, type Intake, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/trust.ts';
 import { forecastIssue } from '../tasks/forecast.ts';
-import { FOR_TASKS, requestByItself, type Request } from '../tasks/sources.ts';
+import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
 import {
   type Claimed,
   endChangedTooOften,
@@ -24,10 +24,10 @@ import {
   previewLane,
   readSettings,
   type SettingsInCheckout,
-  wantedFor,
+  claimWantedBy,
 } from './admit.ts';
 import { claimLanes, releaseLane } from './claim.ts';
-import { type Admissible, decideOnLane, type Ended } from './decide.ts';
+import { type AdmissibleLane, decideOnLane, type EndWithoutCall } from './decide.ts';
 import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
 import { continueIssueLane, MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
@@ -40,7 +40,7 @@ interface TaggedLane extends PlannedLane {
 }
 
 /** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
-export async function admitWork(deps: GateDeps, request: Request): Promise<Intake> {
+export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<Intake> {
   let restored: LaneState['tasks'] = {};
   const { intake } = await admitLanes(deps, request, async () => {
     const decided = await decideOnLane(deps, request);
@@ -63,14 +63,18 @@ export async function admitWork(deps: GateDeps, request: Request): Promise<Intak
 }
 
 /** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
-export async function admitQueue(deps: GateDeps, request: Request): Promise<GateResult> {
+export async function admitQueue(deps: GateDeps, request: WorkRequest): Promise<GateResult> {
   return deps.config.parallel === 1 || request.purpose.kind !== 'tasks'
     ? admitAlone(deps, request)
     : admitLanes(deps, request, () => planForQueue(deps, request));
 }
 
 /** Admits work on a pull request that needs it, and beside it the queue's work if both can be worked on at once. */
-export async function admitUrgent(deps: GateDeps, request: Request, queue: Request | null): Promise<GateResult> {
+export async function admitUrgent(
+  deps: GateDeps,
+  request: WorkRequest,
+  queue: WorkRequest | null,
+): Promise<GateResult> {
   return deps.config.parallel === 1 || queue === null || isOnQueue({ request })
     ? admitAlone(deps, request)
     : admitLanes(deps, request, () => planBeside(deps, request, queue));
@@ -80,7 +84,7 @@ export async function admitUrgent(deps: GateDeps, request: Request, queue: Reque
  * Decides on the queue as it is now, without claiming anything. The log names the lanes that a run would work on at
  * once, and what would wait.
  */
-export async function previewLanes(deps: GateDeps, request: Request): Promise<Preview> {
+export async function previewLanes(deps: GateDeps, request: WorkRequest): Promise<Preview> {
   if (deps.config.parallel === 1) return previewLane(deps, request);
   const planned = await planForQueue(deps, request);
   if (planned.kind === 'end') return planned;
@@ -94,33 +98,37 @@ export async function previewLanes(deps: GateDeps, request: Request): Promise<Pr
   return { kind: 'work', lane, tasks, state, notes: first.decided.notes };
 }
 
-async function admitAlone(deps: GateDeps, request: Request): Promise<GateResult> {
-  return onOneLane(deps, await admitWork(deps, request));
+async function admitAlone(deps: GateDeps, request: WorkRequest): Promise<GateResult> {
+  return gateResultOfLane(deps, await admitWork(deps, request));
 }
 
-type Planned<Made = Ended['intake']> =
+type Planned<Made = EndWithoutCall['intake']> =
   | (LanePlan & { readonly kind: 'lanes' })
   | { readonly kind: 'end'; readonly intake: Made };
 
-async function admitLanes(deps: GateDeps, request: Request, plan: () => Promise<Planned<Intake>>): Promise<GateResult> {
+async function admitLanes(
+  deps: GateDeps,
+  request: WorkRequest,
+  plan: () => Promise<Planned<Intake>>,
+): Promise<GateResult> {
   const settings = new Map<boolean, SettingsInCheckout>();
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const planned = await plan();
-    if (planned.kind === 'end') return onOneLane(deps, planned.intake);
+    if (planned.kind === 'end') return gateResultOfLane(deps, planned.intake);
     // Nothing is claimed yet, so a mistake in the settings costs nothing.
     for (const lane of planned.lanes)
       if (!settings.has(isOnQueue(lane))) settings.set(isOnQueue(lane), await readSettings(deps, lane.request));
     const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isOnQueue(lane)) ?? null);
     if (admitted !== 'changed') return admitted;
   }
-  return onOneLane(deps, endChangedTooOften(deps, request));
+  return gateResultOfLane(deps, endChangedTooOften(deps, request));
 }
 
 function isOnQueue({ request }: Pick<PlannedLane, 'request'>): boolean {
   return request.id === QUEUE;
 }
 
-async function planForQueue(each: GateDeps, request: Request): Promise<Planned> {
+async function planForQueue(each: GateDeps, request: WorkRequest): Promise<Planned> {
   const deps = withSharedAnswers(each);
   const decided = await decideOnLane(deps, request);
   if (decided.kind === 'end') await keepLeftCircuit(deps, decided.intake, decided.kept);
@@ -131,7 +139,7 @@ async function planForQueue(each: GateDeps, request: Request): Promise<Planned> 
   return { kind: 'end', intake: unnotified ?? decided.intake };
 }
 
-async function planBeside(each: GateDeps, request: Request, queue: Request): Promise<Planned> {
+async function planBeside(each: GateDeps, request: WorkRequest, queue: WorkRequest): Promise<Planned> {
   const deps = withSharedAnswers(each);
   const urgent = await decideOnLane(deps, request);
   if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
@@ -165,9 +173,9 @@ function withSharedAnswers(deps: GateDeps): GateDeps {
 /** Returns the queue's lane, if it has work, and the unfinished lanes of its issues. */
 async function candidatesOf(
   deps: GateDeps,
-  request: Request,
-  decided: Admissible | Ended,
-): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: Ended['intake'] | null }> {
+  request: WorkRequest,
+  decided: AdmissibleLane | EndWithoutCall,
+): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: EndWithoutCall['intake'] | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
     // Without work of its own, the run can ask for more.
@@ -182,10 +190,10 @@ async function candidatesOf(
 async function decideOnUnfinished(
   deps: GateDeps,
   continuable: readonly Issue[],
-): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: Ended['intake'] | null }> {
+): Promise<{ readonly unfinished: readonly PlannedLane[]; readonly unnotified: EndWithoutCall['intake'] | null }> {
   const unfinished: PlannedLane[] = [];
   const resting: LaneId[] = [];
-  let unnotified: Ended['intake'] | null = null;
+  let unnotified: EndWithoutCall['intake'] | null = null;
   for (const issue of continuable) {
     const request = requestByItself(issue, FOR_TASKS);
     const decided = await decideOnLane(deps, request);
@@ -215,7 +223,8 @@ async function claimAndOpen(
   };
   claiming(tagged);
   const { policy } = read;
-  const wanted = (lane: TaggedLane) => wantedFor({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
+  const wanted = (lane: TaggedLane) =>
+    claimWantedBy({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
   const [claim, ...claims] = await claimLanes({ ...deps, config: { ...deps.config, policy } }, [
     wanted(first),
     ...others.map(wanted),
@@ -223,7 +232,7 @@ async function claimAndOpen(
   // Nothing is claimed, so nothing has to be given back.
   if (claim.kind !== 'claimed') claiming([]);
   if (claim.kind === 'refused')
-    return onOneLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
+    return gateResultOfLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
   if (claim.kind !== 'claimed') return 'changed';
   const taken = others.flatMap((lane, at) => {
     const one = claims[at];
@@ -246,7 +255,7 @@ async function claimAndOpen(
   );
   if (intake.kind === 'end') {
     await release();
-    return onOneLane(first, intake);
+    return gateResultOfLane(first, intake);
   }
   let known: OpenedBeside = { base: intake.opened.base, fresh: freshOf(intake) };
   const beside: LaneIntake[] = [];
@@ -281,7 +290,7 @@ function announceLanes(
 }
 
 /** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */
-function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): Admissible {
+function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): AdmissibleLane {
   const { decided } = lane;
   if (!isOnQueue(lane)) return decided;
   const tasks = decided.tasks.filter(({ id }) => waiting.every(({ task }) => task !== id));
@@ -294,7 +303,11 @@ function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] 
 }
 
 /** Opens a lane beside the first; null if that is not possible now, which ends only this lane. */
-async function openBeside(deps: GateDeps, decided: Admissible, claimed: Claimed): Promise<LaneIntake['intake'] | null> {
+async function openBeside(
+  deps: GateDeps,
+  decided: AdmissibleLane,
+  claimed: Claimed,
+): Promise<LaneIntake['intake'] | null> {
   try {
     const intake = await openOrRelease(deps, decided, claimed);
     return intake.kind === 'work' ? intake : null;
@@ -315,7 +328,7 @@ function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]):
 }
 
 function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
-  const [name, other] = [upperFirst(nameOfLane(task)), nameOfLane(lane)];
+  const [name, other] = [capitalizeFirst(nameOfLane(task)), nameOfLane(lane)];
   return path === null
     ? `${name} waits for a later run: ${other} is worked on now, and the files of one of them are unknown.`
     : `${name} waits for a later run: it probably touches ${path}, on which ${other} is worked on now.`;

@@ -1,7 +1,7 @@
 import type { WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import { isLaneId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { type Compared, type Train, trainOf } from '../../core/train/train.ts';
+import { type ComparedPull, type Train, trainOf } from '../../core/train/train.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -66,7 +66,7 @@ async function listTwice({ forge, config }: GateDeps): ReturnType<GateDeps['forg
 async function compare(
   { repository, log }: Pick<GateDeps, 'repository' | 'log'>,
   open: readonly WaitingPullRequest[],
-): Promise<readonly Compared[] | null> {
+): Promise<readonly ComparedPull[] | null> {
   const byAge = open.toSorted((one, other) => one.createdAt - other.createdAt);
   const pulls = byAge.filter(({ baseBranch }) => baseBranch === byAge[0]?.baseBranch);
   const [oldest] = pulls;

@@ -1,7 +1,7 @@
 import { needsAtRest } from '../../core/people/needs.ts';
-import { aboutLane, notifiesAnybody } from '../../core/people/notifications.ts';
+import { subjectOfLane, notifiesAnybody } from '../../core/people/notifications.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
-import { type LaneInNeed, lanesInNeed } from '../../core/sharing/waiting-issues.ts';
+import { type LaneInNeed, lanesNeedingWork } from '../../core/sharing/waiting-issues.ts';
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
 import { examinedIn, withLane } from '../../core/snapshot/snapshot.ts';
 import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
@@ -11,8 +11,8 @@ import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
-import { requestByItself, FOR_TASKS, type RunPurpose, type Request } from '../tasks/sources.ts';
-import type { Ended } from './decide.ts';
+import { requestByItself, FOR_TASKS, type RunPurpose, type WorkRequest } from '../tasks/sources.ts';
+import type { EndWithoutCall } from './decide.ts';
 import { examineTrain, type ExaminedTrain } from './train.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -48,8 +48,8 @@ interface Queue {
   /**
    * The request with which the queue would answer its own pull request; null if this run decides on the queue anyway.
    */
-  readonly request: Request | null;
-  readonly admit: (deps: GateDeps, request: Request) => Promise<Intake>;
+  readonly request: WorkRequest | null;
+  readonly admit: (deps: GateDeps, request: WorkRequest) => Promise<Intake>;
 }
 
 /**
@@ -98,15 +98,15 @@ async function lanesToExamine(
     ...{ prefix: config.branchPrefix, now: clock.now() },
     toUpdate: train === null ? null : findPullToUpdate(train),
   };
-  if (lanesInNeed(open, { ...at, looked: [] }).length === 0) return [];
+  if (lanesNeedingWork(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();
-  return lanesInNeed(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
+  return lanesNeedingWork(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
 }
 
 /**
  * Returns the request for a lane that needs work; null if the run decides on the queue anyway, or the issue is gone.
  */
-async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Queue): Promise<Request | null> {
+async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Queue): Promise<WorkRequest | null> {
   const update = need === 'update';
   if (lane === QUEUE) return queue.request === null ? null : { ...queue.request, update };
   const number = issueOfId(lane);
@@ -135,8 +135,8 @@ async function rememberExamined({ store, context, clock }: GateDeps, { lane, see
  */
 export async function continueIssueLane(
   deps: GateDeps,
-  { intake, continuable }: Pick<Ended, 'intake' | 'continuable'>,
-  admit: (deps: GateDeps, request: Request) => Promise<Intake>,
+  { intake, continuable }: Pick<EndWithoutCall, 'intake' | 'continuable'>,
+  admit: (deps: GateDeps, request: WorkRequest) => Promise<Intake>,
 ): Promise<Intake | null> {
   let unnotified: Intake | null = null;
   const resting: LaneId[] = [];
@@ -163,11 +163,11 @@ export async function rememberResting(
 /** Returns true if the lane needs a person who was not notified. */
 export function needsUnnotifiedPerson(
   { config, clock }: GateDeps,
-  { lane, state, tasks, outcome, notes }: Ended['intake'],
+  { lane, state, tasks, outcome, notes }: EndWithoutCall['intake'],
 ): boolean {
   if (!notifiesAnybody(config) || lane === null || state === null) return false;
   const isWaiting = outcome.reason === 'waiting_for_review' && notes.held !== null;
-  const about = aboutLane(lane.id);
+  const about = subjectOfLane(lane.id);
   if (isWaiting) return !state.notified.some((one) => one.kind === outcome.reason && one.about === about);
   const { maxRounds } = config.answers;
   return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;

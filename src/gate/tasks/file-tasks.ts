@@ -1,4 +1,4 @@
-import { problemFromRoot, taskFromRoot } from '../../core/folder.ts';
+import { toRootProblem, toRootTask } from '../../core/folder.ts';
 import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
 import { firstNames, moreLine, oneLine } from '../../core/text/phrase.ts';
 import {
@@ -92,8 +92,8 @@ export async function readTasks(
       ? null
       : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
   const ofLane = texts?.lane == null ? null : parseTaskFilesAndArchive(texts.lane, sources, optionalSections);
-  const sentence = (problem: TaskProblem): string => sentenceOf(problemFromRoot(workingDirectory, problem));
-  const placed = (item: FileTask): FileTask => ({ ...item, task: taskFromRoot(workingDirectory, item.task) });
+  const sentence = (problem: TaskProblem): string => sentenceOf(toRootProblem(workingDirectory, problem));
+  const placed = (item: FileTask): FileTask => ({ ...item, task: toRootTask(workingDirectory, item.task) });
   const sentences = problems.map(sentence);
   const ofBranch = (ofLane?.problems ?? [])
     .map(sentence)
@@ -106,7 +106,7 @@ export async function readTasks(
   return {
     base: ofBase.tasks.map(placed),
     lane: ofLane === null ? null : { now: ofLane.tasks.map(placed), fork: fork.map(placed) },
-    unreadable: unreadable.map((task) => taskFromRoot(workingDirectory, task)),
+    unreadable: unreadable.map((task) => toRootTask(workingDirectory, task)),
     problems: firstProblems([...sentences, ...ofBranch]),
   };
 }
@@ -157,5 +157,5 @@ export async function findPrompt({
   const named = documentsNamed(base, promptFile);
   const documents = named.length === 0 ? {} : (await repository.readTexts(named, null)).base;
   const task = promptTask({ ...documents, ...base }, { promptFile, sha256 });
-  return task === null ? null : taskFromRoot(workingDirectory, task);
+  return task === null ? null : toRootTask(workingDirectory, task);
 }

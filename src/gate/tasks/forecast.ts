@@ -12,8 +12,8 @@ import { taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { isBegun } from '../../core/tasks/task.ts';
 import type { GateDeps } from '../deps.ts';
-import type { Admissible, Ended } from '../lane/decide.ts';
-import type { Request } from './sources.ts';
+import type { AdmissibleLane, EndWithoutCall } from '../lane/decide.ts';
+import type { WorkRequest } from './sources.ts';
 
 /** Maximum number of files in which symbols are searched, because the search in more takes too long. */
 const MAX_SEARCHED_FILES = 10_000;
@@ -24,8 +24,8 @@ const MAX_SEARCHED_FILES = 10_000;
  */
 export async function forecastIssue(
   { repository }: Pick<GateDeps, 'repository'>,
-  { requested, purpose, issues }: Request,
-  decided: Admissible | Ended,
+  { requested, purpose, issues }: WorkRequest,
+  decided: AdmissibleLane | EndWithoutCall,
 ): Promise<Forecast | null> {
   const [issue] = issues;
   const { state } = decided.kind === 'end' ? decided.intake : decided;

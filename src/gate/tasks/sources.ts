@@ -14,7 +14,7 @@ import {
 import { fileProgress, mergeFileTasks } from '../../core/tasks/files/merge-file-tasks.ts';
 import { reopenTasksDueInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { type IssueText, obstacleByLabel, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
-import type { Judged, PreparedTasks } from '../../core/tasks/preparation.ts';
+import type { JudgedCandidates, PreparedTasks } from '../../core/tasks/preparation.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
 import { mayNameDependency } from '../../core/tasks/waiting.ts';
@@ -30,7 +30,7 @@ import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
  * A request for work on a lane. `by-name`: a person named this very issue now; `by-itself`: nobody did, and its own
  * lane continues because the queue has nothing to do.
  */
-export interface Request {
+export interface WorkRequest {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue' | 'by-itself';
   readonly purpose: RunPurpose;
@@ -68,11 +68,10 @@ export type RunPurpose =
       readonly of: 'event' | 'waiting' | 'waiting-finished';
     };
 
-/** The purpose of working on any task. */
 export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
 
 /** Returns the request to work on an issue's own lane when nobody asked for the issue by name. */
-export function requestByItself(issue: Issue, purpose: RunPurpose): Request {
+export function requestByItself(issue: Issue, purpose: RunPurpose): WorkRequest {
   return {
     id: issueLane(issue.number),
     requested: 'by-itself',
@@ -103,7 +102,7 @@ interface LaneNow {
  * Finds the tasks that a lane has now: issues and files merged, consent and dependencies judged. Throws a UserError if
  * there are only files and none can be read.
  */
-export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow): Promise<JudgedTasks> {
+export async function findTasks(deps: GateDeps, request: WorkRequest, lane: LaneNow): Promise<JudgedTasks> {
   const { requested, files, approvedText } = request;
   const issues = issuesOfLane(request, deps.config, lane.branches);
   const isByName = requested !== 'by-queue';
@@ -158,7 +157,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
 /** Lists the lane's tasks for people, without looking up approvals or dependencies. */
 export async function listTasks(
   deps: GateDeps,
-  request: Pick<Request, 'requested' | 'issues' | 'files' | 'prompt'>,
+  request: Pick<WorkRequest, 'requested' | 'issues' | 'files' | 'prompt'>,
   lane: Pick<LaneNow, 'branches' | 'state'>,
 ): Promise<{ readonly tasks: readonly Task[]; readonly state: LaneState }> {
   const { base, unreadable } =
@@ -182,7 +181,7 @@ export async function listTasks(
 
 /** Returns the issues of a lane. An issue with its own lane is worked on there, or it would be done twice. */
 export function issuesOfLane(
-  { requested, issues }: Pick<Request, 'requested' | 'issues'>,
+  { requested, issues }: Pick<WorkRequest, 'requested' | 'issues'>,
   { branchPrefix }: Pick<Config, 'branchPrefix'>,
   branches: LaneNow['branches'],
 ): readonly Issue[] {
@@ -202,7 +201,7 @@ export function issuesWithBranch(
 }
 
 /** Prepares the open, approved tasks for a prompt. */
-export async function prepareOpenTasks(deps: GateDeps, judged: Judged): Promise<PreparedTasks> {
+export async function prepareOpenTasks(deps: GateDeps, judged: JudgedCandidates): Promise<PreparedTasks> {
   // Loaded here because it includes a Markdown parser, which a run without work does not need.
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;
@@ -240,7 +239,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, known: Known):
 }
 
 /** The knowledge about a lane before its tasks are judged. */
-type Known = Pick<LaneNow, 'state' | 'grants'> & Pick<Request, 'purpose'>;
+type Known = Pick<LaneNow, 'state' | 'grants'> & Pick<WorkRequest, 'purpose'>;
 
 async function ask(
   deps: GateDeps,

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { allSeenFrom, fromRoot } from '../../core/folder.ts';
+import { toFolderKeys, toRootPath } from '../../core/folder.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
 import { messageOf, UserError } from '../../errors.ts';
@@ -14,10 +14,10 @@ import {
   openLane,
   type RepositoryOptions,
 } from './lane.ts';
-import { commitLane, commitLaneTexts, commitTakenBack, takeRemadeHead } from './lane-commits.ts';
+import { commitLane, commitLaneTexts, commitRevertedFiles, takeRemadeHead } from './lane-commits.ts';
 import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, lockFilesLeftIn } from './lane-merge.ts';
 import { changeBetween, createLaneTrees } from './lane-trees.ts';
-import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoSince } from './lane-work.ts';
+import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoChangesSince } from './lane-work.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
 import { checkFolderOf, readCommitTexts } from './texts.ts';
@@ -87,8 +87,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
       return answer;
     },
 
-    async layTree(signal) {
-      const lane = needLane('layTree');
+    async checkOutTree(signal) {
+      const lane = needLane('checkOutTree');
       bindToTree(lane, await lane.trees.layWork(signal));
       return once(() => returnToCheckout(lane));
     },
@@ -108,9 +108,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async publishedTexts(paths) {
       if (work === null) return {};
-      const placed = paths.map((path) => fromRoot(workingDirectory, path));
+      const placed = paths.map((path) => toRootPath(workingDirectory, path));
       const { texts } = await readCommitTexts(work.quarantine.git, work.lane.tip, placed);
-      return allSeenFrom(workingDirectory, texts);
+      return toFolderKeys(workingDirectory, texts);
     },
 
     beginMerge: async () => beginLaneMerge(needLane('beginMerge')),
@@ -123,7 +123,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
 
     async putBack() {
       const read = work?.lastRead ?? null;
-      return work === null || read === null ? [] : await undoSince(work, read);
+      return work === null || read === null ? [] : await undoChangesSince(work, read);
     },
 
     async review() {
@@ -141,9 +141,10 @@ export function createRepository(options: RepositoryOptions): Checkout {
       return await changesOfTasks(quarantine.git, { fork, roots: quarantine.roots, tip: lane.tip });
     },
 
-    takeBack: async (taken) => commitTakenBack(needLane('takeBack'), taken),
+    commitReverted: async (taken) => commitRevertedFiles(needLane('commitReverted'), taken),
 
-    layClean: async (commit, signal) => needLane('layClean').trees.layClean(commit, signal),
+    checkOutCommitAlone: async (commit, signal) =>
+      needLane('checkOutCommitAlone').trees.checkOutCommitAlone(commit, signal),
 
     async bundle(file) {
       const { quarantine, start } = needLane('bundle');
@@ -154,12 +155,12 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const now = (): WorkTreeFiles => work?.tree?.files ?? filesOf(work?.tree?.top ?? options.folder);
       return {
         read: async (paths) => {
-          const placed = paths.map((path) => fromRoot(workingDirectory, path));
-          return allSeenFrom(workingDirectory, await now().read(placed));
+          const placed = paths.map((path) => toRootPath(workingDirectory, path));
+          return toFolderKeys(workingDirectory, await now().read(placed));
         },
-        readEnd: (path, maxBytes) => now().readEnd(fromRoot(workingDirectory, path), maxBytes),
-        replace: (change) => now().replace({ ...change, path: fromRoot(workingDirectory, change.path) }),
-        remove: (path) => now().remove(fromRoot(workingDirectory, path)),
+        readEnd: (path, maxBytes) => now().readEnd(toRootPath(workingDirectory, path), maxBytes),
+        replace: (change) => now().replace({ ...change, path: toRootPath(workingDirectory, change.path) }),
+        remove: (path) => now().remove(toRootPath(workingDirectory, path)),
       };
     },
   };

@@ -13,7 +13,7 @@ import {
   writeTreeWith,
   type PathChange,
   type Commit,
-  type Objects,
+  type ObjectReader,
 } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { lookAtOf } from '../inspection/review.ts';
@@ -73,7 +73,7 @@ const MOST_COMMITS = 100;
  */
 export async function commitIteration(
   committer: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   content: IterationContent,
 ): Promise<MadeCommits> {
   const { git } = committer.repository;
@@ -115,7 +115,7 @@ export async function commitIteration(
 /** Makes a commit of these files on top of `tip`, or no commit if one of them must not be published. */
 export async function commitTextsOn(
   committer: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { tip, texts, message, trailers }: TextsCommit & Pick<IterationContent, 'tip'>,
 ): Promise<Pick<CommittedIteration, 'head' | 'withheld'>> {
   const { repository, inspection } = committer;
@@ -159,7 +159,7 @@ type OwnCommits =
 
 async function ownCommits(
   git: Git,
-  objects: Objects,
+  objects: ObjectReader,
   { tip, head }: { readonly tip: ObjectId; readonly head: ObjectId | null },
 ): Promise<OwnCommits> {
   const chain =
@@ -175,7 +175,7 @@ async function ownCommits(
 /** Returns the commits without changes that nobody made, such as line ends that `git add` converted. */
 async function withoutToleratedChanges(
   { repository }: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { own, tip, tolerated }: { own: OwnCommits; tip: ObjectId } & Pick<IterationContent, 'tolerated'>,
 ): Promise<OwnCommits> {
   if (own.kind === 'tangle' || tolerated.length === 0) return own;
@@ -217,7 +217,7 @@ const noObjections: ReadonlyMap<string, string> = new Map();
 /** Returns what must not be published in any of the commits, even if a later commit removes it again. */
 async function objectionsTo(
   { repository, inspection }: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { tip, commits, tolerated }: Pick<IterationContent, 'tip' | 'tolerated'> & { readonly commits: readonly Commit[] },
 ): Promise<ReadonlyMap<string, string>> {
   const [first] = commits;
@@ -240,7 +240,7 @@ async function objectionsTo(
 /** Returns the tree of the work tree, with the version of `base` for every file that must not be published. */
 export async function publishableTree(
   { repository, inspection }: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { base, now }: { base: ObjectId; now: WorkTreeContent },
 ): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
   const changes = await objects.changesBetween(base, now.tree);
@@ -253,7 +253,7 @@ export async function publishableTree(
   return { tree, withheld };
 }
 
-async function subjectsOf(objects: Objects, { kind, commits }: OwnCommits): Promise<readonly string[]> {
+async function subjectsOf(objects: ObjectReader, { kind, commits }: OwnCommits): Promise<readonly string[]> {
   const named = kind === 'chain' ? commits.slice(0, 50) : await commitsOf(objects, commits.slice(0, 50));
   return named.map(({ message }) => message.split('\n', 1)[0] ?? '');
 }
@@ -294,7 +294,7 @@ export async function commitTree(
  * commit, but is reported only for iterations that change it.
  */
 export async function withheldOf(
-  objects: Objects,
+  objects: ObjectReader,
   { iteration, now, withheldBefore }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },
 ): Promise<readonly Withheld[]> {

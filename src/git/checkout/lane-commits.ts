@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { fromRoot } from '../../core/folder.ts';
+import { toRootPath } from '../../core/folder.ts';
 import type { CommittedIteration, Repository, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
@@ -75,7 +75,7 @@ export async function commitLaneTexts(
   const { open, ...made } = await withObjects(quarantine.git, async (objects) => {
     const tree = await tipTreeOf(opened, objects, known);
     const texts = Object.fromEntries(
-      Object.entries(wanted.texts).map(([path, text]) => [fromRoot(options.workingDirectory, path), text]),
+      Object.entries(wanted.texts).map(([path, text]) => [toRootPath(options.workingDirectory, path), text]),
     );
     const committed = await commitTextsOn(committer, objects, { ...wanted, texts, tip: { commit: known, tree } });
     const open = merge === null ? null : await moveMergeOnto(quarantine, objects, { merge, tip: committed.head });
@@ -125,10 +125,10 @@ export async function takeRemadeHead(
   await takeSnapshot(work);
 }
 
-/** Implements `Repository.takeBack`. */
-export async function commitTakenBack(
+/** Implements `Repository.commitReverted`. */
+export async function commitRevertedFiles(
   { committer, opened, quarantine }: LaneWork,
-  { commit, files }: Parameters<Repository['takeBack']>[0],
+  { commit, files }: Parameters<Repository['commitReverted']>[0],
 ): Promise<ObjectId> {
   const base = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, commit));
   const { repository } = committer;

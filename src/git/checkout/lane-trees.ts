@@ -17,7 +17,7 @@ import {
   writeToleratedToIndex,
 } from './tree/differences/tolerated-changes.ts';
 import type { Inbox } from './tree/inbox.ts';
-import { type LaidCommit, layTree } from './tree/lay-tree.ts';
+import { type CommitToCheckOut, checkOutTree } from './tree/lay-tree.ts';
 import {
   createExchange,
   createLocalAccess,
@@ -58,8 +58,8 @@ export interface WorkTree {
 /** Lays the trees in which a lane's code runs, and gives them to the agent's sandbox, if there is one. */
 export interface LaneTrees {
   layWork(signal: AbortSignal): Promise<WorkTree>;
-  /** Implements `Repository.layClean`: checks out a commit where the agent cannot reach it. */
-  layClean(commit: ObjectId, signal: AbortSignal): Promise<string>;
+  /** Implements `Repository.checkOutCommitAlone`: checks out a commit where the agent cannot reach it. */
+  checkOutCommitAlone(commit: ObjectId, signal: AbortSignal): Promise<string>;
 }
 
 /** Time in ms from SIGTERM to SIGKILL for processes that an agent left running. */
@@ -83,10 +83,10 @@ export function createLaneTrees(
 
   async function lay(
     given: RepositorySandbox | null,
-    wanted: Pick<LaidCommit, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
+    wanted: Pick<CommitToCheckOut, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
     signal: AbortSignal,
   ): Promise<Workspace> {
-    const { top, ...place } = await layTree(
+    const { top, ...place } = await checkOutTree(
       {
         ...{ workspace: checkout, repository, credentials: await credentials(), workFolder, env, log, signal },
         agentSandbox: given?.agentSandbox ?? null,
@@ -152,7 +152,7 @@ export function createLaneTrees(
       return { top, access, quarantine, tolerated, files: null, leave: () => removeTree(dirname(top)) };
     },
 
-    async layClean(commit, signal) {
+    async checkOutCommitAlone(commit, signal) {
       const given = await agentSandboxOf();
       // The base contains only what the job checked out; the lane also contains what was worked on since.
       const sparseSince = base.commit === commit ? commit : start;

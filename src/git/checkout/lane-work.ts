@@ -1,11 +1,11 @@
 import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
 import { namesOf, oneLine } from '../../core/text/phrase.ts';
-import { nameOfBeside, newBeside, type BesideWork } from '../../core/work-tree/answers.ts';
+import { nameOfBeside, findNewBesideWork, type BesideWork } from '../../core/work-tree/answers.ts';
 import type { CommittedIteration, Review } from '../../ports/repository.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { withRefusedFiles, type RefusedFile } from '../inspection/review.ts';
 import { shownName } from '../names.ts';
-import { withObjects, type PathChange, type Objects } from '../objects.ts';
+import { withObjects, type PathChange, type ObjectReader } from '../objects.ts';
 import { publishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import type { LaneBranch, OpenedCheckout, RepositoryOptions } from './lane.ts';
 import type { LaneTrees, LaneAtOpening, WorkTree } from './lane-trees.ts';
@@ -176,7 +176,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
 }
 
 /** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
-export async function undoSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
+export async function undoChangesSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
   const { head, beside } = await readContent(work);
   const paths = await putBackTo(work, read.content.tree);
   if (head !== read.head) {
@@ -185,7 +185,7 @@ export async function undoSince(work: LaneWork, read: LastRead): Promise<readonl
     await access.leavePlainCheckout({ ...lane, tip: read.head ?? lane.tip, has, hasIndex: false });
   }
   const known = work.beside.known ?? [];
-  work.beside = { ...work.beside, known: [...known, ...newBeside(read.beside, beside)] };
+  work.beside = { ...work.beside, known: [...known, ...findNewBesideWork(read.beside, beside)] };
   return paths;
 }
 
@@ -199,7 +199,7 @@ export async function readWorkBeside(
   tip: ObjectId,
 ): Promise<Pick<CommittedIteration, 'beside' | 'besideNow' | 'newlyIgnored'>> {
   const { access, beside } = work;
-  const news = newBeside(beside.known ?? found, found);
+  const news = findNewBesideWork(beside.known ?? found, found);
   const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
   const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_EXAMINED);
   const known = [...new Set([tip, ...(head === null ? [] : [head])])];
@@ -221,7 +221,7 @@ export async function readWorkBeside(
 /** Returns the tree of one of the lane's commits; throws a UserError if its objects are gone. */
 export async function tipTreeOf(
   { workspace }: Pick<OpenedCheckout, 'workspace'>,
-  objects: Objects,
+  objects: ObjectReader,
   tip: ObjectId,
 ): Promise<ObjectId> {
   const tree = await objects.treeOf(tip);

@@ -8,7 +8,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, identityVariables, lastWords } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, identityVariables, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
@@ -40,7 +40,6 @@ export interface OpenOptions {
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** The options of a repository. */
 export interface RepositoryOptions extends OpenOptions {
   /** Publishing rules, whose secret values include the token. */
   readonly rules: PublishingRules;
@@ -265,7 +264,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastWords(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
+    `Branch "${branch}" could not be fetched from ${url}: ${completeSentence(lastLinesOfError(fetched.stderr))} ${isExpiredToken(fetched.stderr) ? EXPIRED : 'The token needs the permission "contents: read".'}`,
   );
 }
 
@@ -303,7 +302,7 @@ export async function moveCheckout(
   if (moved !== null && moved.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${completeSentence(lastWords(moved.stderr))}`,
+      `Branch ${branch} could not be checked out over the files in ${workspace.top}: ${completeSentence(lastLinesOfError(moved.stderr))}`,
     );
   await keepUnpublished({ workspace, repository }, branch, published);
   await repository.withIndex('copy', async (indexFile) => {
@@ -366,7 +365,7 @@ async function deepen({ workspace, repository, url, variables }: BranchSource): 
     ],
     { variables },
   );
-  if (fetched.exitCode !== 0) return lastWords(fetched.stderr);
+  if (fetched.exitCode !== 0) return lastLinesOfError(fetched.stderr);
   await rm(theirs, { force: true });
   return null;
 }

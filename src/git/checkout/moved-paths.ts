@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { movedPath, movedText, namesPaths, type MovedFolder } from '../../core/clean-clone/searched-upward.ts';
+import { pathInCopy, replaceMovedPaths, namesPaths, type MovedFolder } from '../../core/clean-clone/searched-upward.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
 /** Maximum size of a text to rewrite: longer than any script that a package manager writes to start a program. */
@@ -54,7 +54,7 @@ async function readdirOf(path: string): Promise<readonly Dirent[] | null> {
 
 async function moveLink(path: string, moves: readonly MovedFolder[]): Promise<void> {
   const target = await readlink(path).catch(() => '');
-  const moved = movedPath(target, moves);
+  const moved = pathInCopy(target, moves);
   if (moved === target) return;
   await rm(path);
   await symlink(moved, path);
@@ -64,6 +64,6 @@ async function moveText(path: string, moves: readonly MovedFolder[]): Promise<vo
   const found = await readRegular(path, LARGEST_TEXT_BYTES);
   if (found === null || found.bytes.includes(0) || !isUtf8(found.bytes)) return;
   const text = found.bytes.toString();
-  const moved = movedText(text, moves);
+  const moved = replaceMovedPaths(text, moves);
   if (moved !== text) await writeRegular(path, moved, { mode: found.mode });
 }

@@ -5,7 +5,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { LARGEST_PACK_BYTES } from '../../core/work-tree/answers.ts';
 import { UserError } from '../../errors.ts';
-import { lastWords } from '../git.ts';
+import { lastLinesOfError } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type OwnTree, type PrivateRepository } from './private-repository.ts';
@@ -71,7 +71,7 @@ export async function createQuarantine(
   if (fill.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The commits that this run begins from cannot be read in ${workspace.top}: ${completeSentence(lastWords(fill.stderr))} Check the disk, then re-run the workflow.`,
+      `The commits that this run begins from cannot be read in ${workspace.top}: ${completeSentence(lastLinesOfError(fill.stderr))} Check the disk, then re-run the workflow.`,
     );
   const top = join(workFolder, 'no-work-tree');
   await rm(top, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { lstat, readFile, readlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { allSeenFrom, fromRoot } from '../../core/folder.ts';
+import { toFolderKeys, toRootPath } from '../../core/folder.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorizationVariables, createGit, type Git, versionProblem } from '../git.ts';
@@ -72,7 +72,7 @@ export function createQuestions(
     },
 
     async readTexts(asked, wanted) {
-      const paths = asked.map((path) => fromRoot(workingDirectory, path));
+      const paths = asked.map((path) => toRootPath(workingDirectory, path));
       const top = wanted === null ? await findCheckoutTop(folder) : null;
       // A missing folder must end in an error, because it would look like a folder without tasks.
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
@@ -92,7 +92,7 @@ export function createQuestions(
           commit === null ? null : await readCommitTexts(repository.git, commit, paths),
         ),
       );
-      const seen = (texts: FileTexts | undefined): FileTexts => allSeenFrom(workingDirectory, texts ?? {});
+      const seen = (texts: FileTexts | undefined): FileTexts => toFolderKeys(workingDirectory, texts ?? {});
       return {
         base: seen(base?.texts),
         lane: ofLane == null ? null : seen(ofLane.texts),
@@ -103,8 +103,8 @@ export function createQuestions(
     },
 
     async namesOf(asked) {
-      const found = await namesAtRoot(asked.map((path) => fromRoot(workingDirectory, path)));
-      return Object.keys(allSeenFrom(workingDirectory, Object.fromEntries(found.map((path) => [path, null]))));
+      const found = await namesAtRoot(asked.map((path) => toRootPath(workingDirectory, path)));
+      return Object.keys(toFolderKeys(workingDirectory, Object.fromEntries(found.map((path) => [path, null]))));
     },
   };
 }

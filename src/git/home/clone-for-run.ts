@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { setupOfWholeWorkspace } from '../checkout/private-repository.ts';
-import { layCommit } from '../checkout/tree/lay-tree.ts';
+import { checkOutCommit } from '../checkout/tree/lay-tree.ts';
 import { findWorkspace, refOf } from '../checkout/workspace.ts';
 import { readLinked } from '../regular-files.ts';
 
@@ -29,7 +29,7 @@ export async function cloneForRun(clone: {
   const commit = await refOf(workspace, `refs/heads/${branch}`);
   if (commit === null) throw cannot('there is no such branch');
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
-  await layCommit({
+  await checkOutCommit({
     ...{
       top: folder,
       setup: await setupOfWholeWorkspace(workspace, env),

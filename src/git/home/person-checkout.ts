@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
-import { createGit, lastWords, versionProblem, type Git } from '../git.ts';
+import { createGit, lastLinesOfError, versionProblem, type Git } from '../git.ts';
 import { wordsOf } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
@@ -40,7 +40,7 @@ export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Prom
   if (found.exitCode !== 0 || top === '')
     throw new UserError(
       'configuration',
-      `${JSON.stringify(folder)} is not in a git checkout. Change to one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
+      `${JSON.stringify(folder)} is not in a git checkout. Change to one, or name it with --dir. (git says: ${lastLinesOfError(found.stderr)})`,
     );
   return { top, within: prefix.replace(/\/$/, ''), git: createGit({ folder: top, env, configuration: 'own' }) };
 }
@@ -103,29 +103,23 @@ export async function isPartOf(git: Git, commit: string, branch: string): Promis
 }
 
 /**
- * Adds paths that nothing ignores yet to the checkout's own exclude list, which is never committed, so that they do not
- * appear in the person's `git status`. Returns what was added.
+ * Adds untracked paths to the checkout's own exclude list, which is never committed, so that they do not appear in the
+ * person's `git status`, not even after `ralph init --remove` took its lines out of `.gitignore`.
  */
-export async function ignoreLocally(
-  { top, git }: PersonCheckout,
-  paths: readonly string[],
-): Promise<readonly string[]> {
-  const { stdout } = await git.answer(['check-ignore', '--', ...paths]);
-  const ignored = stdout.toString().split('\n');
-  const missing = paths.filter((path) => !ignored.includes(path));
-  const tracked = await git.answer(['ls-files', '--', ...missing]);
-  const listed = missing.filter((path) => !tracked.stdout.toString().split('\n').includes(path));
-  if (listed.length === 0) return [];
+export async function ignoreLocally({ top, git }: PersonCheckout, paths: readonly string[]): Promise<void> {
+  const tracked = (await git.text(['ls-files', '--', ...paths])).split('\n');
   const named = (await git.text(['rev-parse', '--git-path', 'info/exclude'])).trim();
   const file = isAbsolute(named) ? named : join(top, named);
   const there = lstatSync(file, { throwIfNoEntry: false });
   // Anything but a file is the person's own setup and stays as it is.
-  if (there !== undefined && !there.isFile()) return [];
+  if (there !== undefined && !there.isFile()) return;
   const before = there === undefined ? '' : readFileSync(file, 'utf8');
+  const lines = before.split('\n');
+  const missing = paths.filter((path) => !tracked.includes(path) && !lines.includes(`/${path}`));
+  if (missing.length === 0) return;
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${before}${gap}${listed.map((path) => `/${path}\n`).join('')}`);
-  return listed;
+  writeFileSync(file, `${before}${gap}${missing.map((path) => `/${path}\n`).join('')}`);
 }
 
 /** True if the checkout has a remote of this name. */

@@ -6,8 +6,8 @@ import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
-import type { PathChange, Objects } from '../objects.ts';
-import { isLoopState, isProtected, leadsOut, createPathMatcher } from './protected-paths.ts';
+import type { PathChange, ObjectReader } from '../objects.ts';
+import { isLoopState, isProtected, leavesWorkTree, createPathMatcher } from './protected-paths.ts';
 
 /** Limits per file: members tried, bytes unpacked, and depth of packed content inside packed content. */
 const MOST_MEMBERS = 64;
@@ -71,7 +71,7 @@ export interface PublishingRules {
  * not their content.
  */
 type Inspect = (
-  objects: Objects,
+  objects: ObjectReader,
   changes: readonly PathChange[],
   standIns: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, string>>;
@@ -117,7 +117,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   }
 
   async function inspect(
-    objects: Objects,
+    objects: ObjectReader,
     changes: readonly PathChange[],
     standIns: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
@@ -150,7 +150,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   /** Searches every new content, and returns the share of the patch, in bytes, of those that passed. */
   async function judgeContents(
-    objects: Objects,
+    objects: ObjectReader,
     changes: readonly PathChange[],
     withheld: Map<string, string>,
   ): Promise<ReadonlyMap<string, number>> {
@@ -166,7 +166,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
         if (findsSecret(content)) withheld.set(change.path, LEFT_OUT.secret);
-        if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
+        if (change.newMode === '120000' && !isAllowed(change.path) && leavesWorkTree(change.path, content.toString()))
           withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
       }
@@ -193,7 +193,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   /** Returns the sizes of the objects that are small enough to be searched. */
   async function searchable(
-    objects: Objects,
+    objects: ObjectReader,
     ids: readonly (ObjectId | null)[],
   ): Promise<ReadonlyMap<ObjectId, number>> {
     const sizes = await objects.sizesOf([...new Set(ids.filter((id) => id !== null))]);

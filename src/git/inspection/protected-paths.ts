@@ -1,7 +1,7 @@
 import { EARLY_STATE } from '../../core/tasks/files/form/root-plan.ts';
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
-import { fromRoot, type Folder } from '../../core/folder.ts';
+import { toRootPath, type Folder } from '../../core/folder.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
 /**
@@ -61,7 +61,7 @@ const agentNotes: readonly string[] = [
 
 /** Returns the globs of the notes of a run that works in this folder. */
 export function notesIn(folder: Folder): readonly string[] {
-  return agentNotes.map((path) => fromRoot(folder, path));
+  return agentNotes.map((path) => toRootPath(folder, path));
 }
 
 /** Returns true for files that are neither measured nor ever committed. */
@@ -121,7 +121,7 @@ function translate(piece: string): string {
  * Returns true if a link at `path` could lead out of the work tree or into `.git`. Going up after going down counts,
  * since the folder in between may be a link.
  */
-export function leadsOut(path: string, target: string): boolean {
+export function leavesWorkTree(path: string, target: string): boolean {
   if (target === '' || target.startsWith('/') || target.includes('\0')) return true;
   const steps = target.split('/').filter((step) => step !== '' && step !== '.');
   const up = steps.findIndex((step) => step !== '..');

@@ -4,7 +4,7 @@ import { groupByKey } from '../../core/grouped.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
 import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.ts';
 import {
-  changedOutside,
+  listChangesOutside,
   type LookAt,
   lookAtFirst,
   joinLookAt,
@@ -15,7 +15,7 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
-import { type PathChange, changesOfEach, type Objects, withObjects } from '../objects.ts';
+import { type PathChange, changesOfEach, type ObjectReader, withObjects } from '../objects.ts';
 import type { Inspection } from './inspection.ts';
 
 /** A file that the server refused. `content` limits the refusal to this content; null means any content. */
@@ -116,7 +116,10 @@ function changeOverAll(path: string, changes: readonly PathChange[]): readonly F
 }
 
 /** Returns the texts of the tests among the files, by their ids. */
-async function textsOf(objects: Objects, files: readonly FileChange[]): Promise<ReadonlyMap<ObjectId | null, string>> {
+async function textsOf(
+  objects: ObjectReader,
+  files: readonly FileChange[],
+): Promise<ReadonlyMap<ObjectId | null, string>> {
   const tests = files.filter(({ path }) => readsTexts({ path, kind: 'changed' }) && mayHoldTests(path));
   const ids = tests.flatMap(({ before, after }) => [before?.id, after?.id]).filter((id) => id !== undefined);
   const sizes = await objects.sizesOf([...new Set(ids)]);
@@ -158,7 +161,7 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
 
 /** Returns the published files that a reviewer should look at first. */
 export async function lookAtOf(
-  objects: Objects,
+  objects: ObjectReader,
   changes: readonly PathChange[],
   folder: Folder,
 ): Promise<readonly LookAt[]> {
@@ -189,7 +192,7 @@ export async function lookAtOf(
     })),
   );
   const outside = changes.map(({ path }) => shownName(path)).filter((path) => !isInFolder(folder, path));
-  return joinLookAt(found, changedOutside(folder, outside));
+  return joinLookAt(found, listChangesOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: PathChange): Pick<ReviewedChange, 'path' | 'kind'> {

@@ -1,6 +1,6 @@
 import type { LaneId } from '../../core/tasks/ids.ts';
 import type { Conversations, Unavailable } from '../../ports/state.ts';
-import { lastWords } from '../git.ts';
+import { lastLinesOfError } from '../git.ts';
 import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
 import { writeTreeCommit } from './stored-tree.ts';
 
@@ -38,7 +38,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
     const fetched = await fetchRefs(remote, url, [ref]);
     // An unclear answer counts as absent, which costs at most a conversation.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return { kind: 'absent' };
-    if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
+    if (fetched.exitCode !== 0) return network.unavailable(lastLinesOfError(fetched.stderr));
     const file = `${ref}:${FILE_NAME}`;
     const size = await remote.git.answer(['cat-file', '-s', file]);
     if (size.exitCode !== 0) return { kind: 'absent' };
@@ -67,7 +67,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
       url,
       `+${commit}:${conversationRefOf(lane)}`,
     ]);
-    return pushed.exitCode === 0 ? { kind: 'written' } : network.unavailable(lastWords(pushed.stderr));
+    return pushed.exitCode === 0 ? { kind: 'written' } : network.unavailable(lastLinesOfError(pushed.stderr));
   }
 }
 

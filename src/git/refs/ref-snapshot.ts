@@ -7,7 +7,7 @@ import { isEarlierName, migrateSnapshot } from '../../core/snapshot/migration.ts
 import { emptySnapshot, isSnapshotFile, type Snapshot, unreadableSnapshot } from '../../core/snapshot/snapshot.ts';
 import { isLaneId, type LaneId } from '../../core/tasks/ids.ts';
 import type { Head, PlacedSnapshot, SnapshotPlace, Swap, Unavailable, Written } from '../../ports/state.ts';
-import { lastWords } from '../git.ts';
+import { lastLinesOfError } from '../git.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } from './ref-network.ts';
 import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
@@ -56,7 +56,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       const fetched = await fetchRefs(remote, url, [STATE_REF]);
       // An empty answer is not enough to conclude that the ref does not exist.
       if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await readEarlier(remote);
-      if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
+      if (fetched.exitCode !== 0) return network.unavailable(lastLinesOfError(fetched.stderr));
       return await readHead(remote);
     });
   }
@@ -96,7 +96,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       url,
       names.map((name) => EARLIER + name),
     );
-    if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
+    if (fetched.exitCode !== 0) return network.unavailable(lastLinesOfError(fetched.stderr));
     const texts = new Map<string, string>();
     for (const name of names) {
       const head = (await readFile(join(remote.gitFolder, EARLIER + name), 'utf8')).trim();
@@ -206,7 +206,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   /** Returns where the existing refs of these patterns point to. */
   async function list(remote: Connection, patterns: readonly string[]): Promise<Map<string, Head> | Unavailable> {
     const listed = await remote.ask('ls-remote', ['--quiet', url, ...patterns]);
-    if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
+    if (listed.exitCode !== 0) return network.unavailable(lastLinesOfError(listed.stderr));
     // git also matches a name with the end of a longer ref name.
     return new Map(
       parseRefs(listed.stdout)
@@ -253,7 +253,7 @@ export async function listBranches(
   const start = `refs/heads/${branchPrefix}`;
   return network.operation(async (remote) => {
     const listed = await remote.ask('ls-remote', ['--quiet', options.url, STATE_REF, `${start}*`]);
-    if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
+    if (listed.exitCode !== 0) return network.unavailable(lastLinesOfError(listed.stderr));
     const refs = parseRefs(listed.stdout);
     const names = refs.flatMap(({ name }) => (name.startsWith(start) ? [name.slice(start.length)] : []));
     const trace = refs.map(({ name, value }) => `${name} ${value}`).join('\n');

@@ -7,8 +7,8 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Forge } from '../../ports/forge.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { PushResult, Remote } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, type GitAnswer, lastWords } from '../git.ts';
+import type { PushResult, Remote } from '../../ports/remote.ts';
+import { authorizationVariables, basicCredentials, type Git, type GitAnswer, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { adviceOnReading } from '../refusal.ts';
 import { inspectOutgoing } from './outgoing.ts';
@@ -76,7 +76,7 @@ export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof insp
 }
 
 /** Returns the result of a push that did not succeed. */
-export function refusedBy(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
+export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'pushed' | 'rejected' }> {
   const refusal = parseRefusal(wordsOf(answer));
   if (answer.exitCode === -1 || refusal.kind === 'transient')
     return { kind: 'unreachable', why: explainRefusal(refusal) };
@@ -169,7 +169,7 @@ export async function readRemote(
 }
 
 function unreadable(url: string, stderr: string): UserError {
-  const words = lastWords(stderr);
+  const words = lastLinesOfError(stderr);
   return new UserError(
     'infrastructure',
     `The branches of ${url} cannot be read: ${completeSentence(words)} ${adviceOnReading(words)}`,

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { type BareRepositoryOptions, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 import { createInspection, type Inspection, type PublishingRules } from '../inspection/inspection.ts';
-import { readChain, changesOfCommits, type Commit, type Objects, withObjects } from '../objects.ts';
+import { readChain, changesOfCommits, type Commit, type ObjectReader, withObjects } from '../objects.ts';
 import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
@@ -145,7 +145,7 @@ async function knownMerges(
  */
 async function objectionsToMerge(
   inspection: Inspection,
-  objects: Objects,
+  objects: ObjectReader,
   { commit, fork }: KnownMerge,
 ): Promise<ReadonlyMap<string, string>> {
   const [own = '', merged = ''] = commit.parents;

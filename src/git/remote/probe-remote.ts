@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
-import type { PushObstacle, PushResult } from '../../ports/repository.ts';
+import type { PushObstacle, PushResult } from '../../ports/remote.ts';
 import { type Git, identityVariables, remoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -9,7 +9,7 @@ import {
   nameProblem,
   networkOf,
   outgoingProblem,
-  refusedBy,
+  pushRefusalOf,
   rejectedAnswer,
   type RemoteOptions,
 } from './ask-remote.ts';
@@ -113,7 +113,7 @@ async function sendBelowItself(
     await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
     return { kind: 'pushed' };
   }
-  const answer = refusedBy(tried);
+  const answer = pushRefusalOf(tried);
   const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
   return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
 }

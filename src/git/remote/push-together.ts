@@ -1,11 +1,11 @@
-import type { PushResult } from '../../ports/repository.ts';
+import type { PushResult } from '../../ports/remote.ts';
 import type { Git } from '../git.ts';
 import {
   askRemote,
   networkOf,
   outgoingProblem,
   type PushingOn,
-  refusedBy,
+  pushRefusalOf,
   rejectedAnswer,
   type RemoteOptions,
 } from './ask-remote.ts';
@@ -41,7 +41,7 @@ export async function pushTogether(
     networkOf(options),
   );
   const taken = takenRefs(answer.stdout.toString());
-  const refused = answer.exitCode === 0 ? null : refusedBy(answer);
+  const refused = answer.exitCode === 0 ? null : pushRefusalOf(answer);
   const results: PushResult[] = [];
   for (const push of pushes) {
     const problem = problems.get(push);

@@ -5,11 +5,11 @@ import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import type { CommitRange, Received, ReceivedBranch, Remade, TaskPaths } from '../../ports/repository.ts';
+import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/remote.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
-import { type Git, type GitAnswer, lastWords, withBareRepository } from '../git.ts';
+import { type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
-import { readChain, changesOfCommits, type Commit, type Objects, writeTreeWith, withObjects } from '../objects.ts';
+import { readChain, changesOfCommits, type Commit, type ObjectReader, writeTreeWith, withObjects } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 import type { RemoteOptions } from './ask-remote.ts';
 
@@ -35,7 +35,7 @@ const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '-
 export async function receiveBranch(
   { fork, base, since, bundle, names }: ReceivedBranch,
   { url, quarantineFolder, workFolder, folder, env, hide, identity, coAuthors, ask }: ReceiveOptions,
-): Promise<Received> {
+): Promise<ReceiveResult> {
   const objects = join(quarantineFolder, 'objects');
   await rm(quarantineFolder, { recursive: true, force: true });
   await mkdir(objects, { recursive: true });
@@ -44,7 +44,7 @@ export async function receiveBranch(
       const known = await ask(git, ['fetch', ...PLAIN, ...how, url, `${commit ?? ''}:refs/heads/${commit ?? ''}`]);
       if (known.exitCode !== 0)
         return refused(
-          `The commit ${commit ?? ''} that the work builds on could not be fetched: ${completeSentence(lastWords(known.stderr))}`,
+          `The commit ${commit ?? ''} that the work builds on could not be fetched: ${completeSentence(lastLinesOfError(known.stderr))}`,
         );
     }
     let left = fork;
@@ -61,7 +61,7 @@ export async function receiveBranch(
         taken = await take();
       }
       if (taken.exitCode !== 0)
-        return refused(`Its commits cannot be read: ${completeSentence(lastWords(taken.stderr))}`);
+        return refused(`Its commits cannot be read: ${completeSentence(lastLinesOfError(taken.stderr))}`);
       const tip = await git.text(['rev-parse', `${PUBLISHED_REF}^{commit}`]);
       if (tip !== bundle.commit) return refused(`Its commits end at ${tip}, and not at ${bundle.commit}.`);
       const malformed = await findMalformation(git, { commit: tip, since });
@@ -89,9 +89,9 @@ async function findMalformation(
   const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
     input: `${commit}\n^${since}\n`,
   });
-  if (packed.exitCode !== 0) return lastWords(packed.stderr);
+  if (packed.exitCode !== 0) return lastLinesOfError(packed.stderr);
   const checked = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
-  return checked.exitCode === 0 ? null : lastWords(checked.stderr);
+  return checked.exitCode === 0 ? null : lastLinesOfError(checked.stderr);
 }
 
 /**
@@ -135,7 +135,7 @@ function notOurs(why: string): ReadMessages {
   return { why, hasMerged: false, made: new Map() };
 }
 
-function refused(why: string): Received {
+function refused(why: string): ReceiveResult {
   return { kind: 'refused', why };
 }
 
@@ -160,11 +160,11 @@ export function pathsByTask(git: Git, { commit, since }: CommitRange): Promise<r
  * the merge would undo the base's change) or if the commits are not a chain. New objects are written to
  * `objectsFolder`.
  */
-export async function remakeWithout(
+export async function remakeCommitsWithout(
   git: Git,
   refused: CommitRange & { readonly paths: readonly string[] },
   { objectsFolder, scratchFolder }: { readonly objectsFolder: string; readonly scratchFolder: string },
-): Promise<Remade | null> {
+): Promise<RemadeCommits | null> {
   const { commit, since } = refused;
   const isLeftOut = new Set(refused.paths);
   return withObjects(git, async (objects) => {
@@ -203,7 +203,7 @@ export async function remakeWithout(
 }
 
 /** Returns the paths that a commit changes against its first parent. */
-async function changedBy(git: Git, objects: Objects, { id, tree, parents }: Commit): Promise<readonly string[]> {
+async function changedBy(git: Git, objects: ObjectReader, { id, tree, parents }: Commit): Promise<readonly string[]> {
   const [parent] = parents;
   const changes =
     parents.length > 1 && parent !== undefined

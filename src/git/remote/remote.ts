@@ -8,7 +8,7 @@ import {
   describePushFailure,
   refusalOfSigning,
 } from '../../core/refusals/refusal.ts';
-import type { BranchDeleted, PushedWithState, PushResult, Remote, Signed } from '../../ports/repository.ts';
+import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
 import type { Head, Written } from '../../ports/state.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
@@ -23,7 +23,7 @@ import {
   type Question,
   readBranches,
   readRemote,
-  refusedBy,
+  pushRefusalOf,
   rejectedAnswer,
   type RemoteOptions,
   sourceOf,
@@ -31,7 +31,7 @@ import {
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
-import { pathsByTask, receiveBranch, remakeWithout, withObjectsStoredIn } from './receive.ts';
+import { pathsByTask, receiveBranch, remakeCommitsWithout, withObjectsStoredIn } from './receive.ts';
 import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
 
 /**
@@ -63,9 +63,9 @@ export function createRemote(options: RemoteOptions): Remote {
     probePush: (branch, commits) => run((git) => probePush(git, options, { ...commits, branch })),
     probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
     pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
-    remakeWithout: (wanted) =>
+    remakeCommitsWithout: (wanted) =>
       run((git, gitFolder) =>
-        remakeWithout(git, wanted, {
+        remakeCommitsWithout(git, wanted, {
           objectsFolder: join(options.quarantineFolder, 'objects'),
           scratchFolder: gitFolder,
         }),
@@ -82,8 +82,10 @@ function heeded<Result extends PushedWithState | PushResult>({ signer }: RemoteO
   return result;
 }
 
+type SignedPush = Parameters<Remote['sign']>[0];
+
 /** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
-async function inspectAndSign(git: Git, options: RemoteOptions, push: Parameters<Remote['sign']>[0]): Promise<Signed> {
+async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
   const problem = await outgoingProblem(git, options, push);
   if (problem !== null) return rejectedAnswer(problem);
@@ -140,7 +142,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
     // Not retried: if only the answer was lost, the branch would be gone and the second attempt refused.
     const removed = await deleteIfAt(git, { url, ref, network }, start.mergedHead);
-    if (removed.exitCode !== 0) return refusedBy(removed);
+    if (removed.exitCode !== 0) return pushRefusalOf(removed);
   }
   const sent = await send(git, { url, ref, network }, commit);
   const after = await readRemote(git, { url, ref, network });
@@ -175,7 +177,7 @@ async function pushWithState(
   const head = await along.board({ gitFolder });
   const both = await sendBoth(git, options, { ...push, along, head });
   if (both.exitCode === 0) return { kind: 'pushed', state: { kind: 'written', head } };
-  const refused = refusedBy(both);
+  const refused = pushRefusalOf(both);
   if (refused.kind === 'unreachable') return refused;
   if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explainRefusal(refused.refusal) });
   // If the branch itself is to blame, pushing it alone shows that.
@@ -240,7 +242,7 @@ async function sendOn(
     ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
     network,
   );
-  return pushed.exitCode === 0 ? { kind: 'pushed' } : refusedBy(pushed);
+  return pushed.exitCode === 0 ? { kind: 'pushed' } : pushRefusalOf(pushed);
 }
 
 async function deleteBranch(
@@ -269,7 +271,7 @@ async function deleteBranch(
   const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };
-  const refused = refusedBy(removed);
+  const refused = pushRefusalOf(removed);
   return refused.kind === 'refused' ? refused : rejectedAnswer(refused.why);
 }
 
@@ -332,7 +334,7 @@ async function send(
   if (pushed.exitCode === 0) return { kind: 'pushed' };
   // git blames the server even if it cannot read our own objects.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
-  return complete.exitCode === 0 ? refusedBy(pushed) : rejectedAnswer(LOST_COMMITS);
+  return complete.exitCode === 0 ? pushRefusalOf(pushed) : rejectedAnswer(LOST_COMMITS);
 }
 
 function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {

@@ -1,10 +1,10 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import type { PushResult, Signed } from '../../ports/repository.ts';
+import type { PushResult, SignResult } from '../../ports/remote.ts';
 import type { Git } from '../git.ts';
 import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
-import { askRemote, networkOf, readRemote, refusedBy, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
+import { askRemote, networkOf, readRemote, pushRefusalOf, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
 
 /**
  * Maximum number of commits that are signed for one push. GitHub takes about 500 requests an hour that create
@@ -21,8 +21,8 @@ interface Signing {
 
 /** Signed commits with their texts, the oldest first. */
 type SignedCommits =
-  | Exclude<Signed, { kind: 'signed' }>
-  | (Extract<Signed, { kind: 'signed' }> & { readonly texts: readonly string[] });
+  | Exclude<SignResult, { kind: 'signed' }>
+  | (Extract<SignResult, { kind: 'signed' }> & { readonly texts: readonly string[] });
 
 /**
  * Makes the commits again through the server's API, which signs them: with the same trees, messages and order, and the
@@ -132,7 +132,7 @@ async function makeAll(
   const place = unsignedRefOf(branch);
   const push = ['push', '--porcelain', '--no-verify', '--no-follow-tags', '--force', url];
   const sent = await askRemote(git, [...push, `${commit}:${place}`], network);
-  if (sent.exitCode !== 0) return refusedBy(sent);
+  if (sent.exitCode !== 0) return pushRefusalOf(sent);
   try {
     for (const { tree, message, parents } of rest) {
       const onto = last === null ? parents : [last, ...parents.slice(1)];

@@ -8,7 +8,7 @@ import { mayWorkInParts } from '../graphql/errors.ts';
 import { loadCheckDetails } from './check-details.ts';
 import { armAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
-import { freeHead, createPullRequestReader } from './pull-request-now.ts';
+import { withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
   type CommitAuthor,
   commitsBefore,
@@ -21,7 +21,7 @@ import {
 import {
   askWithKnownFields,
   decisionOf,
-  type Lacking,
+  type LackingFields,
   mergeabilityOf,
   readStanding,
   type StandingAnswer,
@@ -46,7 +46,7 @@ const CLOSED = `number isCrossRepository headRefName headRefOid state closedAt m
         newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid message author { email } } } }`;
 
 const queryWithout = (
-  lacking: Lacking,
+  lacking: LackingFields,
 ): string => `query ($owner: String!, $repo: String!, $first: Int!, $after: String) {
   repository(owner: $owner, name: $repo) {
     ${lacking.has('rules') || lacking.has('RequiredStatusChecksParameters') ? '' : RULES}
@@ -116,7 +116,7 @@ type FeedbackMethods = Pick<
   ForgeAdapter,
   | 'pullRequestNow'
   | 'headNow'
-  | 'freeHead'
+  | 'withdrawFromMerging'
   | 'armAutoMerge'
   | 'waitingPullRequests'
   | 'closedAmong'
@@ -139,7 +139,7 @@ export function createFeedbackMethods(
         { doing: `read the review decision on the pull request of ${branch}`, needs: ['pull-requests: read'] },
         (octokit, at) => readStanding(octokit, at, branch),
       ),
-    freeHead: (number, standing) => freeHead(client, number, standing),
+    withdrawFromMerging: (number, standing) => withdrawFromMerging(client, number, standing),
     armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     closedAmong: (numbers) =>

@@ -31,7 +31,7 @@ import {
   type ThreadsAnswer,
   threadsQuery,
 } from './pull-request-query.ts';
-import { askWithKnownFields, type Lacking, mergeabilityOf, readStanding, toStanding } from './standing.ts';
+import { askWithKnownFields, type LackingFields, mergeabilityOf, readStanding, toStanding } from './standing.ts';
 
 const READY = 'markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { id } }';
 
@@ -97,7 +97,7 @@ interface ReadPull {
   readonly pull: PullAnswer;
   readonly refused: RefusedParts;
   readonly page: number;
-  readonly lacking: Lacking;
+  readonly lacking: LackingFields;
 }
 
 async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
@@ -306,7 +306,7 @@ function numberOf(text: string | null): number | null {
  * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, as far as necessary.
  * If auto-merge cannot be switched off, the pull request becomes ready again as before.
  */
-export async function freeHead(client: Client, number: number, standing: ReviewState): Promise<void> {
+export async function withdrawFromMerging(client: Client, number: number, standing: ReviewState): Promise<void> {
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
   if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });

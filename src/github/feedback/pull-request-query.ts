@@ -1,6 +1,6 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
 import type { ThreadNow } from '../../core/feedback/pull-request-now.ts';
-import { standingFields, withoutLacking, type Lacking, type StandingAnswer } from './standing.ts';
+import { standingFields, withoutLacking, type LackingFields, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
 export const MOST_THREADS = 100;
@@ -63,7 +63,7 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
   }
 }`;
 
-const conversationFields = (lacking: Lacking, page: number) =>
+const conversationFields = (lacking: LackingFields, page: number) =>
   `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standingFields(lacking)}
           newest: commits(last: 10) { nodes { commit { oid author { email } parents(first: 2) { nodes { oid } } } } }
           reviewThreads(last: ${String(page)}) { ${THREADS} }
@@ -71,7 +71,7 @@ const conversationFields = (lacking: Lacking, page: number) =>
           comments(last: ${String(page)}) { nodes { fullDatabaseId url isMinimized body createdAt author { ...Account } } }`;
 
 /** Builds the query for everything at once. */
-export const pullRequestQuery = (lacking: Lacking): string =>
+export const pullRequestQuery = (lacking: LackingFields): string =>
   withoutLacking(
     `${ofPullRequest(`${conversationFields(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
 ${HEAD_FRAGMENT}
@@ -82,14 +82,14 @@ ${THREAD_FRAGMENTS}`,
   );
 
 /** Builds the query for everything but checks (threads, reviews, decisions), in smaller pages. */
-export const conversationQuery = (lacking: Lacking): string =>
+export const conversationQuery = (lacking: LackingFields): string =>
   withoutLacking(
     `${ofPullRequest(`${conversationFields(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
     lacking,
   );
 
 /** Builds the query for the checks of one commit only. */
-export const checksQuery = (part: ChecksPart, lacking: Lacking): string =>
+export const checksQuery = (part: ChecksPart, lacking: LackingFields): string =>
   withoutLacking(
     `${ofPullRequest(`number isCrossRepository ${CHECKS[part]}`)}
 ${part === 'head' ? HEAD_FRAGMENT : BASE_FRAGMENT}
@@ -98,7 +98,7 @@ ${RUN_FRAGMENT}`,
   );
 
 /** Builds the query for threads before the known ones, in pages of this size. */
-export const threadsQuery = (page: number, lacking: Lacking): string =>
+export const threadsQuery = (page: number, lacking: LackingFields): string =>
   withoutLacking(
     `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
   repository(owner: $owner, name: $repo) {

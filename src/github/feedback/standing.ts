@@ -22,7 +22,7 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
 const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
 
 /** Returns the query without what the server does not know. */
-export function withoutLacking(query: string, lacking: Lacking): string {
+export function withoutLacking(query: string, lacking: LackingFields): string {
   return [...lacking].reduce((text, name) => {
     const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined;
     return replaced === undefined ? text : text.replace(...replaced);
@@ -30,14 +30,14 @@ export function withoutLacking(query: string, lacking: Lacking): string {
 }
 
 /** The fields that this server does not know. */
-export type Lacking = ReadonlySet<string>;
-const noFieldLacks: Lacking = new Set();
+export type LackingFields = ReadonlySet<string>;
+const noFieldLacks: LackingFields = new Set();
 
 /**
  * Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with
  * `ACCOUNT_FRAGMENT`.
  */
-export function standingFields(lacking: Lacking): string {
+export function standingFields(lacking: LackingFields): string {
   const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
   return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}
     latestOpinionatedReviews(first: 50, writersOnly: true) { nodes { state author { ...Account } } }`;
@@ -86,7 +86,7 @@ const decisions = {
 } as const;
 
 /** Sends a query with all fields and, if the server does not know some of them, once more without those. */
-export async function askWithKnownFields<T>(ask: (lacking: Lacking) => Promise<T>): Promise<T> {
+export async function askWithKnownFields<T>(ask: (lacking: LackingFields) => Promise<T>): Promise<T> {
   try {
     return await ask(noFieldLacks);
   } catch (error) {
@@ -99,7 +99,7 @@ export async function askWithKnownFields<T>(ask: (lacking: Lacking) => Promise<T
   }
 }
 
-const headQuery = (lacking: Lacking) => `query ($owner: String!, $repo: String!, $branch: String!) {
+const headQuery = (lacking: LackingFields) => `query ($owner: String!, $repo: String!, $branch: String!) {
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {

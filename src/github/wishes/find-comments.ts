@@ -3,7 +3,6 @@ import type { Client, Octokit, RepositoryName } from '../client.ts';
 import { askAboutIssues, type IssueQuestion } from '../histories.ts';
 import type { KnownNodes } from './issue-writes.ts';
 
-/** A comment of the action. */
 export interface KnownComment {
   readonly id: number;
   readonly nodeId: string;
@@ -115,7 +114,6 @@ function toListed(comment: NonNullable<ThreadAnswer['comments']['nodes'][number]
 
 type ReadComment = Pick<ListedComment, 'id' | 'node_id' | 'body' | 'updated_at'>;
 
-/** A comment as REST lists it. */
 export type ListedComment = Awaited<ReturnType<Octokit['rest']['issues']['listComments']>>['data'][number];
 
 /** Yields the action's comments in a thread, page by page, oldest first. */

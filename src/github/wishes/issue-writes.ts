@@ -1,4 +1,4 @@
-import { upperFirst } from '../../core/text/phrase.ts';
+import { capitalizeFirst } from '../../core/text/phrase.ts';
 import { gatherCalls, settleCall } from '../../ports/gathered-calls.ts';
 import type { Octokit } from '../client.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
@@ -70,7 +70,9 @@ async function send(
   const [first] = writes;
   if (first === undefined) return [];
   const numbered = writes.map((write, at) => ({ write, alias: `m${String(at)}`, variable: `i${String(at)}` }));
-  const types = numbered.map(({ write: { mutation }, variable }) => `$${variable}: ${upperFirst(mutation.name)}Input!`);
+  const types = numbered.map(
+    ({ write: { mutation }, variable }) => `$${variable}: ${capitalizeFirst(mutation.name)}Input!`,
+  );
   const fields = numbered.map(
     ({ write: { mutation }, alias, variable }) =>
       `${alias}: ${mutation.name}(input: $${variable}) { ${SELECTIONS[mutation.name]} }`,

@@ -1,6 +1,6 @@
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
-import type { Forge, ForgeAdapter, Wished, Wishes, WishWrites } from '../../ports/forge.ts';
+import type { Forge, ForgeAdapter, WishResult, Wishes, WishWrites } from '../../ports/forge.ts';
 
 /** Describes each wish, that is, each write that a run can do without, in the sentence about refused wishes. */
 const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishWrites[Write]>) => string } = {
@@ -39,7 +39,7 @@ export function withWishes(adapter: ForgeAdapter): Forge {
   function wish<Name extends keyof WishWrites>(name: Name): Wishes[Name] {
     type Asked = Parameters<WishWrites[Name]>;
     type Granted = Awaited<ReturnType<WishWrites[Name]>>;
-    return (async (...asked: Asked): Promise<Wished<Granted>> => {
+    return (async (...asked: Asked): Promise<WishResult<Granted>> => {
       try {
         return { kind: 'granted', value: await (adapter[name] as (...asked: Asked) => Promise<Granted>)(...asked) };
       } catch (error) {

@@ -32,7 +32,7 @@ export const machineNetwork: Network = {
 };
 
 /** A requested connection: for one request of plain HTTP (`page`), or for a tunnel. */
-export interface Wanted {
+export interface RequestedConnection {
   readonly target: HostAndPort;
   readonly use: 'page' | 'tunnel';
   /** Aborts when the client is gone. */
@@ -56,7 +56,10 @@ interface Ways {
 }
 
 /** Opens a connection to a target's public address, or to the proxy on the way; never throws. */
-export async function openConnection(ways: Ways, { target, use, signal: left }: Wanted): Promise<OpenedConnection> {
+export async function openConnection(
+  ways: Ways,
+  { target, use, signal: left }: RequestedConnection,
+): Promise<OpenedConnection> {
   const late = AbortSignal.timeout(ways.connectTimeoutMs);
   const signal = AbortSignal.any([left, late]);
   try {
@@ -187,7 +190,7 @@ export type ProxyDecision =
 /** The checks that every request passes. */
 export interface Gate {
   /** Decides whether a connection is allowed, and opens it. */
-  readonly admit: (wanted: Wanted) => Promise<ProxyDecision>;
+  readonly admit: (wanted: RequestedConnection) => Promise<ProxyDecision>;
   /** Counts a connection to a target that was used for another host. `stranger` comes from `discrepancySuffix`. */
   readonly refuse: (target: HostAndPort, stranger: string) => Answer;
 }

@@ -166,7 +166,7 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
  * Forwards a request for a page, or answers why not. `inTunnel` is the target of the tunnel that the request came
  * through, or null if it came to the proxy directly.
  */
-export async function passPage(
+export async function forwardPageRequest(
   { request, response, inTunnel }: Exchange & { readonly inTunnel: HostAndPort | null },
   { admit, refuse }: Gate,
 ): Promise<void> {

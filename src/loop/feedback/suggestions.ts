@@ -8,7 +8,7 @@ import {
 } from '../../core/feedback/answered.ts';
 import { applySuggestion } from '../../core/feedback/reviews/suggestions.ts';
 import { CONFLICT_TASK, type ThreadSubject } from '../../core/feedback/subject.ts';
-import { isInFolder, seenFrom } from '../../core/folder.ts';
+import { isInFolder, toFolderPath } from '../../core/folder.ts';
 import { isKnownRed } from '../../core/lane/verification.ts';
 import type { MergeToFinish } from '../../core/prompt/learnings.ts';
 import { LEFT_OUT, leftOutReason } from '../../core/review/left-out.ts';
@@ -69,7 +69,7 @@ function openSuggestions({ tasks, state }: Work): (SuggestedChange & { readonly 
 async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChange): Promise<Work> {
   const { repository, config, log, files } = deps;
   if (on.suggestion === null || !isInFolder(config.workingDirectory, on.path)) return work;
-  const path = seenFrom(config.workingDirectory, on.path);
+  const path = toFolderPath(config.workingDirectory, on.path);
   const old = (await repository.publishedTexts([path]))[path];
   if (old === undefined) return work;
   const made = applySuggestion(old, on.suggestion);

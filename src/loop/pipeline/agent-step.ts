@@ -4,7 +4,7 @@ import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
-import { configurationProblem } from '../../core/lane/verdict/verdict.ts';
+import { accessErrorOf } from '../../core/lane/verdict/verdict.ts';
 import { judgeAgentAttempt, type Attempt, type StepOutput, whyRunEnds } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOfStep, promptOfStep, type Step } from '../../core/pipeline/pipeline.ts';
 import { findingLines, parseReview, type ReviewResult, unreadableReview } from '../../core/pipeline/review.ts';
@@ -15,12 +15,12 @@ import type { Work } from '../../handover/intake.ts';
 import type { AgentRun } from '../../ports/agent.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import { callAgent, type Iteration, setupInstructionsFor } from '../call.ts';
-import type { Committed } from '../commits.ts';
+import type { CommitResult } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 import type { Turn } from '../turns.ts';
 
 /** The state of an iteration between its steps. */
-export interface Walk {
+export interface StepWalk {
   /** The work, charged with every call so far. */
   readonly work: Work;
   /** Results of every call, retries included. */
@@ -43,13 +43,13 @@ export interface Walk {
   readonly tree: string;
   /** The content that was committed last. */
   readonly base: TreeSnapshot;
-  readonly committed: readonly Committed[];
+  readonly committed: readonly CommitResult[];
 }
 
 /** One attempt at a step, and where it leaves the iteration. */
 export interface AttemptedStep {
   readonly attempt: Attempt;
-  readonly walk: Walk;
+  readonly walk: StepWalk;
   readonly tail: string;
   /**
    * The calls of the attempt; two if the first failed and was made again in a new conversation, none if the step makes
@@ -62,7 +62,7 @@ export interface AttemptedStep {
 }
 
 /** The state in which an iteration begins. */
-export interface Begun {
+export interface BegunIteration {
   readonly before: TreeSnapshot;
   readonly listed: readonly FileTask[];
   /** Logs in which an agent keeps what it learns. */
@@ -71,9 +71,8 @@ export interface Begun {
   readonly standing: readonly string[];
 }
 
-/** A step as it runs. */
-export interface Running<S extends Step = Step> {
-  readonly iteration: Iteration & Begun;
+export interface RunningStep<S extends Step = Step> {
+  readonly iteration: Iteration & BegunIteration;
   readonly step: S;
   /** Number of steps of the pipeline. */
   readonly of: number;
@@ -101,7 +100,11 @@ async function turnOf(deps: LoopDeps, { turn }: Iteration, own: AgentName | null
 }
 
 /** Describes the earlier steps of the iteration, what reviews found, and for a review what there is to look at. */
-async function notesFor(deps: LoopDeps, { iteration, step }: Running<AgentStep>, { work, records, earlier }: Walk) {
+async function notesFor(
+  deps: LoopDeps,
+  { iteration, step }: RunningStep<AgentStep>,
+  { work, records, earlier }: StepWalk,
+) {
   const now = reviewsIn(records);
   const before = work.state.change.reviews.filter(
     ({ task, step: of }) => task === iteration.step.task.id && now.every((own) => own.step !== of),
@@ -127,7 +130,7 @@ async function undoReview({ repository, log }: LoopDeps, { opened }: Turn, step:
 
 /** Returns why a step's own agent can make no call at all; undefined if it may make another one. */
 function refusalOf({ analysis }: AgentRun, now: number): StepRecord['refused'] {
-  const why = configurationProblem(analysis);
+  const why = accessErrorOf(analysis);
   if (why !== null) return { why: why.slice(0, 500), until: null };
   const { usageLimit } = analysis;
   if (usageLimit === null) return undefined;
@@ -137,8 +140,8 @@ function refusalOf({ analysis }: AgentRun, now: number): StepRecord['refused'] {
 /** Calls the agent for one step. The call is charged and on record before it is made. */
 export async function tryAgent(
   deps: LoopDeps,
-  { iteration, step, of }: Running<AgentStep>,
-  walk: Walk,
+  { iteration, step, of }: RunningStep<AgentStep>,
+  walk: StepWalk,
 ): Promise<AttemptedStep> {
   const startedAt = deps.clock.now();
   const charged: Work = { ...walk.work, state: chargeCallAt(walk.work.state, deps.config.policy, startedAt) };

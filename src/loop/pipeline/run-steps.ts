@@ -31,23 +31,23 @@ import { takeDoneMarker } from '../marks.ts';
 import { handOverNow } from '../pushing.ts';
 import { reviewWords } from '../../core/pipeline/review.ts';
 import {
-  type Begun,
-  type Running,
+  type BegunIteration,
+  type RunningStep,
   type AttemptedStep,
   ownAgentOf,
   reviewWithout,
   tryAgent,
-  type Walk,
+  type StepWalk,
 } from './agent-step.ts';
 
 /** Runs the steps of an iteration, one after another: each is on record before the next begins. */
 export async function runSteps(
   deps: LoopDeps,
   pipeline: Pipeline,
-  iteration: Iteration & Begun,
-): Promise<Walk & { readonly together: StepOutput }> {
+  iteration: Iteration & BegunIteration,
+): Promise<StepWalk & { readonly together: StepOutput }> {
   const { work, before } = iteration;
-  let walk: Walk = {
+  let walk: StepWalk = {
     work,
     outputs: [],
     failed: [],
@@ -88,7 +88,7 @@ export async function runSteps(
   return { ...walk, together };
 }
 
-async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<Walk> {
+async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): Promise<StepWalk> {
   const { step, iteration } = running;
   const startedAt = deps.clock.now();
   const tried: AttemptedStep[] = [];
@@ -154,7 +154,7 @@ async function runStep(deps: LoopDeps, running: Running, begun: Walk): Promise<W
   );
 }
 
-async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<AttemptedStep> {
+async function tryStep(deps: LoopDeps, running: RunningStep, walk: StepWalk): Promise<AttemptedStep> {
   const { step } = running;
   switch (step.kind) {
     case 'agent':
@@ -171,7 +171,7 @@ async function tryStep(deps: LoopDeps, running: Running, walk: Walk): Promise<At
 }
 
 /** Commits between two steps and records the commit at once, so that a later kill does not lose it. */
-async function commitBetweenSteps(deps: LoopDeps, { iteration }: Running, walk: Walk): Promise<AttemptedStep> {
+async function commitBetweenSteps(deps: LoopDeps, { iteration }: RunningStep, walk: StepWalk): Promise<AttemptedStep> {
   const after = await deps.repository.snapshot();
   const summary = walk.outputs.findLast(({ isUsageOnly }) => isUsageOnly !== true)?.analysis.signal.summary ?? null;
   const { work, committed } = await commitWork(
@@ -192,7 +192,7 @@ function runEndsBy(outputs: readonly StepOutput[]): string | null {
 function obstacleToCall(
   deps: LoopDeps,
   { soFar, work: { startedAt } }: Iteration,
-  { work, outputs }: Walk,
+  { work, outputs }: StepWalk,
 ): string | null {
   const spentUsd = outputs.reduce((sum, { analysis }) => sum + Math.max(0, analysis.costUsd ?? 0), 0);
   const used = {
@@ -205,7 +205,7 @@ function obstacleToCall(
 }
 
 /** Returns the record of a step that has not run. */
-function recordBeforeRun(iteration: Iteration, { work }: Walk, step: Step): Omit<StepRecord, 'result'> {
+function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): Omit<StepRecord, 'result'> {
   const agent = ownAgentOf(iteration, step);
   const review = reviewWithout(iteration, step, 'it did not run');
   return {
@@ -226,14 +226,14 @@ function recordBeforeRun(iteration: Iteration, { work }: Walk, step: Step): Omit
   };
 }
 
-function withStepRecord({ log }: LoopDeps, walk: Walk, record: StepRecord): Walk {
+function withStepRecord({ log }: LoopDeps, walk: StepWalk, record: StepRecord): StepWalk {
   const found = record.review === undefined ? '' : `; ${reviewWords(record.review)}`;
   log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}${found}`);
   const said = record.calls.length === 0 ? null : lastAgentWords(walk);
   return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };
 }
 
-function lastAgentWords({ outputs }: Walk): string | null {
+function lastAgentWords({ outputs }: StepWalk): string | null {
   const signal = outputs.at(-1)?.analysis.signal;
   const words = [signal?.summary ?? signal?.lastWords, signal?.recommendation].flatMap((part) => part ?? []);
   return words.length === 0 ? null : words.join(' ');
@@ -242,8 +242,8 @@ function lastAgentWords({ outputs }: Walk): string | null {
 /** Checks whether the README kept up with what the iteration has changed so far. */
 async function tryReadme(
   { repository, files }: LoopDeps,
-  { iteration: { before }, step: { path, patterns } }: Running<ReadmeStep>,
-  walk: Walk,
+  { iteration: { before }, step: { path, patterns } }: RunningStep<ReadmeStep>,
+  walk: StepWalk,
 ): Promise<AttemptedStep> {
   const [{ files: changed }, texts] = await Promise.all([
     repository.compare(before, await repository.snapshot()),
@@ -264,8 +264,8 @@ async function tryReadme(
  */
 async function tryCommand(
   deps: LoopDeps,
-  { iteration, step }: Running<CommandStep>,
-  walk: Walk,
+  { iteration, step }: RunningStep<CommandStep>,
+  walk: StepWalk,
 ): Promise<AttemptedStep> {
   const { policy } = deps.config;
   const leftMs = iteration.work.startedAt + policy.maxRunMs - deps.clock.now();

@@ -13,12 +13,13 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Work } from '../../handover/intake.ts';
-import type { RefusedPath, Remade, Remote } from '../../ports/repository.ts';
+import type { RefusedPath } from '../../ports/repository.ts';
+import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */
 export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
-  readonly remote: Pick<Remote, 'pathsByTask' | 'remakeWithout' | 'probePush'>;
+  readonly remote: Pick<Remote, 'pathsByTask' | 'remakeCommitsWithout' | 'probePush'>;
   readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
   readonly appendJournal: LoopDeps['appendJournal'] | null;
   readonly record: LoopDeps['record'] | null;
@@ -40,10 +41,10 @@ export async function leaveRefusedOut(
   const range = { commit: work.head, since: work.remoteHead ?? work.base };
   const byTask = await remote.pathsByTask(range);
   const named = byFile ? refusedPaths(refusal, [...new Set(byTask.flatMap(({ paths }) => paths))]) : [];
-  const remade = named.length === 0 ? null : await remote.remakeWithout({ ...range, paths: named });
+  const remade = named.length === 0 ? null : await remote.remakeCommitsWithout({ ...range, paths: named });
   if (remade !== null) return withoutFiles(deps, work, { refusal, remade, paths: named });
   for (const { task, paths } of byTask.length > 1 ? byTask : []) {
-    const without = await remote.remakeWithout({ ...range, paths });
+    const without = await remote.remakeCommitsWithout({ ...range, paths });
     const isTaken =
       without !== null &&
       (await remote.probePush(work.lane.branch, { at: without.head, since: range.since })).kind === 'pushed';
@@ -56,7 +57,11 @@ export async function leaveRefusedOut(
 async function withoutFiles(
   deps: LeaveOutDeps,
   work: Work,
-  { refusal, remade, paths }: { readonly refusal: Refusal; readonly remade: Remade; readonly paths: readonly string[] },
+  {
+    refusal,
+    remade,
+    paths,
+  }: { readonly refusal: Refusal; readonly remade: RemadeCommits; readonly paths: readonly string[] },
 ): Promise<Work> {
   const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
@@ -87,7 +92,11 @@ async function withoutFiles(
 async function withoutTasks(
   deps: LeaveOutDeps,
   work: Work,
-  { refusal, remade, tasks }: { readonly refusal: Refusal; readonly remade: Remade; readonly tasks: readonly TaskId[] },
+  {
+    refusal,
+    remade,
+    tasks,
+  }: { readonly refusal: Refusal; readonly remade: RemadeCommits; readonly tasks: readonly TaskId[] },
 ): Promise<Work> {
   const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
@@ -134,7 +143,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
 }
 
 /** Maps each commit that the server does not have to null, which means that it was left out. */
-function placesOfUnpushed({ journal, lastPublished }: Work): Remade['places'] {
+function placesOfUnpushed({ journal, lastPublished }: Work): RemadeCommits['places'] {
   const lost = journal.slice(lastPublished.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
   return Object.fromEntries(lost.map((id) => [id, null]));
 }
@@ -148,7 +157,7 @@ async function takeHead(
   return (await repository.snapshot()).tree;
 }
 
-function withReplacedCommits({ journal }: Work, { places }: Pick<Remade, 'places'>): Work['journal'] {
+function withReplacedCommits({ journal }: Work, { places }: Pick<RemadeCommits, 'places'>): Work['journal'] {
   return journal.map((entry) => {
     const { commit } = entry;
     return commit !== null && Object.hasOwn(places, commit) ? { ...entry, commit: places[commit] ?? null } : entry;

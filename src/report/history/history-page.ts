@@ -43,7 +43,7 @@ ${STYLE}</style>
 <h1>What merged tasks cost</h1>
 <p>${[...(repository === null ? [] : [renderPageLink(repository, name)]), renderEnds(history.all), formatInstant(now)].join(' · ')}</p>
 </header>
-${history.all.tasks === 0 ? '<p>No run has published a pull request since this is recorded.</p>' : renderContent(history, tasks, repository)}
+${history.all.tasks === 0 ? '<p>No run has published a pull request yet.</p>' : renderContent(history, tasks, repository)}
 </main>
 </body>
 </html>

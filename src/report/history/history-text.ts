@@ -76,7 +76,7 @@ export function renderHistory(
   { title, now }: { readonly title: string; readonly now: number },
 ): string {
   const head = `${title === '' ? '' : `${title}, `}${formatInstant(now)}: ${renderEnds(history.all)}`;
-  if (history.all.tasks === 0) return `${head}\n\nNo run has published a pull request since this is recorded.\n`;
+  if (history.all.tasks === 0) return `${head}\n\nNo run has published a pull request yet.\n`;
   if (history.all.merged === 0) return `${[head, '', 'No task is merged yet.', ...gapsOf(history.all)].join('\n')}\n`;
   const sections = [
     { name: 'weeks from', kind: 'week', shown: SHOWN.weeks, groups: history.weeks.toReversed() },

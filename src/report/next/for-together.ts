@@ -1,6 +1,6 @@
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
-import type { EndOfLane, Together } from '../../handover/together.ts';
+import type { EndOfLane, ParallelEnd } from '../../handover/together.ts';
 import { createNextStep, type NextStep } from './step.ts';
 
 /** The kinds of outcomes that need a person. */
@@ -15,7 +15,7 @@ export function isInTrouble({ run }: EndOfLane): boolean {
 }
 
 /** Returns what a person can do after a run of several branches: those that need them first, then what is ready. */
-export function nextStepsTogether({ lanes, train }: Together): readonly NextStep[] {
+export function nextStepsTogether({ lanes, train }: ParallelEnd): readonly NextStep[] {
   const order = train?.pulls.map(({ number }) => number) ?? [];
   const pullsOf = (some: readonly EndOfLane[]): readonly string[] =>
     some

@@ -47,7 +47,6 @@ export interface OverviewFacts {
 /** Facts from GitHub about a repository. */
 export interface OnGitHub {
   readonly repository: string;
-  /** Titles of issues by number. */
   readonly titles: ReadonlyMap<number, string>;
   readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
 }

@@ -16,7 +16,6 @@ const wholeNumber = z.int().nonnegative();
 
 const amount = z.number().nonnegative();
 
-/** The kinds of waits. */
 const waitKinds = ['run', 'pause', 'circuit', 'park', 'order', 'review', 'person', 'approval', 'dependency'] as const;
 
 const wait = z.object({

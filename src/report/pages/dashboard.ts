@@ -11,7 +11,7 @@ import {
 import { isFeedback } from '../../core/feedback/subject.ts';
 import type { Policy } from '../../core/policy.ts';
 import { isIssueTask, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { moreLine, upperFirst } from '../../core/text/phrase.ts';
+import { moreLine, capitalizeFirst } from '../../core/text/phrase.ts';
 import { findNextPull, type Train } from '../../core/train/train.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { formatCost, formatCount, formatTaskState, formatTokens } from '../format.ts';
@@ -185,7 +185,7 @@ function taskNeeds(task: ShownTask, { kind, on }: LaneWait, { taskLabel }: Dashb
 }
 
 function laneNeeds(lane: LaneId, { kind, task, on, until }: LaneWait, { now }: DashboardFacts): readonly string[] {
-  const name = upperFirst(nameOfLane(lane));
+  const name = capitalizeFirst(nameOfLane(lane));
   if (task !== null) return [];
   if (kind === 'pause')
     return [`- ${name} is paused by ${renderText(on, 100)}.\n  ${renderBox({ kind: 'resume', subject: lane })}`];
@@ -212,7 +212,7 @@ function working(facts: DashboardFacts): readonly string[] {
       .filter(({ kind }) => kind === 'run')
       .map(
         (wait) =>
-          `- ${upperFirst(branchSubject(lane, facts))}${on}: ${renderLink('a run', wait.on)}, until ${instantOf(wait.until)} at the latest.`,
+          `- ${capitalizeFirst(branchSubject(lane, facts))}${on}: ${renderLink('a run', wait.on)}, until ${instantOf(wait.until)} at the latest.`,
       );
   });
 }

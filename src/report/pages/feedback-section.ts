@@ -181,7 +181,7 @@ function lowerFirst(words: string): string {
 }
 
 /** Puts our part of a body between its markers. */
-export function markedPart(part: string): string {
+export function wrapInMarkers(part: string): string {
   return `${BEGIN}\n${part}\n${END}`;
 }
 

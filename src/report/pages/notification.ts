@@ -8,7 +8,7 @@ import { issueOfId, nameOfTaskId, type TaskId, nextTurnOf } from '../../core/tas
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
 import { isListed, markingFileOf } from '../../core/tasks/task.ts';
-import { namesOf, upperFirst } from '../../core/text/phrase.ts';
+import { namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -37,7 +37,7 @@ import {
 } from '../next/step.ts';
 import { taskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
-import { passedWords } from '../sentences/alarms.ts';
+import { describePassedSteps } from '../sentences/alarms.ts';
 import { answerWords } from './feedback-section.ts';
 import { commitLink, renderHeadlineSection, verificationWord } from './sections.ts';
 
@@ -86,8 +86,8 @@ export function renderSettled(
 
 function settledWords(id: string, why: Settlement): string {
   const task = isFeedback(id) ? feedbackNoun(id) : renderText(nameOfTaskId(id), 80);
-  if (isFeedback(id) && why === 'done') return `${upperFirst(task)} is answered.`;
-  if (isFeedback(id) && why === 'gone') return `${upperFirst(task)} is settled, and nothing more is asked for.`;
+  if (isFeedback(id) && why === 'done') return `${capitalizeFirst(task)} is answered.`;
+  if (isFeedback(id) && why === 'gone') return `${capitalizeFirst(task)} is settled, and nothing more is asked for.`;
   switch (why) {
     case 'done':
       return `${task} is done.`;
@@ -193,7 +193,7 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
   // A task of a file is called by its title already.
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
-    `**${upperFirst(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
+    `**${capitalizeFirst(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
     ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
     `**Next:** ${renderSteps(nextStepsForTask(one, report), 'markdown')}`,
   ].join('\n\n');
@@ -255,7 +255,7 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   return [
     `**${roundsSoFar(item, report)}, and does not try again by itself** (\`max-feedback-rounds\`): ${itemLink}`,
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
-    ...(came === '' ? [] : [`${upperFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
+    ...(came === '' ? [] : [`${capitalizeFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
     `**Next:** ${renderSteps(nextStepsAfterRounds(item.kind, stands), 'markdown')}`,
   ].join('\n\n');
@@ -301,7 +301,7 @@ function renderReady(report: RunReport): string {
   const tasks = tasksOf(report);
   const verification = lastVerification(report);
   const steps = passedCommands(report).map((step) => renderCode(step, 60));
-  const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${passedWords(steps)}.`;
+  const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${describePassedSteps(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
   const against = describeObjections(report);
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.`;

@@ -4,7 +4,7 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import { resultWords } from '../../core/pipeline/step-record.ts';
 import { flattenText, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, findingsOf, hasUsed, laneOf, storesWord, workOf } from '../facts.ts';
+import { doneTasks, findingsOf, hasUsed, laneOf, shortenStores, workOf } from '../facts.ts';
 import { apiUsageLine, formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderProse } from '../markdown.ts';
 import { nextSteps } from '../next/for-run.ts';
@@ -121,7 +121,7 @@ function isolationLines(isolation: WorkedReport['isolation']): readonly string[]
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
-    ? [`saved #${saved.sequence} (${flattenText(storesWord(saved.where))})`]
+    ? [`saved #${saved.sequence} (${flattenText(shortenStores(saved.where))})`]
     : [`NOT saved: ${flattenText(saved.why)}`];
 }
 

@@ -1,6 +1,6 @@
 import type { TaskShare } from '../../core/lane/change.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
+import { firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { iterationsOn, startedTasks } from '../facts.ts';
 import { formatCount, formatTaskState } from '../format.ts';
@@ -86,7 +86,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
     ...(share.proof === undefined ? [] : proofLinesOf(share.proof).map((line) => `\n  ${line}`)),
-    ...(progress.unmarked ? [`\n  ${upperFirst(UNMARKED)}.`] : []),
+    ...(progress.unmarked ? [`\n  ${capitalizeFirst(UNMARKED)}.`] : []),
   ].join('\n');
 }
 

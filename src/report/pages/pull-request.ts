@@ -1,7 +1,7 @@
 import { AGENTS } from '../../core/agent-names.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
-import { firstLines, namesOf, plainTitle, upperFirst } from '../../core/text/phrase.ts';
+import { firstLines, namesOf, plainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
 import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { allTasksOf, doneTasks, startedTasks, tasksOf } from '../facts.ts';
@@ -16,14 +16,14 @@ import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
 import { branchCostNoun } from '../sentences/spend.ts';
 import { trainPart } from '../sentences/train.ts';
 import { obstacleLines, findOnlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
-import { feedbackSection, itemLine, markedPart, type PullRequestText } from './feedback-section.ts';
+import { feedbackSection, itemLine, wrapInMarkers, type PullRequestText } from './feedback-section.ts';
 import {
   baseVerificationLine,
   fitSections,
   headVerificationLine,
   leftOutSection,
   lookAtSection,
-  nextLine,
+  renderNextLine,
   overruledSection,
   statusTable,
   verifyOutputSection,
@@ -48,7 +48,7 @@ const ENOUGH_CHARS = 35_000;
 export function buildPullRequestText(report: WorkedReport, taken: number): PullRequestText {
   const title = renderPullRequestTitle(report);
   const room = Math.max(MIN_BODY_CHARS, MAX_BODY_CHARS - taken);
-  return { title, body: markedPart(ownPart(report, title, room)) };
+  return { title, body: wrapInMarkers(ownPart(report, title, room)) };
 }
 
 /** Returns the task's own title, or the number of tasks and the first two titles; plain text without line breaks. */
@@ -101,7 +101,7 @@ function headline(report: WorkedReport, tests: TestState): string {
       return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${ending}`;
     case 'not-run':
     case 'unset':
-      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}${ending}`;
+      return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? capitalizeFirst(tested) : tested}${ending}`;
   }
 }
 
@@ -159,7 +159,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...(named === null || (named.task.source.kind === 'issue' && named.asked === null)
       ? []
       : [linkPages(renderProse(quoteWordsOn(named), 1000), report.repositoryUrl)]),
-    linkPages(nextLine(read), report.repositoryUrl),
+    linkPages(renderNextLine(read), report.repositoryUrl),
   ]
     .filter((block) => block !== '')
     .join('\n\n');

@@ -26,7 +26,7 @@ import {
   lastVerification,
   publishedVerification,
   settingOf,
-  storesWord,
+  shortenStores,
   tasksOf,
   warningsOf,
   workOf,
@@ -68,11 +68,14 @@ export function fitSections(sections: readonly PageSection[], maxChars: number):
 /** Renders the outcome and the next steps, which a reader sees first. */
 export function renderHeadlineSection(report: RunReport): string {
   const what = proseLines(describeOutcome(report).what, 1000);
-  return linkPages(`**${renderHeadline(report, 'markdown')}.** ${what}\n\n${nextLine(report)}`, report.repositoryUrl);
+  return linkPages(
+    `**${renderHeadline(report, 'markdown')}.** ${what}\n\n${renderNextLine(report)}`,
+    report.repositoryUrl,
+  );
 }
 
 /** Renders what a person can do next, as Markdown. */
-export function nextLine(report: RunReport): string {
+export function renderNextLine(report: RunReport): string {
   return `**Next:** ${renderSteps(nextSteps(report), 'markdown')}`;
 }
 
@@ -297,7 +300,7 @@ export function warningSection(report: RunReport, heading: string): string {
 }
 
 /** Lists the files and settings of other Ralphs that the run found and that count here. */
-export function foundSection(report: RunReport): string {
+export function otherRalphsSection(report: RunReport): string {
   const lines = (settingOf(report)?.found ?? []).map((line) => renderProse(line, 600));
   return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
 }
@@ -354,6 +357,6 @@ function verifyNames({ verifyCommands }: LaneReport): string {
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
-    ? [renderText(`saved #${saved.sequence} (${storesWord(saved.where)})`, 200)]
+    ? [renderText(`saved #${saved.sequence} (${shortenStores(saved.where)})`, 200)]
     : [`**not saved**: ${renderProse(saved.why, 300)}`];
 }

@@ -10,7 +10,7 @@ import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { firstNames, oneLine, completeSentence } from '../../core/text/phrase.ts';
-import type { Answer } from '../../handover/intake.ts';
+import type { CommandAnswer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { quotedFailure } from '../agent-failures.ts';
 import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
@@ -143,7 +143,7 @@ export function withAnswer(current: string | null, answer: string): string {
  * waits for approval.
  */
 export function renderAnswer(
-  answer: Answer['text'],
+  answer: CommandAnswer['text'],
   report: RunReport,
   known: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null; readonly forecast: Forecast | null },
 ): string {
@@ -184,7 +184,7 @@ export function renderAnswer(
   }
 }
 
-function approvedWords({ issues, isNew }: Extract<Answer['text'], { kind: 'approved' }>): string {
+function approvedWords({ issues, isNew }: Extract<CommandAnswer['text'], { kind: 'approved' }>): string {
   const names = issues.map((number) => `#${number}`).join(', ');
   return [
     isNew ? `**Approved.** These sub-issues are made: ${names}.` : `**Approved before.** The sub-issues are ${names}.`,
@@ -227,8 +227,7 @@ const MAX_ORDERS = 3;
 
 const AT_WORK = '**🚧 Ralph is at work.**';
 
-/** The current activity of a run. */
-export type Doing =
+export type CurrentActivity =
   | {
       readonly kind: 'iterates';
       readonly task: TaskReport['task'];
@@ -242,7 +241,7 @@ export type Doing =
 
 /** The state of a run while it works. */
 interface LiveStatus {
-  readonly doing: Doing;
+  readonly doing: CurrentActivity;
   readonly tasks: readonly TaskReport[];
   /** This run's iterations, oldest first. */
   readonly journal: readonly JournalEntry[];

@@ -18,7 +18,7 @@ import {
 } from '../facts.ts';
 import { listFeedbackRequests } from '../sentences/feedback.ts';
 import { calledAgents, handOverLines } from '../sentences/lane-status.ts';
-import { branchCost, costOrNull } from '../sentences/spend.ts';
+import { branchCost, costUsdIfKnown } from '../sentences/spend.ts';
 import { type RalphStatus, ralphStatusSchema } from './status-schema.ts';
 
 /** The status that is hidden in a body, if there is one that can be read. */
@@ -138,7 +138,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     circuit: lane?.circuit ?? null,
     callsRemaining: lane?.callsRemaining ?? null,
     tokens: work?.tokens ?? 0,
-    costUsd: dollars(work === null ? 0 : costOrNull(work)),
+    costUsd: dollars(work === null ? 0 : costUsdIfKnown(work)),
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     stateSaved: saved === null ? null : saved.kind === 'saved',
     runUrl: report.runUrl,

@@ -31,10 +31,10 @@ import {
   verificationSection,
   commitLink,
   fitSections,
-  foundSection,
+  otherRalphsSection,
   renderList,
   lookAtSection,
-  nextLine,
+  renderNextLine,
   stateWord,
   statusTable,
   unlistedLine,
@@ -77,7 +77,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', denialLines(report)) },
       { name: 'left out', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report, 'Warnings') },
-      { name: 'found', rank: 5, markdown: foundSection(report) },
+      { name: 'found', rank: 5, markdown: otherRalphsSection(report) },
       { name: 'machine', rank: 0, markdown: machine(report) },
     ],
     MAX_SUMMARY_CHARS,
@@ -87,7 +87,7 @@ export function renderSummary(report: RunReport): string {
 function opening(report: RunReport): string {
   const what = proseLines(describeOutcome(report).what, 1000);
   return linkPages(
-    `## Ralph: ${renderHeadline(report, 'markdown')}\n\n${what}\n\n${nextLine(report)}`,
+    `## Ralph: ${renderHeadline(report, 'markdown')}\n\n${what}\n\n${renderNextLine(report)}`,
     report.repositoryUrl,
   );
 }
@@ -118,7 +118,6 @@ function costLine(report: RunReport): string {
 const SHOWN_TASKS = 30;
 const NAMED_TASKS = 100;
 
-/** Lists the tasks, one line each. */
 function taskSection(report: RunReport): string {
   const all = tasksOf(report);
   if (all.length === 0) return '';
@@ -175,7 +174,6 @@ function stuckSection(report: RunReport): string {
   ].join('\n\n');
 }
 
-/** Lists the iterations, one line each. */
 function iterationSection(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';

@@ -1,8 +1,8 @@
 import { outcomeKindsByTrouble, type OutcomeKind } from '../../core/outcome.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
-import { firstLines, upperFirst } from '../../core/text/phrase.ts';
-import type { EndOfLane, Together } from '../../handover/together.ts';
+import { firstLines, capitalizeFirst } from '../../core/text/phrase.ts';
+import type { EndOfLane, ParallelEnd } from '../../handover/together.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCode, renderLink, renderTable, renderText } from '../markdown.ts';
 import { isInTrouble, nextStepsTogether } from '../next/for-together.ts';
@@ -17,7 +17,7 @@ const SHOWN_TASKS = 5;
 const LOST: StoredRun['outcome'] = { kind: 'failed', reason: 'infrastructure' };
 
 /** Renders the job summary of a run of several branches: a table with a line for each, trouble first. */
-export function renderTogether(together: Together): string {
+export function renderTogether(together: ParallelEnd): string {
   const lanes = troubleFirst(together);
   const rows = lanes.map((lane) => [
     renderCode(lane.branch, 100),
@@ -29,7 +29,8 @@ export function renderTogether(together: Together): string {
   ]);
   const lost = lanes.filter(({ run }) => run === null);
   const lines = lost.map(
-    ({ lane }) => `- ${upperFirst(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened.`,
+    ({ lane }) =>
+      `- ${capitalizeFirst(nameOfLane(lane))}: its jobs published nothing, so their logs say what happened.`,
   );
   const costs = lanes.map(costOfLane);
   if (costs.includes(null))
@@ -45,7 +46,7 @@ export function renderTogether(together: Together): string {
 }
 
 /** Renders the end of such a run for the log: a line for each branch, trouble first, and what a person can do. */
-export function renderTogetherLog(together: Together): string {
+export function renderTogetherLog(together: ParallelEnd): string {
   const lines = troubleFirst(together).map(
     (lane) =>
       `${lane.branch}: ${endWord(lane)}, ${lane.run === null ? 'iterations unknown' : formatCount(lane.run.iterations, 'iteration')}, cost ${formatLaneCost(lane)}`,
@@ -60,7 +61,7 @@ export function renderTogetherLog(together: Together): string {
 export function buildTogetherOutputs({
   lanes,
   repositoryUrl,
-}: Omit<Together, 'train'>): Readonly<Record<string, string>> {
+}: Omit<ParallelEnd, 'train'>): Readonly<Record<string, string>> {
   const [worst] = troubleFirst({ lanes });
   const outcome = worst?.run?.outcome ?? LOST;
   const runs = lanes.flatMap(({ run }) => run ?? []);
@@ -94,7 +95,7 @@ function statusOfLane({ branch, run }: EndOfLane): object {
 
 const NOTHING = { outcome: LOST, head: null, pullRequest: null, iterations: null, tokens: null, tasks: [] };
 
-function troubleFirst({ lanes }: Pick<Together, 'lanes'>): readonly EndOfLane[] {
+function troubleFirst({ lanes }: Pick<ParallelEnd, 'lanes'>): readonly EndOfLane[] {
   const rank = ({ run }: EndOfLane): number =>
     outcomeKindsByTrouble.indexOf((run?.outcome ?? LOST).kind as OutcomeKind);
   return lanes.toSorted((one, other) => rank(one) - rank(other));
@@ -131,7 +132,7 @@ function taskNames({ run }: EndOfLane): string {
   return firstLines(named, SHOWN_TASKS).join('<br>');
 }
 
-function pullRequestOf({ run }: EndOfLane, { repositoryUrl }: Together): string {
+function pullRequestOf({ run }: EndOfLane, { repositoryUrl }: ParallelEnd): string {
   const number = run?.pullRequest ?? null;
   return number === null ? '' : renderLink(`#${String(number)}`, `${repositoryUrl}/pull/${String(number)}`);
 }

@@ -86,7 +86,6 @@ export function testState(report: RunReport): TestState {
   return kind === 'failed' ? { kind, name: renderCode(name, 80), since } : { kind, name: renderCode(name, 80) };
 }
 
-/** Returns the verification of earlier runs. */
 function earlier(report: RunReport, failingSince: number | null): Verification['kind'] {
   if (failingSince !== null) return 'failed';
   const shares = Object.values(workOf(report)?.change.tasks ?? {});
@@ -107,7 +106,7 @@ export function testWords(state: TestState): string {
     case 'unset':
       return state.steps.length === 0
         ? 'nothing was tested: no `verify` is set'
-        : `no \`verify\` is set; ${passedWords(state.steps)}`;
+        : `no \`verify\` is set; ${describePassedSteps(state.steps)}`;
   }
 }
 
@@ -115,6 +114,6 @@ export function testWords(state: TestState): string {
  * Describes the steps that ran in place of `verify`, in the agent's work tree after the last iteration. `steps` holds
  * at least one, as Markdown.
  */
-export function passedWords(steps: readonly string[]): string {
+export function describePassedSteps(steps: readonly string[]): string {
   return `${steps.length === 1 ? 'the step' : 'the steps'} ${namesOf(steps)} of the pipeline passed in the last iteration`;
 }

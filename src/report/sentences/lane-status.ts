@@ -1,7 +1,7 @@
 import type { AgentName } from '../../core/agent-names.ts';
 import type { ProviderTrouble } from '../../core/agents/providers.ts';
 import { formatInstant } from '../../core/countdown.ts';
-import { provenAnswers } from '../../core/feedback/unproven.ts';
+import { withoutUnprovenAnswers } from '../../core/feedback/unproven.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { BranchChange } from '../../core/lane/change.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
@@ -39,7 +39,6 @@ const UNREADABLE = 1e12;
 /** The way that facts are written: as Markdown or as lines of a log. */
 interface Style {
   readonly target: ReadingPlace;
-  /** Renders foreign text in one line. */
   text(foreign: string, maxChars: number): string;
   code(foreign: string, maxChars: number): string;
   /** Renders our own words as code. */
@@ -151,7 +150,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
 
 /** Summarizes what the pull request was asked, in our own words only. */
 function answersLine(state: LaneState | null): readonly string[] {
-  const words = state === null ? '' : feedbackWords(requestsIn(provenAnswers(state).items));
+  const words = state === null ? '' : feedbackWords(requestsIn(withoutUnprovenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];
 }
 

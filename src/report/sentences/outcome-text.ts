@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
-import { cutText, firstLines, namesOf, upperFirst } from '../../core/text/phrase.ts';
+import { cutText, firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
@@ -21,7 +21,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { formatCount } from '../format.ts';
-import { listAlarms, passedWords } from './alarms.ts';
+import { listAlarms, describePassedSteps } from './alarms.ts';
 import { type ReadingPlace, type Words, renderWords } from '../next/step.ts';
 import { describeProgress, describeLimit, type OutcomeText, describeParked } from './outcome-limits.ts';
 import { blockedTitle, stopTitle, YOU_ARE_NEEDED } from './trouble.ts';
@@ -96,7 +96,7 @@ function withTests(what: string, report: RunReport): string {
     return withOpening(
       steps.length === 0
         ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
-        : `⚠️ \`verify\` is not set; ${passedWords(steps)}.`,
+        : `⚠️ \`verify\` is not set; ${describePassedSteps(steps)}.`,
     );
   }
   return lastVerification(report).kind === 'passed'
@@ -214,7 +214,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       return outcome.tripped === 'this-run'
         ? {
             title,
-            what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
+            what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
           }
         : {
             title: ['Waiting after a stop'],

@@ -1,6 +1,6 @@
 import { type Finding, FINDING_MARKS } from '../../core/doctor/finding.ts';
 import { groupByKey } from '../../core/grouped.ts';
-import { flattenText, upperFirst } from '../../core/text/phrase.ts';
+import { flattenText, capitalizeFirst } from '../../core/text/phrase.ts';
 import { formatCount } from '../format.ts';
 import { renderCode, codeElement, renderLink, renderProse } from '../markdown.ts';
 
@@ -66,7 +66,7 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
     const says = `Not checked: ${[...subjects].join('; ')}.`;
     const pages = [...new Set(alike.flatMap((found) => found.remedy?.link ?? []))];
     const look = pages.length === 0 ? null : pages.join('\n');
-    const text = `${upperFirst(why)}${look === null ? '' : ' Or check it yourself:'}`;
+    const text = `${capitalizeFirst(why)}${look === null ? '' : ' Or check it yourself:'}`;
     const remedy = { text, paste: look, link: null };
     return alike.slice(0, 1).map((found) => ({ ...found, where: null, says, remedy }));
   });

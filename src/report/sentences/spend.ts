@@ -22,7 +22,7 @@ export function costWord(costs: Costs): string {
 }
 
 /** Returns a run's cost in US dollars as far as it is known; null when nothing is known. */
-export function costOrNull(costs: Costs): number | null {
+export function costUsdIfKnown(costs: Costs): number | null {
   return costs.costUsd === 0 && unpriced(costs).length > 0 ? null : costs.costUsd;
 }
 

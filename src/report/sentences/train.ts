@@ -51,7 +51,7 @@ export function describePullStanding(train: Train, pull: TrainPull): string {
     ...(pull.obstacle === null ? [] : [OBSTACLE_WORDS[pull.obstacle]]),
     ...(ahead.length === 0 ? [] : [`it conflicts with ${numbersOf(ahead)}, which comes first`]),
     ...(pull.behind === 'left' && pull.obstacle !== 'conflict' && pull.obstacle !== 'foreign'
-      ? ['it is only behind its base branch, and is left so, since no rule asks for more']
+      ? ['it is only behind its base branch and stays so: no rule requires it to be up to date']
       : []),
     ...(pull.stale.length === 0
       ? []

@@ -27,7 +27,7 @@ import { createRecording, type Recording } from '../recording.ts';
 import { createHomeOutlet } from './outlet.ts';
 
 /** The current activity of the run, for people and programs that watch it. */
-export interface Shown {
+export interface ShownActivity {
   readonly doing: RunStatus['doing'];
   /** The lane's work; null when nothing is known yet, or nothing has changed. */
   readonly work: ShownWork | null;
@@ -46,7 +46,6 @@ interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
 
 /** The dependencies of a run on a person's machine. It uses GitHub only to read issues, and notifies nobody. */
 export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStart'> {
-  /** Name of this run in its commits. */
   readonly runName: string;
   /** The one task that is asked for, by its id or name; null = all tasks. */
   readonly task: string | null;
@@ -56,7 +55,7 @@ export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStar
   readonly startBeside: (lanes: GateResult['beside']) => void;
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
-  readonly show: (shown: Shown) => void;
+  readonly show: (shown: ShownActivity) => void;
   /** Reports the rest of a wait. */
   readonly sayLeft: (text: string) => void;
 }

@@ -14,7 +14,7 @@ import { documentIfKilled } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
-import type { PushResult, Remote } from '../../ports/repository.ts';
+import type { PushResult, Remote } from '../../ports/remote.ts';
 import type { StateStore, SealedTranscript } from '../../ports/state.ts';
 
 interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'log' | 'redact' | 'journalHash'> {

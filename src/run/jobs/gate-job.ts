@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts';
 import { acknowledgeIssue } from '../../gate/people/trust.ts';
 import type { GateResult, HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
-import type { Advanced } from '../../loop/deps.ts';
+import type { WorkAfterAction } from '../../loop/deps.ts';
 import { beginLoop } from '../../loop/loop.ts';
 import { openBranch } from '../../loop/pushing.ts';
 import { createLiveStatus } from '../../publish/end.ts';
@@ -103,7 +103,7 @@ function unbegunWork({ deps, begun }: ClaimedLane): Work {
   return beginLoop(begun, deps.clock.now());
 }
 
-async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Advanced> {
+async function createBranch(lane: ClaimedLane, recording: Recording): Promise<WorkAfterAction> {
   const { clock, log, redact } = lane.deps;
   const { remote, forge } = lane.stages;
   const work = unbegunWork(lane);

@@ -1,5 +1,5 @@
 import { AGENTS } from '../../core/agent-names.ts';
-import { loginOfNone, runTimeUnder } from '../../core/agents/login-term.ts';
+import { describeUnusableLogin, runTimeUnder } from '../../core/agents/login-term.ts';
 import { agentsOfSteps } from '../../core/pipeline/pipeline.ts';
 import { stepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { oneLine, completeSentence } from '../../core/text/phrase.ts';
@@ -16,7 +16,7 @@ import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
 import type { Recording } from '../recording.ts';
-import { giveFailure, giveWork, namedFile, takeIntake, type Giving, type TakenIntake } from './parcels.ts';
+import { giveFailure, giveWork, readNamedFile, takeIntake, type HandOverDeps, type TakenIntake } from './parcels.ts';
 
 /**
  * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
@@ -28,7 +28,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
   const prompt = await machine.readPrompt();
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
-  const giving: Giving = {
+  const giving: HandOverDeps = {
     ...taken,
     folder,
     redact,
@@ -101,7 +101,7 @@ function withoutSecrets(task: Task, redact: (text: string) => string): Task {
 async function handOverFailure(
   deps: ActionDeps,
   recording: Recording,
-  { giving, error }: { readonly giving: Giving; readonly error: unknown },
+  { giving, error }: { readonly giving: HandOverDeps; readonly error: unknown },
 ): Promise<RunEnd> {
   const outcome = failureOf(error, deps.debug);
   const work = recording.work();
@@ -135,7 +135,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
   const isLoginUsed =
     config.handoff.login.kind === 'lasting' || called.some((name) => AGENTS[name].provider.switches.length > 0);
   const problems = [
-    ...(isLoginUsed ? [] : [loginOfNone(called)]),
+    ...(isLoginUsed ? [] : [describeUnusableLogin(called)]),
     ...(await repository.problems()),
     ...context.loginProblems,
     ...stepAgentProblems(handed.intake.pipeline, { agent: config.agent, context }),
@@ -156,7 +156,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
 /**
  * Hands over after an iteration, or a commit within one. A part that cannot be written now is in the next hand-over.
  */
-async function giveUnfinished({ log }: ActionDeps, giving: Giving, work: Work): Promise<void> {
+async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
     log.warning(
       `The work so far could not be handed over, so the next hand-over includes it: ${completeSentence(messageOf(error))}`,
@@ -202,7 +202,7 @@ function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['
     read: () => Promise.resolve({ kind: 'none' }),
     update: () => Promise.resolve({ kind: 'unguarded', why: 'this job cannot reach it', last: null }),
     transcript: async () => {
-      const transcript = await namedFile(folder, 'gate/session.sealed', handed.session);
+      const transcript = await readNamedFile(folder, 'gate/session.sealed', handed.session);
       return transcript === null ? { kind: 'absent' } : { kind: 'found', transcript };
     },
   };

@@ -50,7 +50,7 @@ export async function takeIntake(
 }
 
 /** Returns the file that a parcel names; null when the parcel names none, or the content has another hash. */
-export async function namedFile(
+export async function readNamedFile(
   folder: HandoffFolder,
   name: HandoffName,
   named: HandedFile | null,
@@ -65,7 +65,7 @@ function hashOf(content: Uint8Array): string {
 }
 
 /** The dependencies of the loop's job for handing over. */
-export interface Giving extends TakenIntake {
+export interface HandOverDeps extends TakenIntake {
   readonly folder: HandoffFolder;
   readonly redact: (text: string) => string;
   readonly readJournal: () => string | null;
@@ -77,7 +77,7 @@ export interface Giving extends TakenIntake {
  * a parcel names exist before it is written. `session` null omits the transcript.
  */
 export async function giveWork(
-  { handed, of, folder, redact, readJournal, bundle }: Giving,
+  { handed, of, folder, redact, readJournal, bundle }: HandOverDeps,
   work: Work,
   session: ((state: LaneState) => Promise<SealedTranscript | null>) | null,
 ): Promise<void> {
@@ -124,7 +124,7 @@ export async function namedBundle(folder: HandoffFolder, { sha256 }: HandedFile)
 
 /** Hands over that the loop failed before a call. */
 export async function giveFailure(
-  { folder, of, redact }: Pick<Giving, 'folder' | 'of' | 'redact'>,
+  { folder, of, redact }: Pick<HandOverDeps, 'folder' | 'of' | 'redact'>,
   failure: Extract<Outcome, { kind: 'failed' }>,
 ): Promise<void> {
   await folder.write('loop/work.json', serializeFailure({ ...failure, message: redact(failure.message) }, of));

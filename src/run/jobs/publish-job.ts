@@ -14,7 +14,7 @@ import { connectStages, type Stages } from '../stages.ts';
 import type { ActionDeps } from '../deps.ts';
 import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';
-import { namedBundle, namedFile, takeIntake, type TakenIntake } from './parcels.ts';
+import { namedBundle, readNamedFile, takeIntake, type TakenIntake } from './parcels.ts';
 
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
 
@@ -44,7 +44,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
       const work = whole.work.proposal === null ? await pushWithState(deps, stages, whole.work) : whole.work;
       recording.keep(work);
       const exportSessions: PublishDeps['exportSessions'] = () =>
-        namedFile(folder, 'loop/session.sealed', whole.session);
+        readNamedFile(folder, 'loop/session.sealed', whole.session);
       return publishRecorded({ ...stages, exportSessions }, recording, work);
     }
     case 'failed': {

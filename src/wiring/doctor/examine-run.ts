@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { AGENTS } from '../../core/agent-names.ts';
 import { readCheckoutFile } from '../../cli/command.ts';
 import {
-  type Asked,
+  type AskedValue,
   type BaseTrial,
   type KeyTrial,
   type PipelineTrial,
-  typicalBranches,
+  exampleBranches,
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
-import { fromRoot } from '../../core/folder.ts';
+import { toRootPath } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
 import { verificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -41,13 +41,13 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   const settings = await effectiveSettingsOf(written, { folder: context.workspace, env: environment });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const notes = await readCheckoutFile(context.workspace, fromRoot(config.workingDirectory, '.ralph/AGENT.md'));
+  const notes = await readCheckoutFile(context.workspace, toRootPath(config.workingDirectory, '.ralph/AGENT.md'));
   const name = `${context.repository.owner}/${context.repository.repo}`;
   const [ofRepository, pushObstacle, pullRequestObstacle, key, agent, keepsCredentials] = await Promise.all([
     forge.settings({
       label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
-      branches: [...new Set([known.branch, ...typicalBranches(config.branchPrefix)])],
+      branches: [...new Set([known.branch, ...exampleBranches(config.branchPrefix)])],
     }),
     obstacle(async () => (await remote.pushObstacle(null))?.why ?? null),
     obstacle(async () => {
@@ -111,7 +111,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
 }
 
 /** Returns the obstacle that `ask` finds, or why it could not be asked; only a wrong set-up is an obstacle. */
-async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string | null>> {
+async function obstacle(ask: () => Promise<string | null>): Promise<AskedValue<string | null>> {
   try {
     return { kind: 'known', value: await ask() };
   } catch (error) {
@@ -122,7 +122,7 @@ async function obstacle(ask: () => Promise<string | null>): Promise<Asked<string
   }
 }
 
-async function askAgent({ agent }: Examination): Promise<Asked<string>> {
+async function askAgent({ agent }: Examination): Promise<AskedValue<string>> {
   try {
     const { name, version } = await (await agent(NO_NEEDS)).prepare();
     return { kind: 'known', value: `${name} ${version}`.trim() };
@@ -174,7 +174,7 @@ async function tryBase(
         failed: baseVerification.kind === 'passed' ? null : (baseVerification.command ?? ''),
       };
     log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
-    const folder = await repository.layClean(base, signal);
+    const folder = await repository.checkOutCommitAlone(base, signal);
     const verifier = await by.verifier();
     const timeoutMs = Math.min(VERIFY_MS, config.policy.maxRunMs);
     const end = await verifier.verify({ folder, timeoutMs, signal, onReport: null });

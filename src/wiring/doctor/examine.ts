@@ -11,19 +11,19 @@ import { loginProblems, adviceOnMisnamedKey, verifyEnvironment } from '../../con
 import { workingFolderOf } from '../../config/fields.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
-  type Asked,
+  type AskedValue,
   type BaseTrial,
-  type Facts,
+  type DoctorFacts,
   type KeyTrial,
   type RepositoryFacts,
-  typicalBranches,
+  exampleBranches,
   unknownSettings,
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
-import { fromRoot } from '../../core/folder.ts';
+import { toRootPath } from '../../core/folder.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { budgetIn } from '../../core/snapshot/snapshot.ts';
@@ -32,7 +32,7 @@ import { messageOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
-import { layTree } from '../../git/checkout/tree/lay-tree.ts';
+import { checkOutTree } from '../../git/checkout/tree/lay-tree.ts';
 import { findWorkspace, headOf } from '../../git/checkout/workspace.ts';
 import { findCheckout } from '../../git/home/person-checkout.ts';
 import { createForge } from '../../github/forge.ts';
@@ -63,14 +63,14 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(
     top,
-    fromRoot(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
+    toRootPath(workingFolderOf(workflows[0]?.uses[0]?.inputs ?? {}), '.ralph/AGENT.md'),
   );
   const [repository, key, opened] = await Promise.all([
     askGitHub({ ...asked, folder: top }, workflows, settings),
     tryOwnKey(log),
     openPlaces({ folder: top, remote }),
   ]);
-  const facts: Facts = {
+  const facts: DoctorFacts = {
     files,
     others: await readOtherWorkflows(top),
     settings,
@@ -94,7 +94,7 @@ async function askGitHub(
   { folder, remote, log }: AskedExamination,
   workflows: readonly Workflow[],
   inForce: readonly ReportedSettings[],
-): Promise<Asked<RepositoryFacts>> {
+): Promise<AskedValue<RepositoryFacts>> {
   const token = await ownToken();
   try {
     const options = await ownRepository({ folder, remote, log }, token ?? '');
@@ -106,7 +106,7 @@ async function askGitHub(
         : await createForge(options).settings({
             label: taskLabelOf(actionRules, workflows[0] ?? null, inForce),
             workflows: workflows.map(({ path }) => path),
-            branches: typicalBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
+            branches: exampleBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });
     return { kind: 'known', value: { name, webUrl: `${serverOf(options.apiUrl)}/${name}`, settings } };
   } catch (error) {
@@ -155,7 +155,7 @@ async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   return tryApiKey(env, { which: 'The key in ANTHROPIC_API_KEY', log });
 }
 
-async function spentToday(opened: OpenedPlaces): Promise<Asked<number>> {
+async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
   if (opened.kind === 'missing') return { kind: 'unknown', why: opened.why };
   const [place] = opened.places;
   if (place === undefined) return { kind: 'unknown', why: 'there is no state.' };
@@ -240,7 +240,7 @@ async function layHead(
     throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);
   const commit = await headOf(workspace);
   if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
-  const laid = await layTree(
+  const laid = await checkOutTree(
     {
       ...{ ...options, workspace, workFolder, agentSandbox: null, signal },
       repository: await createPrivateRepository(workspace, { workFolder, env, hide: [] }),

@@ -9,7 +9,7 @@ import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
 import { variablesOf } from '../../core/doctor/secret-findings.ts';
 import { isExpression, logsIn, type Workflow } from '../../core/doctor/workflow.ts';
-import { allSeenFrom, type Folder, fromRoot } from '../../core/folder.ts';
+import { toFolderKeys, type Folder, toRootPath } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
@@ -68,7 +68,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     // The schema reports problems of a file with steps.
     if (found.kind === 'wrong') return found;
     const wrong = [
-      ...problems.map((problem) => fromRoot(world.within, problem)),
+      ...problems.map((problem) => toRootPath(world.within, problem)),
       ...stepAgentProblems(found.kind === 'none' ? null : found.pipeline, world.agents),
     ];
     if (wrong.length > 0) return { kind: 'wrong', problems: wrong };
@@ -133,12 +133,12 @@ function committed(
 ): Pick<Repository, 'readTexts'> {
   return {
     readTexts: async (asked) => {
-      const paths = asked.map((path) => fromRoot(within, path));
+      const paths = asked.map((path) => toRootPath(within, path));
       const read = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
       if (read.kind === 'unknown') throw new UserError('configuration', 'this checkout does not have the base branch.');
-      const base = allSeenFrom(within, read.read.texts);
+      const base = toFolderKeys(within, read.read.texts);
       for (const text of Object.values(base)) texts.add(text);
-      return { base, unread: allSeenFrom(within, read.read.unread), links: {}, lane: null, fork: null };
+      return { base, unread: toFolderKeys(within, read.read.unread), links: {}, lane: null, fork: null };
     },
   };
 }

@@ -4,7 +4,7 @@ import type { CountdownLine, Interruption, StatusFiles } from '../../home/status
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Verifier } from '../../ports/agent.ts';
 import type { Connections } from '../../run/deps.ts';
-import { runAtHome, type HomeDeps, type Shown } from '../../run/home/at-home.ts';
+import { runAtHome, type HomeDeps, type ShownActivity } from '../../run/home/at-home.ts';
 import { buildStatusDocument } from '../../report/pages/run-status.ts';
 import { createJournalFile, type JournalFile, readJournalFile } from '../../runner/journal-file.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
@@ -117,9 +117,9 @@ export function homeConnections(
 function createStatusWriter(
   { status, startedAt, countdown, before: last }: Pick<Play, 'status' | 'startedAt' | 'countdown' | 'before'>,
   { config, clock }: World,
-): { readonly show: (change: Partial<Shown>) => void; readonly verifying: (verifier: Verifier) => Verifier } {
-  let shown: Shown = { doing: 'starting', work: null, task: null, resumeAt: null, outcome: null };
-  const show = (change: Partial<Shown>): void => {
+): { readonly show: (change: Partial<ShownActivity>) => void; readonly verifying: (verifier: Verifier) => Verifier } {
+  let shown: ShownActivity = { doing: 'starting', work: null, task: null, resumeAt: null, outcome: null };
+  const show = (change: Partial<ShownActivity>): void => {
     const before = shown;
     shown = { ...shown, ...change, work: change.work ?? shown.work, task: change.task ?? shown.task };
     const lane = shown.work?.lane ?? { id: QUEUE, branch: config.branchPrefix + QUEUE };

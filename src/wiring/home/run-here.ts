@@ -6,7 +6,7 @@ import { readCheckoutFile, type Terminal, UsageError } from '../../cli/command.t
 import type { AskedRun, EndedLane, LocalRunResult, RunHere } from '../../cli/run/run.ts';
 import { combineLanes, renderLanes } from '../../cli/run/side-by-side.ts';
 import type { Config } from '../../config/config.ts';
-import { fromRoot } from '../../core/folder.ts';
+import { toRootPath } from '../../core/folder.ts';
 import { parseFoundStatus, type RunStatus } from '../../core/local/status-document.ts';
 import { conclusionOf } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
@@ -29,12 +29,12 @@ import {
 import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
 import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { costOrNull } from '../../report/sentences/spend.ts';
+import { costUsdIfKnown } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
-import { type LaneOfRun, workBeside } from './processes/beside.ts';
+import { type LaneOfRun, workInOwnProcess } from './processes/beside.ts';
 import { checkoutFiles } from './checkout-state.ts';
 import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
 import { cleanUpAfter } from './processes/killed-run.ts';
@@ -50,7 +50,7 @@ import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
 import { checkRemote, pushBranch } from './push.ts';
 import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
-import { findIgnoredFiles, uncommittedWords } from './uncommitted.ts';
+import { findIgnoredFiles, describeUncommitted } from './uncommitted.ts';
 
 /** The oldest supported major version of Node; on GitHub the action's code runs on Node 24. */
 const OLDEST_NODE = 22;
@@ -177,7 +177,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     if (login.note !== null) log.warning(login.note);
     for (const line of config.agent.order.flatMap((one) => describePassedOver(one, environment))) log.warning(line);
     if (begun.shared.note !== null) log.info(begun.shared.note);
-    const lines = uncommittedWords({ ...checkout, ignored: leaveOut }, config.workingDirectory);
+    const lines = describeUncommitted({ ...checkout, ignored: leaveOut }, config.workingDirectory);
     for (const line of lines) log.warning(line);
   };
   const findStart = startsIn(checkout, config.baseBranch ?? '');
@@ -210,7 +210,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     taken?.obey();
     if (taken === null) sayFirst();
     if (killed !== null) await cleanUpAfter(killed, { place, environment, log });
-    const shown = ['status.json', 'progress.json', 'logs'].map((name) => fromRoot(worked.folder, `.ralph/${name}`));
+    const shown = ['status.json', 'progress.json', 'logs'].map((name) => toRootPath(worked.folder, `.ralph/${name}`));
     await ignoreLocally(checkout, ['.ralph/state', ...shown]);
     const signal = AbortSignal.any([interruption.ending, interruption.signal]);
     await withNamedWait('the copy of your checkout', () => prepareCopy({ ...begun, config, leaveOut, signal }, log));
@@ -224,7 +224,9 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
         const of = lanes.length + 1;
         for (const [index, lane] of lanes.entries()) {
           const handed = { ...lane, asked, number, share: { at: index + 1, of } };
-          beside.push(workBeside(handed, { world, place, store: () => openHomeStore(kept, top), interruption, print }));
+          beside.push(
+            workInOwnProcess(handed, { world, place, store: () => openHomeStore(kept, top), interruption, print }),
+          );
         }
       },
       runName: `local-${String(number)}`,
@@ -274,7 +276,7 @@ async function holdCheckout(
 
 /** Returns the last status of the previous run; null if it was written by another Ralph or a newer version. */
 async function lastStatus({ top, folder }: WorkedFolder, own: readonly string[]): Promise<RunStatus | null> {
-  const file = await readCheckoutFile(top, fromRoot(folder, [...own, 'status.json'].join('/')));
+  const file = await readCheckoutFile(top, toRootPath(folder, [...own, 'status.json'].join('/')));
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
   return found?.kind === 'ours' ? found.run : null;
 }
@@ -305,7 +307,7 @@ function endedLane(report: RunReport, pushed: boolean | null): EndedLane {
     tasks: tasksOf(report).length,
     branch: lane?.branch ?? null,
     head: lane?.headSha ?? null,
-    costUsd: work === null ? 0 : costOrNull(work),
+    costUsd: work === null ? 0 : costUsdIfKnown(work),
     tokens: work?.tokens ?? 0,
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     pushed,

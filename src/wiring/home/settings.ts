@@ -1,7 +1,7 @@
 import { buildConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
 import { workingFolderOf } from '../../config/fields.ts';
-import { parseRunSettings, textsWith } from '../../config/settings/run-texts.ts';
+import { parseRunSettings, mergeConfigTexts } from '../../config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
@@ -31,7 +31,10 @@ export async function readHomeSettings(sources: {
   const texts = { ...given, 'github-token': NO_TOKEN, 'handoff-path': temp };
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
-  const config = buildConfig({ ...textsWith({ inputs: texts, named: NO_NAMED_SETTINGS }, settings), where: 'home' });
+  const config = buildConfig({
+    ...mergeConfigTexts({ inputs: texts, named: NO_NAMED_SETTINGS }, settings),
+    where: 'home',
+  });
   if (config.handoff.phase !== 'all')
     throw new UserError('configuration', '`phase` is for jobs on GitHub: a local run has no phases.');
   return {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { settingsPaths } from '../../config/settings/run-texts.ts';
-import { fromRoot, type Folder } from '../../core/folder.ts';
+import { toRootPath, type Folder } from '../../core/folder.ts';
 import { committedFilesIn, taskFilesIn } from '../../core/local/committed-files.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { findIgnoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
@@ -20,7 +20,7 @@ export async function findIgnoredFiles(
  * Returns sentences about the person's files that the run does not see. `ignored` are those that git ignores, and
  * `folder` is the run's folder.
  */
-export function uncommittedWords(
+export function describeUncommitted(
   { uncommitted, ignored }: Pick<PersonCheckout, 'uncommitted'> & { readonly ignored: readonly string[] },
   folder: Folder,
 ): readonly string[] {
@@ -28,8 +28,8 @@ export function uncommittedWords(
     /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/.test(path);
   const others = [...ignored, ...uncommitted.filter((path) => !isOurs(path))];
   if (others.length === 0) return [];
-  const lists = [...taskFilesIn(folder), fromRoot(folder, '.ralph/')];
-  const ofTasks = others.filter((path) => lists.includes(path) || path.startsWith(fromRoot(folder, '.beads/')));
+  const lists = [...taskFilesIn(folder), toRootPath(folder, '.ralph/')];
+  const ofTasks = others.filter((path) => lists.includes(path) || path.startsWith(toRootPath(folder, '.beads/')));
   return [
     `Uncommitted files are not part of the run and stay as they are: ${namesOf(others)}.`,
     ...(ofTasks.length === 0

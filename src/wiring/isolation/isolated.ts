@@ -3,7 +3,7 @@ import type { World } from '../world.ts';
 import { createNoIsolation, type Isolation } from './isolation.ts';
 
 /** An isolation that is created once, at its first use. */
-export interface Isolated {
+export interface LazyIsolation {
   readonly open: () => Promise<Isolation>;
   /** Returns the measured facts; null if nothing has been measured. */
   readonly facts: () => IsolationFacts | null;
@@ -12,7 +12,7 @@ export interface Isolated {
 }
 
 /** Creates the isolation of a run that works on the lane; it is set up when it is first opened. */
-export function createRunIsolation(world: World): Isolated {
+export function createRunIsolation(world: World): LazyIsolation {
   let made: Promise<Isolation> | null = null;
   let isolation: Isolation | null = null;
   return {
@@ -30,7 +30,7 @@ export function createRunIsolation(world: World): Isolated {
 }
 
 /** The isolation of a run that runs nothing of the lane. */
-export const nothingToIsolate: Isolated = {
+export const nothingToIsolate: LazyIsolation = {
   open: () => Promise.resolve(createNoIsolation(null)),
   facts: () => null,
   close: () => Promise.resolve(null),

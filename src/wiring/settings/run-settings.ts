@@ -6,8 +6,8 @@ import {
   ownTexts,
   parseRunSettings,
   settingsPaths,
-  textsWith,
-  textsWithFound,
+  mergeConfigTexts,
+  mergeFoundTexts,
 } from '../../config/settings/run-texts.ts';
 import { ORGANISATION_FILE, parseOrganisationSettings } from '../../config/settings/organisation-settings.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings, parseNamedSettings } from '../../config/settings/settings-input.ts';
@@ -36,7 +36,7 @@ export async function readConfigTexts(
   const own = ownTexts(given);
   const base = await readBase(own, { environment, context });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
-  const settled = textsWith(given, settings, await readOrganisation(own, { environment, context }));
+  const settled = mergeConfigTexts(given, settings, await readOrganisation(own, { environment, context }));
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
@@ -47,7 +47,7 @@ export async function readConfigTexts(
 export async function readSettledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
   const found = recorded ?? (handoff === null ? [] : await handedSettings(handoff));
-  const settled = textsWithFound(await readGiven(withoutUnknownInputs(texts)), found);
+  const settled = mergeFoundTexts(await readGiven(withoutUnknownInputs(texts)), found);
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 

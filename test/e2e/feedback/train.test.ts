@@ -59,7 +59,7 @@ test('a train of three, two in conflict: the order is on all pages; behind the m
   expect(await git('show', `${rival}:src/shared.mjs`)).toBe('one\ntwo');
   await git('merge-base', '--is-ancestor', 'main', rival);
   expect(await git('rev-parse', alone)).toBe(heads[1]);
-  const left = `${numberOf(alone)}: it is only behind its base branch, and is left so, since no rule asks for more.`;
+  const left = `${numberOf(alone)}: it is only behind its base branch and stays so: no rule requires it to be up to date.`;
   expect(merging.summary).toContain(left);
   expect(scene.pullOf(alone).body).toContain(left);
   expect(scene.pullOf(rival).body).toContain(ownWords);

@@ -8,7 +8,7 @@ import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import type { LedgerDay } from '../../../src/core/lane/ledger.ts';
-import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { emptySnapshot, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import { DAY_MS } from '../../../src/core/countdown.ts';
 import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
@@ -71,7 +71,7 @@ async function server(
   let snapshot = emptySnapshot;
   for (const state of states) {
     const record = {
-      ...emptyRecord(state.lane),
+      ...emptyLaneRecord(state.lane),
       sequence: state.sequence,
       document: serializeState(state),
       ...records[state.lane],

@@ -30,7 +30,7 @@ async function findIn({ checkout }: Scene, temp = join(checkout, '..')) {
 /** Lays both trees of a run. */
 async function layBoth(scene: Scene): Promise<readonly [string, string]> {
   const { base } = await openFresh(scene);
-  return [scene.folder, await scene.repository.layClean(base, new AbortController().signal)];
+  return [scene.folder, await scene.repository.checkOutCommitAlone(base, new AbortController().signal)];
 }
 
 /** Returns the files in the folder, or behind a link in it, that contain one of the texts. */

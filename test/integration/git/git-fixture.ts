@@ -28,7 +28,8 @@ import type {
   Written,
 } from '../../../src/ports/state.ts';
 import type { Log } from '../../../src/ports/machine.ts';
-import type { IterationCommit, PushResult, Remote } from '../../../src/ports/repository.ts';
+import type { IterationCommit } from '../../../src/ports/repository.ts';
+import type { PushResult, Remote } from '../../../src/ports/remote.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
 export const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
@@ -216,7 +217,7 @@ function layingTrees(repository: Checkout, laid: (isLaid: boolean) => void): Sce
     ...repository,
     openLane: async (...lane) => {
       const answer = await repository.openLane(...lane);
-      leave = await repository.layTree(new AbortController().signal);
+      leave = await repository.checkOutTree(new AbortController().signal);
       laid(true);
       return answer;
     },

@@ -49,8 +49,8 @@ test('a task is taken back from the head, and its tests stay', async () => {
   const plan = planProof(own);
   if (plan.kind !== 'prove') throw new Error(plan.kind);
 
-  const commit = await scene.repository.takeBack({ commit: head, files: plan.without });
-  const folder = await scene.repository.layClean(commit, unaborted);
+  const commit = await scene.repository.commitReverted({ commit: head, files: plan.without });
+  const folder = await scene.repository.checkOutCommitAlone(commit, unaborted);
   const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
   const paths = ['README.md', 'src/new.ts', 'src/ä\tb.ts', 'src/other.ts', 'test/new.test.ts'];
   expect(await Promise.all(paths.map(read))).toEqual([original, 'absent', 'absent', 'y\n', TEST]);
@@ -81,8 +81,8 @@ test('the old form of a changed or deleted test is put in place of the new one',
   });
   const plan = planProof(await changesOf(scene, 'issue-1'));
   if (plan.kind !== 'prove') throw new Error(plan.kind);
-  const folder = await scene.repository.layClean(
-    await scene.repository.takeBack({ commit: head, files: plan.old }),
+  const folder = await scene.repository.checkOutCommitAlone(
+    await scene.repository.commitReverted({ commit: head, files: plan.old }),
     unaborted,
   );
   const paths = ['test/old.test.ts', 'test/gone.test.ts', 'test/new.test.ts', 'src/sum.ts'];
@@ -105,8 +105,8 @@ test('a file of Rust is laid with its tests of now and its code of before', asyn
   const commit = await work(scene, 'issue-1', { 'src/lib.rs': `fn sum() {}\n\n${tests}` });
   const plan = planProof(await changesOf(scene, 'issue-1'));
   if (plan.kind !== 'prove') throw new Error(plan.kind);
-  const folder = await scene.repository.layClean(
-    await scene.repository.takeBack({ commit, files: plan.without }),
+  const folder = await scene.repository.checkOutCommitAlone(
+    await scene.repository.commitReverted({ commit, files: plan.without }),
     unaborted,
   );
   expect(await readFile(join(folder, 'src/lib.rs'), 'utf8')).toBe(`fn add() {}\n\n${tests}`);
@@ -125,7 +125,10 @@ test('modes and links come back, and a folder makes room for the file that it re
   await work(scene, 'issue-1', { 'run.sh': null, link: null, place: null });
   const head = await work(scene, 'issue-1', { 'place/inside.txt': 'x\n' });
   const { files } = await changesOf(scene, 'issue-1');
-  const folder = await scene.repository.layClean(await scene.repository.takeBack({ commit: head, files }), unaborted);
+  const folder = await scene.repository.checkOutCommitAlone(
+    await scene.repository.commitReverted({ commit: head, files }),
+    unaborted,
+  );
   expect((await stat(join(folder, 'run.sh'))).mode & 0o111).not.toBe(0);
   expect(await Promise.all(['link', 'place'].map((path) => readFile(join(folder, path), 'utf8')))).toEqual([
     'old\n',

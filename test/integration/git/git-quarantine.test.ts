@@ -166,12 +166,12 @@ describe('a clean tree', () => {
       await scene.write('node_modules/pkg/index.js', 'changed by the agent');
     });
     await scene.write('uncommitted.txt', 'x');
-    const folder = await scene.repository.layClean(committed.head, unaborted);
+    const folder = await scene.repository.checkOutCommitAlone(committed.head, unaborted);
     const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
     expect(
       await Promise.all(['work.txt', 'node_modules/pkg/link.js', 'pass.log', 'uncommitted.txt'].map(read)),
     ).toEqual(['work', 'before', 'absent', 'absent']);
-    const again = await scene.repository.layClean(base, unaborted);
+    const again = await scene.repository.checkOutCommitAlone(base, unaborted);
     expect(again).toBe(folder);
     expect(await Promise.all(['work.txt', 'node_modules/pkg/index.js'].map(read))).toEqual(['absent', 'before']);
   });
@@ -190,7 +190,7 @@ describe('a clean tree', () => {
       await rm(join(scene.folder, '.gitignore'));
       await scene.write('setup.txt', 'published');
     });
-    const folder = await scene.repository.layClean(committed.head, unaborted);
+    const folder = await scene.repository.checkOutCommitAlone(committed.head, unaborted);
     const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
     expect(await Promise.all(odd.map(read))).toEqual(odd.map(() => 'before'));
     expect(await read('setup.txt')).toBe('published');
@@ -216,7 +216,7 @@ describe('a clean tree', () => {
     await symlink(top, join(top, 'linked'));
     await symlink('/usr/bin', join(top, 'link-out'));
     const { base } = await openFresh(scene);
-    const folder = await scene.repository.layClean(base, unaborted);
+    const folder = await scene.repository.checkOutCommitAlone(base, unaborted);
     const inTree = Object.fromEntries(
       await Promise.all(Object.keys(texts).map(async (path) => [path, await readFile(join(folder, path), 'utf8')])),
     ) as unknown;
@@ -240,7 +240,7 @@ describe('a clean tree', () => {
     await scene.write('.git/info/exclude', '*.log\n');
     await scene.write('x.log', 'x');
     const { base } = await openFresh(scene);
-    await expect(scene.repository.layClean(base, AbortSignal.abort())).rejects.toThrow(/aborted/);
+    await expect(scene.repository.checkOutCommitAlone(base, AbortSignal.abort())).rejects.toThrow(/aborted/);
   });
 
   test('has the submodules that the job checked out', async () => {
@@ -254,7 +254,7 @@ describe('a clean tree', () => {
     await scene.write('lib/index.js', 'of the submodule');
     const { base } = await openFresh(scene);
     await scene.write('lib/index.js', 'changed by the agent');
-    const folder = await scene.repository.layClean(base, unaborted);
+    const folder = await scene.repository.checkOutCommitAlone(base, unaborted);
     expect(await readFile(join(folder, 'lib', 'index.js'), 'utf8')).toBe('of the submodule');
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { git } from '../../../testbed/git.ts';
 import { startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
 import { withUnansweredRequest } from '../../../src/core/snapshot/going-on.ts';
-import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
   emptySnapshot,
   laneIn,
@@ -347,7 +347,7 @@ describe('people change the ref', () => {
 
 describe('what earlier versions kept', () => {
   const record = (lane: string, change: Partial<LaneRecord> = {}): string => {
-    return JSON.stringify({ ...emptyRecord(lane), sequence: 7, savedBy: 'old', ...change, version: 2 });
+    return JSON.stringify({ ...emptyLaneRecord(lane), sequence: 7, savedBy: 'old', ...change, version: 2 });
   };
   /** Creates the old refs of three lanes, a budget and a conversation. */
   async function sceneOfBefore() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Area } from '../../../testbed/github/route.ts';
-import type { Asked, RepositorySettings } from '../../../src/core/doctor/facts.ts';
+import type { AskedValue, RepositorySettings } from '../../../src/core/doctor/facts.ts';
 import { openForge } from './github-fixture.ts';
 
 const ALL = { metadata: 'read', contents: 'read', issues: 'read', actions: 'read' } as const;
@@ -54,7 +54,7 @@ test('a rule for the branches of issues alone is found; one for all branches cou
 });
 
 const kindsOf = (settings: RepositorySettings): readonly string[] =>
-  (Object.values(settings) as readonly Asked<unknown>[]).map(({ kind }) => kind);
+  (Object.values(settings) as readonly AskedValue<unknown>[]).map(({ kind }) => kind);
 
 const people = { users: [], teams: [], url: PAGE, users_url: PAGE, teams_url: PAGE, apps_url: PAGE };
 

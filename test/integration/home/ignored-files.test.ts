@@ -8,7 +8,7 @@ import { copyIgnored, type CopyRequest } from '../../../src/git/home/ignored-fil
 import { cloneForRun } from '../../../src/git/home/clone-for-run.ts';
 import { createGit } from '../../../src/git/git.ts';
 import { readPersonCheckout } from '../../../src/git/home/person-checkout.ts';
-import { findIgnoredFiles, uncommittedWords } from '../../../src/wiring/home/uncommitted.ts';
+import { findIgnoredFiles, describeUncommitted } from '../../../src/wiring/home/uncommitted.ts';
 import { personsCheckout } from './home-fixture.ts';
 
 /** Creates a checkout that ignores these files, and its clone. */
@@ -116,7 +116,7 @@ describe('what sets a run up is part of it only as it is committed', () => {
     const checkout = await readPersonCheckout(at.checkout, { PATH: process.env.PATH ?? '' });
     const ignored = await findIgnoredFiles(checkout, asked);
     expect([...ignored].sort()).toEqual([...setting, '.ralph/fix_plan.md'].sort());
-    const words = uncommittedWords({ ...checkout, ignored }, '');
+    const words = describeUncommitted({ ...checkout, ignored }, '');
     expect(words).toEqual([
       `Uncommitted files are not part of the run and stay as they are: ${ignored.join(', ')}.`,
       expect.stringMatching(/commit .*\.ralph\/fix_plan\.md.* first\.$/),

@@ -181,7 +181,7 @@ describe('requests on a held head', () => {
 
   test('leave the head as it is if the token may not free it: no call, one notification with the remedy', async () => {
     const project = await decided({ ...ARMED, ...asked });
-    project.forge.faults.set('freeHead', refusal);
+    project.forge.faults.set('withdrawFromMerging', refusal);
     const head = headOf(project);
     for (let run = 0; run < 2; run += 1)
       expect(await next(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
@@ -252,7 +252,7 @@ describe('a person who decides while a run works', () => {
   test('with a decision that cannot be undone: nothing is pushed, by main or by post', async () => {
     const project = await decided({});
     const head = headOf(project);
-    project.forge.faults.set('freeHead', refusal);
+    project.forge.faults.set('withdrawFromMerging', refusal);
     const tap = onCall(project, () => void project.forge.saidOf.set(BRANCH, ARMED));
     project.clock.advance(HOUR);
     const run = await runOnce(project, { event: schedule, tap });

@@ -93,14 +93,14 @@ describe('a pull request that is only behind', () => {
     const head = project.origin.branches.get(SECOND);
     const run = await next(project);
     expect([run.calls, project.origin.branches.get(SECOND)]).toEqual([0, head]);
-    expect(summaryOf(run)).toContain('#102: it is only behind its base branch, and is left so');
+    expect(summaryOf(run)).toContain('#102: it is only behind its base branch and stays so');
   });
 
   test('is said to have a stale verification if its base changed the same files', async () => {
     const project = await done([1, 2], { verify: 'npm test' });
     commit(project, 'main', { 'src/issue-2.ts': 'theirs' });
     expect(summaryOf(await next(project))).toContain(
-      '#102: it is only behind its base branch, and is left so, since no rule asks for more; it was verified before its base branch changed the same files (`src/issue-2.ts`).',
+      '#102: it is only behind its base branch and stays so: no rule requires it to be up to date; it was verified before its base branch changed the same files (`src/issue-2.ts`).',
     );
   });
 

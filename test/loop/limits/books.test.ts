@@ -43,7 +43,7 @@ const faults: readonly (readonly [string, Fault])[] = [
       Object.assign(project.verifier, { verify: () => Promise.reject(broken) });
     },
   ],
-  ['leaving the tree', inCheckout('layTree', broken)],
+  ['leaving the tree', inCheckout('checkOutTree', broken)],
   [
     'pushing',
     ({ remote }) => {

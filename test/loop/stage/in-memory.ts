@@ -31,12 +31,11 @@ import type {
   CommittedIteration,
   WorkBeside,
   OpenedLane,
-  PushResult,
-  Remote,
   Review,
   Repository,
   WorkFiles,
 } from '../../../src/ports/repository.ts';
+import type { PushResult, Remote } from '../../../src/ports/remote.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -414,7 +413,7 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'bundle', () => {
         origin.bundles.set(path, head);
       }),
-    layClean: (commit) => guarded(faults, 'layClean', () => commit),
+    checkOutCommitAlone: (commit) => guarded(faults, 'checkOutCommitAlone', () => commit),
     taskChanges: () =>
       guarded(faults, 'taskChanges', () => {
         const main = history(commits, branches.get('main') ?? '');
@@ -427,8 +426,8 @@ export function createCheckout(origin: Origin): Checkout {
           }),
         );
       }),
-    takeBack: ({ commit, files }) =>
-      guarded(faults, 'takeBack', () => {
+    commitReverted: ({ commit, files }) =>
+      guarded(faults, 'commitReverted', () => {
         const taken = new Map(files.map(({ path, textBefore }) => [path, textBefore]));
         const kept = Object.entries(treeOf(commit)).filter(([path]) => !taken.has(path));
         const old = [...taken].flatMap(([path, text]) => (text === null ? [] : [[path, text] as const]));
@@ -438,11 +437,11 @@ export function createCheckout(origin: Origin): Checkout {
           message: 'Taken back',
         });
       }),
-    layTree: () =>
-      guarded(faults, 'layTree', () => {
+    checkOutTree: () =>
+      guarded(faults, 'checkOutTree', () => {
         isLaid = true;
         return () =>
-          guarded(faults, 'layTree', () => {
+          guarded(faults, 'checkOutTree', () => {
             isLaid = false;
             checkout.files = { ...treeOf(head) };
           });
@@ -583,8 +582,8 @@ export function createRemote(
         }
         return [...byTask].map(([task, paths]) => ({ task, paths: [...paths] }));
       }),
-    remakeWithout: ({ commit, since, paths }) =>
-      guarded(remote.faults, 'remakeWithout', () => {
+    remakeCommitsWithout: ({ commit, since, paths }) =>
+      guarded(remote.faults, 'remakeCommitsWithout', () => {
         const places: Record<string, string | null> = {};
         const tasks = new Set<string>();
         let last = since;
@@ -1030,8 +1029,8 @@ export function createForge({ branches }: Origin): FakeForge {
         const pull = pulls.filter((one) => one.branch === branch && one.state === 'open' && !one.fromFork).at(-1);
         return pull === undefined ? null : standingOf(branch, pull.number, pull.draft);
       }),
-    freeHead: (number, { isDraft, autoMerge, isQueued }) =>
-      ask('freeHead', () => {
+    withdrawFromMerging: (number, { isDraft, autoMerge, isQueued }) =>
+      ask('withdrawFromMerging', () => {
         const { branch } =
           pulls.find((pull) => pull.number === number) ?? fail(`There is no pull request ${String(number)}.`);
         change(number, { draft: true });

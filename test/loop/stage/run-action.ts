@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import { buildConfig, buildConfigFromInputs } from '../../../src/config/inputs.ts';
 import { workingFolderOf } from '../../../src/config/fields.ts';
-import { parseRunSettings, textsWith, textsWithFound } from '../../../src/config/settings/run-texts.ts';
+import { parseRunSettings, mergeConfigTexts, mergeFoundTexts } from '../../../src/config/settings/run-texts.ts';
 import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
 import { type GateResult, type HandedIntake, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
 import type { Claim } from '../../../src/core/sharing/lease.ts';
 import { meaningOfRun } from '../../../src/gate/event/event-table.ts';
 import { runGate } from '../../../src/gate/gate.ts';
-import { fromRoot } from '../../../src/core/folder.ts';
+import { toRootPath } from '../../../src/core/folder.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
@@ -26,7 +26,7 @@ import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { replayDecisions } from '../../../src/core/journal/replay.ts';
 import { checkJournal } from '../../../src/core/receipt/check-journal.ts';
 import type { Budget } from '../../../src/core/sharing/budget.ts';
-import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { budgetIn, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import { runsIn, type StoredRun } from '../../../src/core/snapshot/stored-run.ts';
 import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
@@ -62,7 +62,7 @@ import {
 import { createKept, forget } from './in-memory-state.ts';
 import { placedFiles } from './placed.ts';
 import { handedFilesOf, type Project } from './project.ts';
-import type { Together } from '../../../src/handover/together.ts';
+import type { ParallelEnd } from '../../../src/handover/together.ts';
 import type { LaneId } from '../../../src/core/tasks/ids.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, tapped, type Tap } from './tap.ts';
@@ -86,12 +86,12 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
     const found = handedTo(project, job)?.settings ?? [];
-    return buildConfig(textsWithFound({ inputs: given, named: NO_NAMED_SETTINGS }, found));
+    return buildConfig(mergeFoundTexts({ inputs: given, named: NO_NAMED_SETTINGS }, found));
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
   const settings = parseRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
-  return buildConfig(textsWith({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
+  return buildConfig(mergeConfigTexts({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
 }
 
 /** Returns what the gate handed over for the job; null if that is missing. */
@@ -244,7 +244,7 @@ export interface Run {
   /** The data for the next job of a split run, or null if there is none. */
   readonly handedOver: Extract<RunEnd, { kind: 'handed-over' }> | null;
   /** The ends of all lanes, from the last job of a run of several; null for any other. */
-  readonly together: Together | null;
+  readonly together: ParallelEnd | null;
 }
 
 /** A job of a split run: its phase and the gate's hand-over, applied over the inputs of the project. */
@@ -330,7 +330,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
     readLeftCircuit: () =>
       tap.call('place.readLeftCircuit', () => {
-        const path = fromRoot(config.workingDirectory, '.ralph/.circuit_breaker_state');
+        const path = toRootPath(config.workingDirectory, '.ralph/.circuit_breaker_state');
         const text = machine.checkout.files[path];
         return Promise.resolve(text === undefined ? null : { path, text });
       }),
@@ -597,7 +597,7 @@ export function putDocument(
   lane = 'queue',
 ): void {
   const parsed = laneIn(project.kept.refs.shared.snapshot, lane);
-  putRecord(project, { ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence });
+  putRecord(project, { ...(parsed.kind === 'record' ? parsed.record : emptyLaneRecord(lane)), document, sequence });
   const { kept } = project;
   kept.cache.saved.set(lane, { lane, sequence, document, transcript: kept.cache.saved.get(lane)?.transcript ?? null });
 }

@@ -331,10 +331,10 @@ describe('what cannot be decided is reported as such, and decides nothing', () =
     });
     await runOnce(project, {
       prepare: (checkout) => {
-        const { layClean } = checkout;
-        checkout.layClean = (commit, signal) => {
+        const { checkOutCommitAlone } = checkout;
+        checkout.checkOutCommitAlone = (commit, signal) => {
           if (project.origin.commits.get(commit)?.message === 'Taken back') project.clock.advance(2.5 * MINUTE);
-          return layClean(commit, signal);
+          return checkOutCommitAlone(commit, signal);
         };
       },
     });
@@ -344,7 +344,9 @@ describe('what cannot be decided is reported as such, and decides nothing', () =
 
   test('a file that cannot be taken back', async () => {
     const { project } = testedProject([finishing(FEATURE)]);
-    const run = await runOnce(project, { prepare: ({ faults }) => faults.set('takeBack', new Error('git is gone')) });
+    const run = await runOnce(project, {
+      prepare: ({ faults }) => faults.set('commitReverted', new Error('git is gone')),
+    });
     expect(run).toMatchObject({ end: 'complete (plan_complete)' });
     expect(proofOf(project)).toMatchObject({ without: { kind: 'undecided', why: 'cannot-run' } });
   });

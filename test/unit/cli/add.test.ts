@@ -28,11 +28,16 @@ const write = (path: string, text: string | Uint8Array): Promise<void> => writeF
 const read = (path: string): Promise<string> => readFile(join(checkout, path), 'utf8');
 const add = (...args: readonly string[]): Promise<CliRun> => ralph(['add', '--dir', checkout, ...args]);
 const idOf = (title: string): string => parsePlan(PLAN, `- [ ] ${title}`, optionalSections).tasks[0]?.task.id ?? '';
+const addedTo = (where: string): string => `ralph add: added to ${where}. Commit it: runs read the last commit.\n`;
 
 describe('ralph add prints the id of what it added', () => {
   test('to the plan that is there', async () => {
     await write('@fix_plan.md', '## High\n\n- [ ] a\n');
-    expect(await add('Do it', '--priority', 'high')).toEqual({ code: 0, out: `${idOf('Do it')}\n`, error: '' });
+    expect(await add('Do it', '--priority', 'high')).toEqual({
+      code: 0,
+      out: `${idOf('Do it')}\n`,
+      error: addedTo('@fix_plan.md:4'),
+    });
     expect(await read('@fix_plan.md')).toBe('## High\n\n- [ ] a\n- [ ] Do it\n');
   });
 
@@ -48,7 +53,11 @@ describe('ralph add prints the id of what it added', () => {
 
   test('to the prd.json that is there', async () => {
     await write(PRD, PRD_TEXT);
-    expect(await add('Do it', '--body', 'More', '--optional')).toEqual({ code: 0, out: 'prd-T2\n', error: '' });
+    expect(await add('Do it', '--body', 'More', '--optional')).toEqual({
+      code: 0,
+      out: 'prd-T2\n',
+      error: addedTo(`${PRD}:1`),
+    });
     expect(await read(PRD)).toBe(
       '{"tasks":[{"id":"T1","title":"a"},{"id":"T2","title":"Do it","description":"More","priority":"medium","status":"todo","optional":true}]}',
     );
@@ -71,7 +80,7 @@ describe('ralph add prints the id of what it added', () => {
     ],
   ])('to %s that is created, with its folder', async (_, args, path, text) => {
     await rm(join(checkout, '.ralph'), { recursive: true });
-    expect(await add('Do it', ...args)).toMatchObject({ code: 0, error: '' });
+    expect(await add('Do it', ...args)).toMatchObject({ code: 0 });
     expect(await read(path)).toBe(text);
   });
 

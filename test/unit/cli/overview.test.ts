@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import type { LookAtGitHub, Viewer } from '../../../src/cli/arguments.ts';
+import type { LookAtGitHub, RepositoryAccess } from '../../../src/cli/arguments.ts';
 import { overviewSchema } from '../../../src/report/overview/lane-waits.ts';
-import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
@@ -57,7 +57,7 @@ test('GitHub is asked with the label and the branches that runs of the checkout 
   };
   const look: LookAtGitHub = async (_checkout, see) => ({
     kind: 'seen',
-    value: await see({ forge: forge as unknown as Viewer['forge'], repository: 'acme/shop' }),
+    value: await see({ forge: forge as unknown as RepositoryAccess['forge'], repository: 'acme/shop' }),
   });
   const place = placeWith(initialState('queue', noon));
   settingsOf.set(import.meta.dirname, [{ workflow: 'ralph.yml', settings, problems: [] }]);
@@ -166,7 +166,7 @@ test('lanes of the checkout are shown beside those of the remote', async () => {
   const directory = createPlace('directory');
   const state = { ...initialState('issue-7', noon), sequence: 1 };
   directory.put(
-    serializeRecord({ ...emptyRecord('issue-7'), sequence: 1, document: serializeState(state) }),
+    serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 1, document: serializeState(state) }),
     'issue-7',
   );
   const { out } = await ralph(['status', '--all'], '', at(createPlace('ref'), directory));

@@ -1,7 +1,7 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
 import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/read-lane.ts';
 import { emptyBudget, type Budget } from '../../../src/core/sharing/budget.ts';
-import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
@@ -155,7 +155,12 @@ export function placeWith(
 ): Place {
   const place = createPlace(name, budget);
   place.put(
-    serializeRecord({ ...emptyRecord('queue'), sequence: state.sequence, document: serializeState(state), ...change }),
+    serializeRecord({
+      ...emptyLaneRecord('queue'),
+      sequence: state.sequence,
+      document: serializeState(state),
+      ...change,
+    }),
   );
   return place;
 }

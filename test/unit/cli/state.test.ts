@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
-import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { honourLeftCircuit } from '../../../src/core/others/left-circuit.ts';
@@ -132,7 +132,7 @@ describe('ralph status', () => {
     const progress = { ...untouchedProgress, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
     const place = placeWith(richState, {}, richBudget);
     const document = serializeState({ ...initialState('issue-7', noon), tasks: { 'issue-7': progress } });
-    place.put(serializeRecord({ ...emptyRecord('issue-7'), sequence: 1, document }), 'issue-7');
+    place.put(serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 1, document }), 'issue-7');
     const answer = { lane: 'issue-7', task: 'issue-7', at: noon, attempts: 2, isAsked: false };
     await place.at.store.update((known) => ({ snapshot: withWaiting(known, [answer]), message: '', answer: null }));
     const { out } = await status(place);
@@ -175,7 +175,7 @@ describe('ralph status', () => {
     const issueLane = { ...richState, lane: 'issue-7' };
     const place = placeWith(richState);
     place.put(
-      serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
+      serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
       'issue-7',
     );
     const { out } = await ralph(['status', ...options], '', at(place));
@@ -283,7 +283,7 @@ describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = placeWith(richState, { lease });
     expect((await ralph(['stop'], '', at(place))).out).toMatch(
-      /^Order saved \(ref\): stop\. The next run of queue obeys it before anything else; a run in progress now ends after its current iteration, and one of three jobs at its end\./,
+      /^Order saved \(ref\): stop\. The next run of the queue obeys it before anything else; a run in progress now ends after its current iteration, and one of three jobs at its end\./,
     );
     expect(place.record().orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
@@ -338,7 +338,7 @@ describe('orders', () => {
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
     const place = placeWith(richState);
-    place.put(serializeRecord(emptyRecord('issue-7')), 'issue-7');
+    place.put(serializeRecord(emptyLaneRecord('issue-7')), 'issue-7');
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(error).toContain(`ralph ${args[0] ?? ''}: ${why}`);
@@ -370,7 +370,7 @@ describe('orders', () => {
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out).toMatch(
       new RegExp(
-        `^Order saved \\(ref\\): ${words}\\. The next run of queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
+        `^Order saved \\(ref\\): ${words}\\. The next run of the queue obeys it before anything else; a run in progress now continues to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nqueue`,
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);

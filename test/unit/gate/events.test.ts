@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EVENTS } from '../../../src/gate/event/event-table.ts';
-import type { Dismissed, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
+import type { DismissedEvent, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 import { UserError } from '../../../src/errors.ts';
 import { runs } from '../../runs.ts';
 import { changed, examples, examplesOf, intentOf, type Payload } from './webhooks.ts';
@@ -13,7 +13,7 @@ const inputs: EventInputs = {
   answers: { reviews: true, checks: true },
   ownWorkflow: '.github/workflows/ralph.yml',
 };
-const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent | Dismissed =>
+const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent | DismissedEvent =>
   intentOf({ name, payload }, { ...inputs, ...change });
 
 const task = { 'issue.labels': [{ id: 1, name: 'Ralph', color: 'ffffff' }] };
@@ -21,7 +21,7 @@ const ours = { 'pull_request.head.ref': 'ralph/issue-7' };
 const ofFork = { 'pull_request.head.repo': { full_name: 'stranger/Hello-World' } };
 
 describe("GitHub's own examples, with what makes them ours", () => {
-  test.each<[string, string | null, Payload, (Intent | Dismissed)['kind'], object]>([
+  test.each<[string, string | null, Payload, (Intent | DismissedEvent)['kind'], object]>([
     ['workflow_dispatch', null, {}, 'work-queue', {}],
     ['repository_dispatch', null, {}, 'work-queue', {}],
     [

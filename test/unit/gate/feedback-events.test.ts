@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
-import type { Dismissed, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
+import type { DismissedEvent, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 import { changed, examplesOf, intentOf, type Payload } from './webhooks.ts';
 
 const inputs: EventInputs = {
@@ -10,7 +10,7 @@ const inputs: EventInputs = {
   answers: { reviews: true, checks: true },
   ownWorkflow: '.github/workflows/ralph.yml',
 };
-const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent | Dismissed =>
+const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent | DismissedEvent =>
   intentOf({ name, payload }, { ...inputs, ...change });
 
 const COMMIT = 'ec26c3e57ca3a959ca5aad62de7213c562f8c821';
@@ -111,7 +111,7 @@ describe("GitHub's own examples, as they are of Ralph's pull request", () => {
     const [payload = {}] = examplesOf('check_suite', 'completed');
     const home = (payload.repository as { readonly id: number }).id;
     const pull = (number: number, ref: string, id: number): object => ({ number, head: { ref, repo: { id } } });
-    const at = (...pulls: readonly object[]): Intent | Dismissed =>
+    const at = (...pulls: readonly object[]): Intent | DismissedEvent =>
       read('check_suite', changed(payload, { ...ours.check_suite, 'check_suite.pull_requests': pulls }));
     expect(at(pull(3, 'ralph/issue-7', home))).toMatchObject({ pullRequest: { number: 3 } });
     expect(at(pull(4, 'ralph/issue-7', home + 1), pull(5, 'main', home))).toMatchObject({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { meaningOfEvent } from '../../../src/gate/event/event-table.ts';
-import type { Dismissed, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
+import type { DismissedEvent, EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 
 export type Payload = Readonly<Record<string, unknown>>;
 
@@ -30,7 +30,7 @@ function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unkn
 }
 
 /** Returns the request of an event, or the reason why there is none. */
-export function intentOf(event: Parameters<typeof meaningOfEvent>[0], inputs: EventInputs): Intent | Dismissed {
+export function intentOf(event: Parameters<typeof meaningOfEvent>[0], inputs: EventInputs): Intent | DismissedEvent {
   const meaning = meaningOfEvent(event, inputs);
   return meaning.kind === 'for-us' ? meaning.intent : meaning;
 }

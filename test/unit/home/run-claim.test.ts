@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { emptyRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { emptySnapshot, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import type { NamedTexts } from '../../../src/ports/state.ts';
 import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
@@ -19,7 +19,7 @@ async function heldCheckout() {
   const files = checkoutFiles(folder);
   const lease = leaseOf('tag', { runId: 'local', runAttempt: 3, acquiredAt: Date.now() });
   const from = { kind: 'snapshot', head: null, snapshot: emptySnapshot } as const;
-  const snapshot = withRecord(emptySnapshot, { ...emptyRecord('queue'), lease });
+  const snapshot = withRecord(emptySnapshot, { ...emptyLaneRecord('queue'), lease });
   await createDirectorySnapshot(files, Date.now).write({ from, snapshot, message: 'claimed' });
   const of = { runTag: 'tag', folder: '', startedAt: 0, runFolderOf: () => '/nowhere' };
   await put(files, { ...deadClaim, number: 2 });

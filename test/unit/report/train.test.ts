@@ -48,7 +48,7 @@ describe('which to merge next is said with the reason', () => {
 test.each<[string, Partial<TrainPull>]>([
   ['', {}],
   ['#2: it conflicts with #1, which comes first.', { conflictsWith: [1] }],
-  ['#2: it is only behind its base branch, and is left so, since no rule asks for more.', { behind: 'left' }],
+  ['#2: it is only behind its base branch and stays so: no rule requires it to be up to date.', { behind: 'left' }],
   ['#2: it conflicts with its base branch, which a run merges into it.', { obstacle: 'conflict', behind: 'left' }],
   ['#2: it conflicts with its base branch, which is not the one that runs merge.', { obstacle: 'foreign' }],
   ['#2: it was verified before its base branch changed the same files (`a.ts`).', { stale: ['a.ts'] }],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
-import { emptyRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
   advanceInSnapshot,
   claimInSnapshot,
@@ -111,7 +111,7 @@ export function copyOf(
 
 /** A lane at #40 without a lease. */
 export const freeAt40: LaneRecord = {
-  ...emptyRecord('queue'),
+  ...emptyLaneRecord('queue'),
   sequence: 40,
   document: copyOf(40).document,
   savedBy: 'old',

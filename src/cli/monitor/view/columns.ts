@@ -9,10 +9,8 @@ export interface Piece {
   readonly look: TextStyle;
 }
 
-/** One line of the screen. */
 export type Line = readonly Piece[];
 
-/** The size of a terminal. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../evidence.ts';
 import type { Task } from '../../tasks/task.ts';
-import { findUnseen, plainBlanks } from '../../text/cleaned.ts';
+import { findUnseen, normalizeBlanks } from '../../text/cleaned.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import { capText, moreLine, completeSentence } from '../../text/phrase.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../pull-request-now.ts';
@@ -171,7 +171,7 @@ function visibleLine(line: string): string {
     kept += line.slice(at, start);
     at = end;
   }
-  return plainBlanks(kept + line.slice(at)).replaceAll('\n', ' ');
+  return normalizeBlanks(kept + line.slice(at)).replaceAll('\n', ' ');
 }
 
 function foldRepeats(lines: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 import { withoutCommand } from '../../people/command.ts';
 import type { Task, TaskComment } from '../../tasks/task.ts';
-import { findUnseen, plainBlanks, plainLines } from '../../text/cleaned.ts';
+import { findUnseen, normalizeBlanks, plainLines } from '../../text/cleaned.ts';
 import { cleanText } from '../../text/clean.ts';
 import { capText, flattenText, oneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
@@ -190,5 +190,5 @@ function withoutInvisible(code: string): string {
     seen += text.slice(done, start);
     done = end;
   }
-  return plainBlanks(seen + text.slice(done));
+  return normalizeBlanks(seen + text.slice(done));
 }

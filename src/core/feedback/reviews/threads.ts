@@ -77,7 +77,6 @@ const MAX_REVIEWS = 20;
 
 const ASKING_STATES: readonly ReviewNow['state'][] = ['changes-requested', 'commented', 'comment'];
 
-/** The known answers by task id. */
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
 /**

@@ -23,7 +23,6 @@ export const redBaseSchema = z.object({
   /** The base commit that failed, and the first 32 hex digits of the SHA-256 of the verify commands. */
   commit: z.string().max(64),
   commands: z.string().max(64),
-  /** The command that failed. */
   command: z.string().max(200),
   /** Its failures: the ends of its failing tests' names or, if a reporter names none, fingerprints of its output. */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),

@@ -14,7 +14,7 @@ import { hasCalledAgent, hasAgentChangedContent, rememberSteps } from '../../pip
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
-import { type Aside, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
+import { type SetAsideReason, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
 import { holdForBase } from '../verification.ts';
@@ -36,7 +36,7 @@ import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict
 import { chargeCall, chargeUsage } from '../windows.ts';
 
 /** The state after an iteration, with its verdict. */
-export interface Settled {
+export interface SettledIteration {
   readonly state: LaneState;
   readonly verdict: Verdict;
 }
@@ -49,14 +49,14 @@ export interface IterationStart {
 }
 
 /**
- * Returns the state when a call starts: charged, the task in progress, the session kept or given up (`session` is what
- * to resume, null for a fresh one), a circuit under `circuit-auto-reset` closed.
+ * Returns the state at the start of an iteration of one call: the call is charged, the task is in progress, `session`
+ * is what to resume (null for a fresh one), and `circuit-auto-reset` has closed an open circuit.
  */
 export function beginIteration(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
-/** Returns the state when an iteration starts whose pipeline makes the calls: nothing is charged yet. */
+/** Returns the state at the start of an iteration whose pipeline makes the calls: no call is charged yet. */
 export function beginSteps(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(
@@ -107,7 +107,12 @@ export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, co
 }
 
 /** Returns the new state and the verdict for one iteration's facts. Deterministic. */
-export function settleIteration(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
+export function settleIteration(
+  state: LaneState,
+  facts: IterationFacts,
+  policy: Policy,
+  now: number,
+): SettledIteration {
   const judged = judgeIteration(state, facts, policy);
   const { agentFailed } = judged.verdict;
   const providers = providersAfter(state, { ...facts, agentFailed }, policy, now);
@@ -241,7 +246,12 @@ export function callUsagesIn({ steps, call }: Pick<Evidence, 'steps' | 'call'>):
 function settleTask(
   state: LaneState,
   facts: IterationFacts,
-  judged: { readonly judgement: Judgement; readonly aside: Aside; readonly policy: Policy; readonly now: number },
+  judged: {
+    readonly judgement: Judgement;
+    readonly aside: SetAsideReason;
+    readonly policy: Policy;
+    readonly now: number;
+  },
 ): LaneState {
   const { id } = facts.task;
   const { progress, taskDone } = judged.judgement.verdict;

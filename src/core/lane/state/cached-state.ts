@@ -15,7 +15,7 @@ export interface CachedState {
  * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. It leaves out
  * approvals, people's requests, sessions and verifications.
  */
-export function safeParts(state: LaneState, signed: boolean): CachedState {
+export function restrictiveParts(state: LaneState, signed: boolean): CachedState {
   const { state: kept, dropped } = signedParts(state, false);
   return {
     dropped,

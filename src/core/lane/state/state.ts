@@ -83,7 +83,7 @@ export const verificationRecordSchema = z.object({
   /** First 32 hex digits of the SHA-256 of the commands, one a line. */
   commands: z.string().max(64),
   kind: z.enum(['passed', 'failed']),
-  /** The command that failed, and its exit code; null if there is none. */
+  /** The command that failed, and its exit code; both null if all commands passed. */
   command: word.nullable(),
   exitCode: z.number().int().nullable(),
   /** Time in ms that they took on the base; absent for other commits and in states of earlier versions. */
@@ -227,7 +227,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
  * Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to
  * continue.
  */
-export function probeState(lane: LaneId, now: number): LaneState {
+export function stateToProbe(lane: LaneId, now: number): LaneState {
   const state = { ...initialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
     at: now,

@@ -6,13 +6,11 @@ import type { QueuedTask } from '../../tasks/task.ts';
 import type { ClassifiedDenial } from '../denials.ts';
 import type { LaneState } from '../state/state.ts';
 
-/** The facts of an iteration that is over. */
 export interface IterationFacts {
   readonly task: QueuedTask;
   /** All tasks of the lane, including the current one. */
   readonly tasks: readonly QueuedTask[];
   readonly analysis: Analysis;
-  /** The denials of the analysis. */
   readonly denials: readonly ClassifiedDenial[];
   readonly evidence: Evidence;
   readonly startedAt: number;

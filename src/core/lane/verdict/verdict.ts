@@ -190,7 +190,7 @@ export function needsVerification(
 }
 
 /** Returns the CLI's own words if the agent's access is wrong (key, credit, model), or null. */
-export function configurationProblem(analysis: Analysis): string | null {
+export function accessErrorOf(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
   return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
@@ -334,7 +334,7 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
     analysis.usageLimit !== null ||
     isEndedByPeople({ end }) ||
     (end.kind === 'timeout' && end.of === 'run') ||
-    configurationProblem(analysis) !== null ||
+    accessErrorOf(analysis) !== null ||
     (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
   );
 }

@@ -5,15 +5,15 @@ import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schem
 import { stepKinds } from '../pipeline.ts';
 
 /** A problem at a path of the file; `of` is the wrong part, key or value. */
-export interface Wrong {
+export interface WrongPart {
   readonly path: readonly PropertyKey[];
   readonly of: 'key' | 'value';
   readonly message: string;
 }
 
 /** Converts the issues of a schema into messages for people, one per unknown key. */
-export function describeSchemaIssues(issues: readonly z.core.$ZodIssue[], data: unknown): readonly Wrong[] {
-  return issues.flatMap((issue): readonly Wrong[] => {
+export function describeSchemaIssues(issues: readonly z.core.$ZodIssue[], data: unknown): readonly WrongPart[] {
+  return issues.flatMap((issue): readonly WrongPart[] => {
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({
         path: [...issue.path, key],

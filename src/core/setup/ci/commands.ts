@@ -39,18 +39,23 @@ const MANAGER = String.raw`(?:npm|pnpm|yarn|bun|poetry|composer|uv|cargo|bundle|
 /** Patterns for the purposes; the first one that matches a command counts. */
 const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['aside', /GITHUB_(?:OUTPUT|STEP_SUMMARY)/],
-  ['tool', /GITHUB_(?:ENV|PATH)/],
+  ['tool', /GITHUB_(?:ENV|PATH)|^(?:curl|wget)\s.*\|\s*(?:(?:ba|da|z)?sh|python3?)\b/],
+  // A command that must fail proves nothing about a change.
+  ['check', /^!\s/],
+  // The name of what is cloned says nothing about the purpose.
+  ['before', /^git clone\s/],
   [
     'aside',
     /\b(?:install-strip|publish|deploy|release|upload|codecov|coveralls|semantic-release|pkg-pr-new|changeset version|docker (?:push|login)|twine|goveralls)\b|^(?:gh|aws|gcloud|az|netlify|vercel|fly|heroku|terraform|kubectl|helm)\s/,
   ],
   [
     'aside',
-    /^(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)|^(?:python3? -m )?(?:npm|pnpm|yarn|pip3?) (?:list|ls|why|freeze)\b/,
+    // Output that goes to a file is what later commands need.
+    /^(?!.*(?:\|\s*(?:sudo )?tee\s|>\s*[\w.~$][\w./~${}-]*$))(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)|^(?:python3? -m )?(?:npm|pnpm|yarn|pip3?) (?:list|ls|why|freeze)\b/,
   ],
   [
     'tool',
-    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:psql|mysql|createdb|createuser|git config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
+    /\bsudo\b|\b(?:apt|apt-get|brew|rustup|corepack|pipx(?! run)|pyenv|rbenv|sdkmanager|snap|dnf|apk)\s|^docker(?:-compose)?\s|^(?:psql|mysql|createdb|createuser|git config|git submodule|poetry (?:config|env|self)|mix local\.|gem install|go install|cargo (?:install|binstall)|dotnet tool install|yarn set version|uv (?:python|tool) install|chmod)\b|\b(?:npm|pnpm|yarn|bun) (?:install|i|add|global add) (?:-g|--global)\b|\b(?:pip|pip3|uv pip) install (?:-U |--upgrade )?(?:pip|setuptools|wheel|tox|nox|poetry|hatch|uv|pdm|pipenv|tox-uv|virtualenv)\b|^(?:npx|pnpm(?: exec)?|yarn|bunx) playwright install/,
   ],
   [
     'change',
@@ -72,13 +77,16 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'test',
-    /\b(?:tests?|spec|specs|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck$)|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
+    /\b(?:tests?|spec|specs|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
   ],
   ['check', /\bcheck\b/],
-  ['aside', /\b(?:docs?|documentation|rdoc|yard|rustdoc|mkdocs|sphinx-build|jekyll)\b/],
+  [
+    'aside',
+    /(?<!-(?:disable|no|skip|without)-)\b(?:docs?|documentation|rdoc|yard|rustdoc|mkdocs|sphinx-build|jekyll)\b/,
+  ],
   [
     'build',
-    /\b(?:build|compile|generate|codegen|assemble|package|prepare|bundle|transpile|dist)\b|^cmake\b|^make$|^(?:\.\/)?configure\b|^\.\/autogen\.sh\b|^ninja\b|^meson\b|\bprotoc\b/,
+    /\b(?:build|compile|generate|codegen|assemble|pack|package|prepare|bundle|transpile|dist)\b|^cmake\b|^make$|^(?:\.\/)?configure\b|^\.\/autogen\.sh\b|^ninja\b|^meson\b|\bprotoc\b/,
   ],
   ['aside', /version/i],
 ];
@@ -88,7 +96,7 @@ export function purposeOf(command: string): CommandPurpose {
   const parts = command
     .split(/ && | ; |;\s*(?:then|else|do|fi|done)\b\s*/)
     .map((part) => part.trim().replace(VARIABLES, ''))
-    .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|for|while|until)(?:\s|$)|^$/.test(part));
+    .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|elif|for|while|until)(?:\s|$)|^$/.test(part));
   const purposes = parts.map((part) => {
     // An option may name a check that it turns off.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');

@@ -1,9 +1,9 @@
 import { oneLine } from '../../text/phrase.ts';
-import type { Unread } from '../project.ts';
+import type { UnreadLine } from '../project.ts';
 import type { CiStep } from './jobs.ts';
 
 /** Returns the note on a job that runs in a container; empty for a job on the runner itself. */
-export function containerNotes(image: string): readonly Unread[] {
+export function containerNotes(image: string): readonly UnreadLine[] {
   const why =
     "the agent's job runs on the runner itself: add steps that install what the image has and the runner lacks";
   return image === '' ? [] : [{ what: `container: ${oneLine(image, 80)}`, why }];

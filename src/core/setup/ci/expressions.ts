@@ -6,7 +6,7 @@ import { scalarText } from './yaml-data.ts';
 export type Contexts = Readonly<Record<string, unknown>>;
 
 /** A text whose expressions have all been replaced, or the reason why one of them is unknown. */
-export type Resolved =
+export type ResolvedText =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'unknown'; readonly why: string };
 
@@ -14,7 +14,7 @@ export type Resolved =
 const UNKNOWN = Symbol('unknown');
 
 /** Replaces the expressions of a text by their values. */
-export function resolveText(text: string, contexts: Contexts): Resolved {
+export function resolveText(text: string, contexts: Contexts): ResolvedText {
   for (const [, expression = ''] of text.matchAll(EXPRESSION))
     if (evaluate(expression, contexts) === UNKNOWN) return { kind: 'unknown', why: reasonFor(expression) };
   if (text.replaceAll(EXPRESSION, '').includes('${{'))

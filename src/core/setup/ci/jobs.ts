@@ -1,5 +1,5 @@
 import { oneLine } from '../../text/phrase.ts';
-import { commandsOfScript } from './commands.ts';
+import { commandsOfScript, purposeOf } from './commands.ts';
 import { checkingEvent } from './events.ts';
 import { conditionMayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
 import { likeliestCombination } from './matrix.ts';
@@ -263,17 +263,22 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   });
   const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
   const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
-  if (!/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
+  if (!/^(?:(?:script|unbuffer)\s.*\b)?(?:ba)?sh\b/.test(shell))
+    return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
   const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';
   const place = resolveText(written, env.contexts);
   if (place.kind === 'unknown') return [unread(first, place.why)];
   const folder = place.text.replaceAll(/^(?:\.\/)+|\/+$|^\.$/g, '');
   if (folder !== '' && !PLAIN_FOLDER.test(folder)) return [unread(first, 'its folder is outside of the repository')];
-  if (commands === null) return [unread(first, 'it is a script, not a command')];
+  if (commands === null) {
+    const lines = script.replaceAll(/\s*\\\r?\n\s*/g, ' ').split('\n');
+    return [unread(lines.find((line) => purposeOf(line.trim()) === 'test') ?? first, 'it is a script, not a command')];
+  }
   return commands.flatMap((command): readonly CiStep[] => {
     const resolved = resolveText(command, env.contexts);
     if (resolved.kind === 'unknown') return [unread(command, resolved.why)];
-    const text = (folder === '' ? resolved.text.replaceAll(/\$\{?GITHUB_WORKSPACE\}?/g, '$PWD') : resolved.text).trim();
+    const inPlace = resolved.text.replace(/^\$\{?GITHUB_WORKSPACE\}?\//, './');
+    const text = (folder === '' ? inPlace.replaceAll(/\$\{?GITHUB_WORKSPACE\}?/g, '$PWD') : resolved.text).trim();
     const without = env.missing.find(([name]) => new RegExp(`\\$\\{?${name}\\b`).test(text));
     if (without !== undefined) return [unread(text, `of the variable ${without[0]}: ${without[1]}`)];
     if (/\p{Cc}/u.test(text) || text.length > MAX_COMMAND_CHARS) return [unread(text, 'it is longer than one line')];

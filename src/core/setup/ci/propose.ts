@@ -1,4 +1,4 @@
-import type { CiProposal, Stack, Unread } from '../project.ts';
+import type { CiProposal, Stack, UnreadLine } from '../project.ts';
 import { openVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
 import { containerNotes, stepsOnRunner } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
@@ -59,7 +59,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
 }
 
 /** Returns the lines of CI that may be tests, but contain unknown values. */
-export function unreadTests(jobs: readonly CiJob[]): readonly Unread[] {
+export function unreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
   const found = jobs
     .flatMap(({ steps }) => flatten(steps))
     .flatMap((step) =>
@@ -83,10 +83,10 @@ interface Plan {
   readonly setUp: readonly CiStep[];
   readonly verify: readonly Purposeful[];
   readonly offered: readonly Purposeful[];
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadLine[];
   readonly isForeign: boolean;
   readonly takesArtifacts: boolean;
-  /** True if an action that installs a tool cannot be copied. */
+  /** True if the set-up cannot install a tool: an action cannot be copied, or the job builds the tool. */
   readonly lacksTools: boolean;
 }
 
@@ -109,19 +109,22 @@ function planOf(job: CiJob): Plan {
     (isProof(one) ||
       ['install', 'build', 'before'].includes(one.purpose) ||
       // The agent has another home folder, which lacks a tool that is installed there.
-      (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b/.test(one.command.text)));
+      (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b|GITHUB_/.test(one.command.text)));
   const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
   const changes = before.flatMap(({ command, purpose }) =>
     purpose === 'change' ? [{ what: command.text, why: 'it changes the files of the project' }] : [],
   );
+  const setUp = withoutProducts(steps);
   return {
-    setUp: withoutProducts(steps),
+    setUp,
     verify: before.filter(isNeeded),
     offered: before.filter((one) => one.purpose === 'check' || (one.purpose === 'slow' && !isProof(one))),
     unread: [...unread.map(({ what, why }) => ({ what, why })), ...changes],
-    isForeign: flat.some((step) => step.kind === 'checkout' && step.isForeign),
+    isForeign:
+      flat.some((step) => step.kind === 'checkout' && step.isForeign) ||
+      all.some(({ command }) => /^cd \.\.\//.test(command.text)),
     takesArtifacts: flat.some(({ kind }) => kind === 'download'),
-    lacksTools: unread.some(({ isSetUp }) => isSetUp),
+    lacksTools: unread.some(({ isSetUp }) => isSetUp) || setUp.length < steps.length,
   };
 }
 
@@ -158,7 +161,7 @@ const MIN_SCORE = 0;
 const IS_TEST_NAME = /\b(?:tests?|unit|specs?)\b/i;
 const IS_CI_NAME = /\b(?:ci|build|check|main|verify)\b/i;
 const IS_SPECIAL =
-  /e2e|integration|external|bench|fuzz|coverage|nightly|\bdocs?\b|example|compat|\bmin|msrv|publish|types?\b|typing|smoke|lint|release|deploy|canary|windows|macos|\bmac\b|wasm|cross|downstream|sanitiz|memcheck|valgrind/i;
+  /e2e|integration|external|bench|fuzz|coverage|nightly|\bdocs?\b|example|compat|\bmin|lowest|oldest|msrv|publish|types?\b|typing|smoke|lint|release|deploy|canary|windows|macos|\bmac\b|wasm|cross|downstream|sanitiz|\bscan|musl|alpine|memcheck|valgrind/i;
 const NO_CHECK = /release|publish|deploy|pages|nightly|stale|label|codeql|depend|security|bench/i;
 
 function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, stacks: readonly Stack[]): number {
@@ -175,6 +178,7 @@ function scoreOf({ job, plan }: { readonly job: CiJob; readonly plan: Plan }, st
     [plan.lacksTools, -5],
     [job.container !== '', -10],
     [plan.unread.some(({ what }) => isTest(purposeOf(what))), -5],
+    [main !== undefined && verifiedFolders(plan).has(main.folder), 4],
     [main !== undefined && toolPattern(main.packageManager).test(commands), 5],
   ];
   return points.reduce((sum, [holds, value]) => (holds ? sum + value : sum), 0);
@@ -192,7 +196,10 @@ function toolPattern(tool: string): RegExp {
 
 function verifiedFolders({ verify }: Plan): ReadonlySet<string> {
   return new Set(
-    verify.flatMap(({ command }) => [command.folder, /(?:^|&& )cd ([\w./-]+)/.exec(command.text)?.[1] ?? '']),
+    verify.flatMap(({ command }) => [
+      command.folder,
+      /(?:^|&& )cd ([\w./-]+)/.exec(command.text)?.[1] ?? command.folder,
+    ]),
   );
 }
 
@@ -226,7 +233,8 @@ function completed(
   );
   const isInstall = (text: string): boolean => purposeOf(text) === 'install';
   // `npm ci && npm test` installs as well, though its purpose is to test.
-  const installsFirst = verify.some(({ command }) => command.text.split(' && ').some(isInstall));
+  const installsIn = (folder: string): boolean =>
+    verify.some(({ command }) => command.folder === folder && command.text.split(' && ').some(isInstall));
   const installs = verify.filter(({ purpose }) => purpose === 'install');
   const rest = verify.filter(({ purpose }) => purpose !== 'install');
   const folders = new Set(rest.map(({ command }) => command.folder));
@@ -234,7 +242,7 @@ function completed(
     ({ command, purpose }) => !isTest(purpose) || /\b(?:tox|nox|hatch|uv run)\b/.test(command.text),
   );
   const missing = stacks.flatMap((stack): readonly Purposeful[] =>
-    stack.install === null || bringsItself || !folders.has(stack.folder) || installsFirst
+    stack.install === null || bringsItself || !folders.has(stack.folder) || installsIn(stack.folder)
       ? []
       : [{ command: { text: stack.install, env: [], folder: stack.folder }, purpose: 'install' }],
   );

@@ -3,7 +3,7 @@ import { parseJson, valueOf } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
 import { groupByKey } from '../../grouped.ts';
-import { safeKey } from './prd-entries.ts';
+import { entryKeyOf } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
 import { cutText, completeSentence } from '../../text/phrase.ts';
@@ -273,7 +273,7 @@ function dependencies(
 const MAX_KEY_CHARS = 74;
 
 function idOf(key: string): TaskId {
-  const safe = safeKey(key);
+  const safe = entryKeyOf(key);
   return taskIdOfEntry(
     'beads',
     safe.length <= MAX_KEY_CHARS ? safe : `${safe.slice(0, MAX_KEY_CHARS - 13)}-${hashId(key)}`,

@@ -123,7 +123,7 @@ export function nameOfNode(node: JsonNode): string {
 }
 
 /** Returns the part of a task's id for the entry's own id: unchanged if possible. */
-export function safeKey(key: string): string {
+export function entryKeyOf(key: string): string {
   if (/^[A-Za-z0-9._-]+$/.test(key) && key.length <= MAX_KEY_CHARS) return key;
   return withSuffix(key.replaceAll(/[^A-Za-z0-9._-]+/g, '-'), hashId(key));
 }
@@ -151,7 +151,7 @@ function withOwnIds(
       });
       continue;
     }
-    const own = key === null ? hashId(title) : safeKey(key);
+    const own = key === null ? hashId(title) : entryKeyOf(key);
     const ownId = taskIdOfEntry('prd', own);
     const first = entries.get(ownId);
     const id = first === undefined ? ownId : freeId(own, title, entries);

@@ -1,7 +1,7 @@
 import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { nameOfNode, quoteText, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
+import { nameOfNode, quoteText, parsePrdFile, entryKeyOf, textMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
@@ -175,7 +175,7 @@ function dependenciesOf(
     if (id === undefined && archived.has(key)) continue;
     if (id === undefined && !ids.has(key))
       note(node, `depends on ${quoteText(key)}, which is not in this file, so it is not worked on`);
-    ids.set(key, id ?? taskIdOfEntry('prd', safeKey(key)));
+    ids.set(key, id ?? taskIdOfEntry('prd', entryKeyOf(key)));
   }
   return [...new Set(ids.values())];
 }

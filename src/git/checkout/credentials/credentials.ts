@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
-import { type MovedFolder, movedPath } from '../../../core/clean-clone/searched-upward.ts';
+import { type MovedFolder, pathInCopy } from '../../../core/clean-clone/searched-upward.ts';
 import { firstNames, oneLine } from '../../../core/text/phrase.ts';
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
@@ -66,7 +66,7 @@ export async function removeCredentials(
 ): Promise<void> {
   const git = createGit({ folder: '/', env });
   const copyOf = (path: string): string | null => {
-    const moved = movedPath(path, moves);
+    const moved = pathInCopy(path, moves);
     return moved === path || !existsSync(moved) ? null : moved;
   };
   for (const path of secretFiles) {

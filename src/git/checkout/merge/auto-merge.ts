@@ -1,16 +1,16 @@
 import { isUtf8 } from 'node:buffer';
 import { groupByKey } from '../../../core/grouped.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
-import { fromRoot, type Folder } from '../../../core/folder.ts';
+import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isLockFile } from '../../../core/review/test-files.ts';
 import { MINUTE_MS } from '../../../core/countdown.ts';
 import { taskFilePaths } from '../../../core/tasks/files/form/root-plan.ts';
 import { mergePlans } from '../../../core/tasks/files/plan-merge.ts';
 import { UserError } from '../../../errors.ts';
-import { identityVariables, lastWords } from '../../git.ts';
+import { identityVariables, lastLinesOfError } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
-import { writeTreeWith, type PathChange, type Objects } from '../../objects.ts';
+import { writeTreeWith, type PathChange, type ObjectReader } from '../../objects.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 
 /** The commits to merge, and the names of their branches. */
@@ -54,7 +54,7 @@ const MERGE_MS = 3 * MINUTE_MS;
  */
 export async function mergeTrees(
   { repository, inspection, folder }: MergePlace,
-  objects: Objects,
+  objects: ObjectReader,
   sides: MergeSides,
 ): Promise<MergedTrees> {
   const { lane, base } = sides;
@@ -153,7 +153,7 @@ async function mergeInIndex(
     if (![0, 1].includes(merged.exitCode) || !/^[0-9a-f]{40,64}$/.test(tree))
       throw new UserError(
         'infrastructure',
-        `Branch ${base.branch} could not be merged into ${lane.branch}: ${lastWords(merged.stderr)}`,
+        `Branch ${base.branch} could not be merged into ${lane.branch}: ${lastLinesOfError(merged.stderr)}`,
       );
     return { tree, conflicts: records.flatMap(parseStage) };
   } finally {
@@ -175,11 +175,11 @@ const LARGEST_PLAN_BYTES = 1024 * 1024;
  */
 async function mergedPlans(
   { repository: { git }, folder }: Pick<MergePlace, 'repository' | 'folder'>,
-  objects: Objects,
+  objects: ObjectReader,
   conflicts: ReadonlyMap<string, readonly Stage[]>,
 ): Promise<ReadonlyMap<string, Stage>> {
   const merged = new Map<string, Stage>();
-  for (const path of taskFilePaths.plan.map((name) => fromRoot(folder, name))) {
+  for (const path of taskFilePaths.plan.map((name) => toRootPath(folder, name))) {
     const [fork, lane, base, ...more] = conflicts.get(path) ?? [];
     // Stages come in their order; those of a plan that is the same kind of file on all sides have one mode.
     if (fork?.stage !== 1 || lane?.stage !== 2 || base?.stage !== 3 || more.length > 0) continue;
@@ -242,7 +242,7 @@ function reversed({ path, oldMode, newMode, oldId, newId }: PathChange): PathCha
 }
 
 async function changesByPath(
-  objects: Objects,
+  objects: ObjectReader,
   before: ObjectId,
   after: ObjectId,
 ): Promise<ReadonlyMap<string, PathChange>> {

@@ -3,7 +3,7 @@ import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.
 import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
-import { type PathChange, commitsOf, type Objects, writeTreeWith } from '../../objects.ts';
+import { type PathChange, commitsOf, type ObjectReader, writeTreeWith } from '../../objects.ts';
 import {
   type Committer,
   commitTree,
@@ -48,7 +48,7 @@ interface Overlay {
 /** Returns the tree with the overlay applied. */
 export async function applyOverlay(
   repository: PrivateRepository,
-  objects: Objects,
+  objects: ObjectReader,
   { on, from, to, withheld, only }: Overlay,
 ): Promise<ObjectId> {
   const kept = new Set(withheld);
@@ -73,7 +73,7 @@ function isInWay(path: string, { path: other, newId }: PathChange): boolean {
  * git merged without a conflict has its merged content any longer; empty otherwise.
  */
 async function undoneIn(
-  objects: Objects,
+  objects: ObjectReader,
   merge: OpenMerge,
   { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
 ): Promise<readonly string[]> {
@@ -91,7 +91,7 @@ const LARGEST_MERGED_BYTES = 32 * 1024 * 1024;
 
 /** Returns the files that are not merged yet, with the reason for each. */
 async function unfinishedIn(
-  objects: Objects,
+  objects: ObjectReader,
   merge: OpenMerge,
   { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
 ): Promise<ReadonlyMap<string, string>> {
@@ -129,7 +129,7 @@ async function unfinishedIn(
 /** Returns the merge on top of a newer commit of the lane. */
 export async function moveMergeOnto(
   repository: PrivateRepository,
-  objects: Objects,
+  objects: ObjectReader,
   { merge, tip }: { readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<OpenMerge> {
   const change = { from: merge.tip, to: tip, withheld: [], only: null };
@@ -139,7 +139,7 @@ export async function moveMergeOnto(
 
 /** Returns the contents that are text and not too large. */
 async function readMergedTexts(
-  objects: Objects,
+  objects: ObjectReader,
   ids: readonly (ObjectId | null)[],
 ): Promise<ReadonlyMap<ObjectId | null, string>> {
   const sizes = await objects.sizesOf([...new Set(ids.filter((id) => id !== null))]);
@@ -157,7 +157,7 @@ interface MergeChanges {
 }
 
 /** Returns what differs from the merge as it was laid. Files that equal the base branch count as unchanged. */
-async function changesSince(objects: Objects, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
+async function changesSince(objects: ObjectReader, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
   const [all, fromBase] = await Promise.all([
     objects.changesBetween(merge.laid, now),
     objects.changesBetween(merge.base, now),
@@ -197,7 +197,7 @@ const MOST_SUBJECTS = 50;
 /** Creates the merge commit once no conflict is left, regardless of the agent's own commits. */
 export async function commitMerge(
   committer: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { merge, ...content }: IterationContent & { readonly merge: OpenMerge },
 ): Promise<CommittedMerge> {
   const { tip, now, iteration } = content;
@@ -239,7 +239,7 @@ export async function commitMerge(
 /** Returns the merged tree as it is now, in which files that must not be published are as in `instead`. */
 export async function publishableMerge(
   { repository, inspection }: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { merge, now, instead }: { merge: OpenMerge; now: WorkTreeContent; instead: ObjectId },
 ): Promise<{
   readonly tree: ObjectId;
@@ -258,7 +258,7 @@ export async function publishableMerge(
 /** Returns the lock files that can be regenerated; empty while other files are unresolved. */
 export async function lockFilesLeft(
   { repository }: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { merge, tip, now }: { readonly merge: OpenMerge; readonly tip: ObjectId; readonly now: ObjectId },
 ): Promise<readonly string[]> {
   const sides = { tip, now };
@@ -273,7 +273,7 @@ export async function lockFilesLeft(
  */
 export async function judgeSingleFile(
   committer: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   judged: {
     readonly path: string;
     readonly merge: OpenMerge;
@@ -295,7 +295,7 @@ export async function judgeSingleFile(
 /** Returns the subjects of the agent's commits, without those of the base branch. */
 async function subjectsOf(
   { repository }: Committer,
-  objects: Objects,
+  objects: ObjectReader,
   { head, merge, tip }: { readonly head: ObjectId | null; readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<readonly string[]> {
   if (head === null || head === tip) return [];

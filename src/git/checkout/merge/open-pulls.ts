@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { isBranchName } from '../../../core/refusals/refusal.ts';
-import type { Compared } from '../../../core/train/train.ts';
+import type { ComparedPull } from '../../../core/train/train.ts';
 import type { OpenPulls } from '../../../ports/repository.ts';
 import { authorizationVariables, type Git, withBareRepository } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
@@ -35,7 +35,7 @@ export async function compareOpenPulls(
   { workFolder, env, remote }: OpenOptions,
   { workspace, startHead }: OpenedCheckout,
   { base, pulls }: OpenPulls,
-): Promise<readonly Compared[] | null> {
+): Promise<readonly ComparedPull[] | null> {
   const compared = pulls.slice(0, MAX_PULLS);
   if (![base.branch, ...compared.map(({ branch }) => branch)].every(isBranchName)) return null;
   const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow: '' };

@@ -6,7 +6,7 @@ import { completeSentence } from '../../../core/text/phrase.ts';
 import type { TreeQuestion } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
-import { lastWords } from '../../git.ts';
+import { lastLinesOfError } from '../../git.ts';
 import { readRegular } from '../../regular-files.ts';
 import type { OwnSetup } from '../private-repository.ts';
 import type { Quarantine } from '../quarantine.ts';
@@ -29,7 +29,6 @@ export interface TreeSetup {
   readonly roots: readonly ObjectId[];
 }
 
-/** The content of each question. */
 interface Questions {
   /** The setup; always the first question. */
   readonly open: TreeSetup;
@@ -115,7 +114,7 @@ export async function createInbox(
     if (packed.exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `The commits of this run cannot be read in ${quarantine.folder}: ${completeSentence(lastWords(packed.stderr))}`,
+        `The commits of this run cannot be read in ${quarantine.folder}: ${completeSentence(lastLinesOfError(packed.stderr))}`,
       );
     const hash = packed.stdout.toString().trim();
     if (hash !== '') for (const kind of ['idx', 'pack']) await chmod(join(packs, `pack-${hash}.${kind}`), 0o444);

@@ -9,12 +9,12 @@ import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
 import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
 import { removeCredentials, type FoundCredentials } from '../credentials/credentials.ts';
-import { createGit, lastWords, type Git } from '../../git.ts';
+import { createGit, lastLinesOfError, type Git } from '../../git.ts';
 import { isLoopState, LOOP_STATE } from '../../inspection/protected-paths.ts';
 import { encodeNames } from '../../names.ts';
 import { readLinked, writeRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
-import { movedPath, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
+import { pathInCopy, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
 import { movePaths } from '../moved-paths.ts';
 import { treeFolder, type TreeKind } from './tree-folder.ts';
 import type { OwnSetup, PrivateRepository } from '../private-repository.ts';
@@ -37,7 +37,7 @@ export interface TreeOptions {
 }
 
 /** A commit to lay, on a branch, or on none if `branch` is null. */
-export interface LaidCommit {
+export interface CommitToCheckOut {
   readonly kind: TreeKind;
   readonly commit: ObjectId;
   readonly branch: string | null;
@@ -63,7 +63,7 @@ const COPY_MS = 5 * MINUTE_MS;
  * refs, and settings without credentials. The previous tree is removed. The new one belongs to this user until it is
  * given to the sandbox's user.
  */
-export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<WorkspacePlace> {
+export async function checkOutTree(options: TreeOptions, laid: CommitToCheckOut): Promise<WorkspacePlace> {
   const { workspace, repository, credentials, env, agentSandbox, signal, log } = options;
   const top = treeFolder(laid.kind, { ...options, top: workspace.top });
   const parent = dirname(top);
@@ -83,7 +83,7 @@ export async function layTree(options: TreeOptions, laid: LaidCommit): Promise<W
   const theirs = (await refsOf(workspace)).filter(({ name }) => name !== own && name !== tip);
   const ofBase = laid.base === null || tip === null ? [] : [{ id: laid.base.commit, name: tip, target: '' }];
   const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
-  const git = await layCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
+  const git = await checkOutCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
   // Both folders may contain the git directories of submodules.
   for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
     await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
@@ -140,8 +140,8 @@ async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
  * Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are
  * elsewhere.
  */
-export async function layCommit(
-  laid: Pick<LaidCommit, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
+export async function checkOutCommit(
+  laid: Pick<CommitToCheckOut, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
     readonly top: string;
     readonly setup: OwnSetup;
     readonly refs: readonly Ref[];
@@ -216,7 +216,7 @@ async function joinSubmodules(
     const [, named] =
       /^gitdir:\s*(.+?)\s*$/m.exec((await readLinked(join(from, path, '.git')))?.bytes.toString() ?? '') ?? [];
     if (named === undefined) continue;
-    const [top, folder] = [join(to, path), movedPath(resolve(from, path, named), moves)];
+    const [top, folder] = [join(to, path), pathInCopy(resolve(from, path, named), moves)];
     await writeRegular(join(top, '.git'), `gitdir: ${relative(top, folder)}\n`);
     await git.answer(['config', '--file', join(folder, 'config'), 'core.worktree', relative(folder, top)]);
   }
@@ -225,13 +225,13 @@ async function joinSubmodules(
 async function checkOut(
   git: Git,
   { sparse }: OwnSetup,
-  { commit, sparseSince }: Pick<LaidCommit, 'commit' | 'sparseSince'>,
+  { commit, sparseSince }: Pick<CommitToCheckOut, 'commit' | 'sparseSince'>,
 ): Promise<void> {
   const { exitCode, stderr } = await git.answer(['read-tree', '-m', '-u', commit]);
   if (exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The files of commit ${commit} cannot be checked out: ${completeSentence(lastWords(stderr))}`,
+      `The files of commit ${commit} cannot be checked out: ${completeSentence(lastLinesOfError(stderr))}`,
     );
   if (sparse === null || sparseSince === commit) return;
   const question = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=d', sparseSince, commit];
@@ -326,6 +326,6 @@ async function copyFiles(
   if (end.kind !== 'exited' || end.code !== 0)
     throw new UserError(
       'infrastructure',
-      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${completeSentence(lastWords(stderr.toString()))}`,
+      `Files that git ignores in ${from} cannot be copied: tar ${describeCollected(end)}: ${completeSentence(lastLinesOfError(stderr.toString()))}`,
     );
 }

@@ -5,7 +5,7 @@ import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
 import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, whyStandIn } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
-import { lastWords } from '../../git.ts';
+import { lastLinesOfError } from '../../git.ts';
 import { treeOf } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
@@ -243,7 +243,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
     if (packed.exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `The commits of this run cannot be read in ${own.folder}: ${completeSentence(lastWords(packed.stderr))}`,
+        `The commits of this run cannot be read in ${own.folder}: ${completeSentence(lastLinesOfError(packed.stderr))}`,
       );
     await checkout.seal();
     // Strict: the commits' own base must be there as well.

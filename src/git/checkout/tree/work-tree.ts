@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { access, chmod, lstat, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
-import { fromRoot, type Folder } from '../../../core/folder.ts';
+import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
 import { MOST_IGNORED, type StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
@@ -230,7 +230,7 @@ export async function withoutNotes(repository: PrivateRepository, folder: Folder
     const variables = { GIT_INDEX_FILE: indexFile };
     await repository.git.text(['read-tree', tree], { variables });
     const found = await repository.git.names(['ls-files', '-z', '--cached', '--', ...notes], { variables });
-    const other = fromRoot(folder, ROOT_PRD);
+    const other = toRootPath(folder, ROOT_PRD);
     const isOther = found.includes(other) && !(await isPrd(repository, tree, other));
     const listed = isOther ? found.filter((path) => path !== other) : found;
     if (listed.length === 0) return tree;

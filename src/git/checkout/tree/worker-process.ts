@@ -30,7 +30,6 @@ interface HeldOutput {
   isEmpty(): boolean;
 }
 
-/** The command that starts the worker. */
 export interface TreeWorkerCommand {
   readonly file: string;
   readonly args: readonly string[];

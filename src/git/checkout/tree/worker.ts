@@ -17,7 +17,7 @@ import {
 } from '../../../core/work-tree/answers.ts';
 import { messageOf, UserError } from '../../../errors.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
-import { lastWords } from '../../git.ts';
+import { lastLinesOfError } from '../../git.ts';
 import { treeOf } from '../../objects.ts';
 import {
   createOwnRepository,
@@ -54,7 +54,6 @@ const REFRESH_MS = 5 * MINUTE_MS;
 /** Maximum time to pack, in ms: enough for two gigabytes of new files. */
 const PACK_MS = 3 * MINUTE_MS;
 
-/** The options of the worker. */
 interface TreeWorkerOptions {
   readonly input: Readable;
   readonly output: Writable;
@@ -287,7 +286,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
         { input, timeoutMs: PACK_MS },
       );
       if (packed.exitCode !== 0)
-        throw new UserError('infrastructure', `What changed cannot be packed: ${lastWords(packed.stderr)}`);
+        throw new UserError('infrastructure', `What changed cannot be packed: ${lastLinesOfError(packed.stderr)}`);
       const hash = packed.stdout.toString().trim();
       if (hash === '') return null;
       await rename(`${base}-${hash}.pack`, base);

@@ -2,7 +2,7 @@ import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
 import { combineLanes } from '../../../cli/run/side-by-side.ts';
 import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
-import type { Share } from '../../../core/parallel/shares.ts';
+import type { LaneShare } from '../../../core/parallel/shares.ts';
 import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
 import type { WorkIntake } from '../../../handover/intake.ts';
@@ -21,7 +21,7 @@ export interface LaneOfRun {
   /** The tag under which the lane is claimed. */
   readonly runTag: string;
   /** The lane's part of what the run may use. */
-  readonly share: Share;
+  readonly share: LaneShare;
   readonly intake: WorkIntake;
 }
 
@@ -35,7 +35,7 @@ interface Starter {
 }
 
 /** Returns the tag of the processes that a run starts for its other lanes, by which the next run can end them. */
-export function tagBeside(runTag: string): string {
+export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
@@ -43,12 +43,12 @@ export function tagBeside(runTag: string): string {
  * Works on a lane in a process of its own, whose lines are printed with the issue's number in front. If the process is
  * killed, releases the lane; its reservation counts as used.
  */
-export async function workBeside(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
+export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
   const { world, interruption, print } = starter;
   const { id, branch } = lane.intake.lane;
   const prefix = `${nameOfTaskId(id)} │ `;
   const ended = await runSameProgram({
-    ...{ work: lane, command: 'run', environment: world.environment, tag: tagBeside(world.runTag) },
+    ...{ work: lane, command: 'run', environment: world.environment, tag: tagOfSideProcesses(world.runTag) },
     orders: { SIGINT: interruption.ending, SIGTERM: interruption.signal },
     line: (text) => {
       print(`${prefix}${text}\n`);

@@ -10,7 +10,7 @@ import { removeTree } from '../../../git/remove-tree.ts';
 import type { RunClaim } from '../../../home/own-folder.ts';
 import type { Log } from '../../../ports/machine.ts';
 import { endAgent, removeSandboxesOf } from '../../agent.ts';
-import { tagBeside } from './beside.ts';
+import { tagOfSideProcesses } from './beside.ts';
 import { folderOfLanes, placeOfLane, type RunFolders, runFolderOf } from '../place.ts';
 
 /** Cleans up after a killed run: ends its processes and removes its sandbox. */
@@ -24,7 +24,11 @@ export async function cleanUpAfter(
   );
   const lanes = (await readdir(folderOfLanes(place)).catch(() => [])).filter(isLaneId);
   // The processes that it started end by themselves, but that may take a while.
-  const tags = [killed.runTag, tagBeside(killed.runTag), ...lanes.map((lane) => runTagOfLane(killed.runTag, lane))];
+  const tags = [
+    killed.runTag,
+    tagOfSideProcesses(killed.runTag),
+    ...lanes.map((lane) => runTagOfLane(killed.runTag, lane)),
+  ];
   for (const tag of tags) await endAgent(tag);
   const folders = lanes.map((lane) => runFolderOf(placeOfLane(place, lane), killed.number));
   // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PushedWithState } from '../../../../src/ports/repository.ts';
+import type { PushedWithState } from '../../../../src/ports/remote.ts';
 import {
   BRANCH,
   iterate,

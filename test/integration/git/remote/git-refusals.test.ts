@@ -106,7 +106,7 @@ describe('commits are made again without what the server refuses', () => {
       { task: 'issue-1', paths: ['a.txt', 'config.txt'] },
       { task: 'issue-2', paths: ['b.txt'] },
     ]);
-    const remade = await remote.remakeWithout({ commit, since: base, paths: ['config.txt'] });
+    const remade = await remote.remakeCommitsWithout({ commit, since: base, paths: ['config.txt'] });
     expect(remade).toMatchObject({ tasks: ['issue-1'] });
     expect(await remote.pushOn({ ...on, commit: remade?.head ?? '' })).toMatchObject({ kind: 'pushed' });
     expect(await scene.serverGit('diff', '--name-only', `main..${BRANCH}`)).toBe('a.txt\nb.txt');
@@ -119,7 +119,7 @@ describe('commits are made again without what the server refuses', () => {
   test('the work tree keeps the file, which is withheld until it holds something else', async () => {
     await using scene = await setScene();
     const { base, commit } = await twoTasks(scene);
-    const remade = await scene.remote().remakeWithout({ commit, since: base, paths: ['config.txt'] });
+    const remade = await scene.remote().remakeCommitsWithout({ commit, since: base, paths: ['config.txt'] });
     await scene.repository.takeHead({
       head: remade?.head ?? '',
       refused: [{ path: 'config.txt', why: 'the git server refused it', whatever: false }],

@@ -7,7 +7,7 @@ import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { setServerRules } from '../../../../testbed/server-rules.ts';
 import { createForge } from '../../../../src/github/forge.ts';
 import type { Forge } from '../../../../src/ports/forge.ts';
-import type { Remote } from '../../../../src/ports/repository.ts';
+import type { Remote } from '../../../../src/ports/remote.ts';
 import { BRANCH, iterate, openFresh, setScene, TOKEN, type Scene } from '../git-fixture.ts';
 
 /** A scene whose server signs what its API makes, and requires signatures on branches. */
@@ -136,7 +136,7 @@ describe('commits that a rule wants signed', () => {
     const made = await signed(remote, on(base, commit));
     await scene.repository.takeHead({ head: made.head, refused: [], putBack: false });
     expect(await scene.git('status', '--porcelain')).toBe('');
-    const clean = await scene.repository.layClean(made.head, new AbortController().signal);
+    const clean = await scene.repository.checkOutCommitAlone(made.head, new AbortController().signal);
     expect((await stat(join(clean, 'run.sh'))).mode & 0o111).not.toBe(0);
     expect(await remote.pushOn({ ...on(base, made.head), at: null })).toEqual({ kind: 'pushed' });
     const next = await iterate(scene, () => scene.write('next.txt', 'next'));
@@ -238,7 +238,7 @@ describe('commits that a rule wants signed', () => {
     const { base, commit } = await work(scene);
     const remote = set.remote('true');
     const made = await signed(remote, on(base, commit));
-    const remade = await remote.remakeWithout({ commit: made.head, since: base, paths: ['run.sh'] });
+    const remade = await remote.remakeCommitsWithout({ commit: made.head, since: base, paths: ['run.sh'] });
     expect(await scene.quarantineGit('cat-file', 'commit', remade?.head ?? '')).not.toContain('gpgsig');
     const again = await signed(remote, on(base, remade?.head ?? ''));
     expect(await remote.pushOn({ ...on(base, again.head), at: null })).toEqual({ kind: 'pushed' });

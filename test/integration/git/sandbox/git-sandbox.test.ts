@@ -254,7 +254,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     const mask = process.umask(0o077);
     try {
       const { base } = await openFresh(scene);
-      const clean = await scene.repository.layClean(base, unaborted);
+      const clean = await scene.repository.checkOutCommitAlone(base, unaborted);
       for (const tree of [scene.folder, clean]) {
         expect(await asAgent(tree, 'git rev-list --count HEAD')).toBe(
           await runGit(scene.checkout, ['rev-list', '--count', 'main']),
@@ -343,7 +343,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     await scene.write('.git/info/exclude', 'node_modules/\n');
     await scene.write('node_modules/pkg/index.js', 'before');
     const { base } = await openFresh(scene);
-    const folder = await scene.repository.layClean(base, unaborted);
+    const folder = await scene.repository.checkOutCommitAlone(base, unaborted);
     expect(folder).toBe(join(scene.agentSandbox?.agentSandbox.folders.trees ?? '', 'clean', 'workspace'));
     expect([lstatSync(folder).uid, ...notOf(AGENT_UID, folder)]).toEqual([AGENT_UID]);
     expect(
@@ -352,7 +352,7 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
         'cat node_modules/pkg/index.js; echo x > node_modules/pkg/new; mkdir closed; touch closed/x; chmod 0 closed',
       ),
     ).toBe('before');
-    const again = await scene.repository.layClean(base, unaborted);
+    const again = await scene.repository.checkOutCommitAlone(base, unaborted);
     expect(again).toBe(folder);
     expect(await asAgent(folder, 'ls node_modules/pkg; ls -a')).not.toMatch(/new|closed/);
   });
@@ -368,8 +368,8 @@ describe.skipIf(own !== 0)('a tree that belongs to the user of the agent', () =>
     );
     const [changes] = await scene.repository.taskChanges();
     const files = changes?.files.filter(({ path }) => path === 'new.txt') ?? [];
-    const commit = await scene.repository.takeBack({ commit: committed.head, files });
-    const folder = await scene.repository.layClean(commit, unaborted);
+    const commit = await scene.repository.commitReverted({ commit: committed.head, files });
+    const folder = await scene.repository.checkOutCommitAlone(commit, unaborted);
     expect([lstatSync(folder).uid, ...notOf(AGENT_UID, folder)]).toEqual([AGENT_UID]);
     expect(await asAgent(folder, 'ls test/a.test.js; [ ! -e new.txt ]; git status --porcelain')).toBe('test/a.test.js');
   });

@@ -85,7 +85,7 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     const repository = scene.reopen();
     expect(await repository.problems()).toEqual([]);
     const { base } = await openFresh(scene, repository);
-    const clean = await repository.layClean(base, unaborted);
+    const clean = await repository.checkOutCommitAlone(base, unaborted);
     expect(await readFile(join(clean, 'lib/a/file.txt'), 'utf8')).toBe('a');
     await expect(readFile(join(clean, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);
 
@@ -100,7 +100,7 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     expect(change.files).toEqual(['lib/a/file.txt', 'other/new.txt']);
     expect(await repository.putBack()).toEqual([]);
     expect(await scene.read('other/new.txt')).toBe('new');
-    const head = await repository.layClean(committed.head, unaborted);
+    const head = await repository.checkOutCommitAlone(committed.head, unaborted);
     expect(await readFile(join(head, 'other/new.txt'), 'utf8')).toBe('new');
     await expect(readFile(join(head, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);
 

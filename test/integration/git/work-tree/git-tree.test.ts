@@ -12,7 +12,7 @@ const unaborted = new AbortController().signal;
 /** Opens a fresh lane and lays both trees of a run. */
 async function layBoth(scene: Scene, repository = scene.repository): Promise<readonly [work: string, clean: string]> {
   const { base } = await openFresh(scene, repository);
-  return [scene.folder, await repository.layClean(base, unaborted)];
+  return [scene.folder, await repository.checkOutCommitAlone(base, unaborted)];
 }
 
 async function refsOf(scene: Scene): Promise<readonly string[]> {
@@ -62,7 +62,7 @@ describe('the checkout is the job’s own until the tree is left', () => {
     unchanged();
     const { committed } = await iterate(scene, () => work(scene));
     unchanged();
-    await scene.repository.layClean(committed.head, unaborted);
+    await scene.repository.checkOutCommitAlone(committed.head, unaborted);
     unchanged();
     await scene.write('left.txt', 'x');
     await scene.repository.putBack();
@@ -452,7 +452,7 @@ test('a tree that is laid once more has nothing of the one before, whatever was 
   await git(clean, ['config', 'core.fsmonitor', '/bin/false']);
   await chmod(join(clean, 'closed', 'deep'), 0);
   await chmod(join(clean, 'closed'), 0);
-  expect(await scene.repository.layClean(base, unaborted)).toBe(clean);
+  expect(await scene.repository.checkOutCommitAlone(base, unaborted)).toBe(clean);
   expect((await readdir(clean)).sort()).toEqual((await readdir(scene.checkout)).sort());
   expect(await runGit(clean, ['config', '--list'])).not.toContain('fsmonitor');
 });

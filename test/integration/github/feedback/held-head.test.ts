@@ -76,7 +76,7 @@ describe('freeing a head', () => {
     enqueue(state, 1);
     const standing = await at.forge.headNow(BRANCH);
     if (standing === null) throw new Error('It was not found.');
-    await at.forge.freeHead(1, standing);
+    await at.forge.withdrawFromMerging(1, standing);
     expect(pull.draft).toBe(true);
     expect([state.autoMerge.size, state.mergeQueue.size]).toEqual([0, 0]);
     expect(at.sent()).toHaveLength(4);
@@ -95,7 +95,7 @@ describe('freeing a head', () => {
     armAutoMerge(at.github.state, 1, { by: 'octo' });
     const standing = await at.forge.headNow(BRANCH);
     if (standing === null) throw new Error('It was not found.');
-    const error = await refusedWith(at.forge.freeHead(1, standing));
+    const error = await refusedWith(at.forge.withdrawFromMerging(1, standing));
     expect(error.message).toMatch(
       /^GitHub did not let us switch off auto-merge of pull request #1 .*`contents: write`/,
     );
@@ -111,7 +111,7 @@ describe('freeing a head', () => {
     submitReview(at.github.state, { pull: 1, by: 'octo', state: 'APPROVED' }, now);
     const standing = await at.forge.headNow(BRANCH);
     if (standing === null) throw new Error('It was not found.');
-    expect((await refusedWith(at.forge.freeHead(1, standing))).message).toContain(
+    expect((await refusedWith(at.forge.withdrawFromMerging(1, standing))).message).toContain(
       'Draft pull requests are not supported',
     );
   });

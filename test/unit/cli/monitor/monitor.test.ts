@@ -10,7 +10,7 @@ import { pictureSchema, type Picture } from '../../../../src/cli/monitor/monitor
 import type { LastRun, MonitorWorld, Screen, ScreenEvent } from '../../../../src/cli/monitor/terminal-world.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { emptyRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { noon } from '../../core/core-fixtures.ts';
@@ -673,7 +673,7 @@ describe('on a terminal', () => {
           changedAt = now;
           const pause = { by: 'ann', at: noon };
           const document = serializeState({ ...initialState('queue', noon), sequence: 2, pause });
-          ref.put(serializeRecord({ ...emptyRecord('queue'), sequence: 2, document }));
+          ref.put(serializeRecord({ ...emptyLaneRecord('queue'), sequence: 2, document }));
         },
         until('paused'),
       ],

@@ -23,8 +23,11 @@ function git(...args: readonly string[]): string {
 }
 
 const read = (): Promise<string> => readFile(join(checkout, PLAN), 'utf8');
-const add = (title: string, ...args: readonly string[]): Promise<CliRun> =>
-  ralph(['add', title, '--dir', checkout, ...args]);
+/** Adds a task, and leaves out the sentence that every task added gets. */
+async function add(title: string, ...args: readonly string[]): Promise<CliRun> {
+  const run = await ralph(['add', title, '--dir', checkout, ...args]);
+  return { ...run, error: run.error.replace(/^ralph add: added to .*\n/m, '') };
+}
 
 async function commit(text: string): Promise<void> {
   await writeFile(join(checkout, PLAN), text);

@@ -3,7 +3,7 @@ import { buildConfig } from '../../../../src/config/inputs.ts';
 import type { OrganisationFile } from '../../../../src/core/settings/effective.ts';
 import { parseRepositoryName } from '../../../../src/config/fields.ts';
 import { parseOrganisationSettings } from '../../../../src/config/settings/organisation-settings.ts';
-import { parseRunSettings, textsWith } from '../../../../src/config/settings/run-texts.ts';
+import { parseRunSettings, mergeConfigTexts } from '../../../../src/config/settings/run-texts.ts';
 import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
@@ -15,7 +15,7 @@ function settled(
   central: OrganisationFile,
   { inputs = {}, settings = '', rc }: { inputs?: Record<string, string>; settings?: string; rc?: string } = {},
 ) {
-  return textsWith(
+  return mergeConfigTexts(
     { inputs: { 'github-token': 't', ...inputs }, named: parseNamedSettings(settings, parseYamlTexts) },
     parseRunSettings({}, { texts: rc === undefined ? {} : { '.ralphrc': rc }, unread: {} }, ''),
     parseOrganisationSettings(REPOSITORY, central, parseYamlTexts),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { describeMisplaced, buildConfig } from '../../../../src/config/inputs.ts';
-import { textsWithFound } from '../../../../src/config/settings/run-texts.ts';
+import { mergeFoundTexts } from '../../../../src/config/settings/run-texts.ts';
 import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { foundSettingSchema } from '../../../../src/core/settings/effective.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
@@ -8,7 +8,7 @@ import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 const read = (text: string) => parseNamedSettings(text, parseYamlTexts);
 const textsOf = (text: string) => Object.fromEntries(read(text).found.map(({ input, text: value }) => [input, value]));
 const configOf = (settings: string, inputs: Readonly<Record<string, string>> = {}) =>
-  buildConfig(textsWithFound({ inputs: { 'github-token': 't', ...inputs, settings }, named: read(settings) }, []));
+  buildConfig(mergeFoundTexts({ inputs: { 'github-token': 't', ...inputs, settings }, named: read(settings) }, []));
 const messageOf = (settings: string): string => {
   try {
     configOf(settings);

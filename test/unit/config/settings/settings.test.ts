@@ -5,8 +5,8 @@ import { KEYS } from '../../../../src/config/settings/keys.ts';
 import {
   type GivenTexts,
   parseRunSettings,
-  textsWith,
-  textsWithFound,
+  mergeConfigTexts,
+  mergeFoundTexts,
 } from '../../../../src/config/settings/run-texts.ts';
 import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
 import { SETTING_NAMES } from '../../../../src/config/setting-table.ts';
@@ -27,7 +27,7 @@ function given(inputs: Readonly<Record<string, string>>): GivenTexts {
 }
 
 function textsOf({ inputs = {}, environment = {}, files = {}, unread = {} }: Setting): ConfigTexts {
-  return textsWith(given(inputs), parseRunSettings(environment, { texts: files, unread }, ''));
+  return mergeConfigTexts(given(inputs), parseRunSettings(environment, { texts: files, unread }, ''));
 }
 const configOf = (setting: Setting): Config => buildConfig(textsOf(setting));
 const ofFile = (text: string): Config => configOf({ files: { '.ralphrc': text } });
@@ -171,7 +171,7 @@ describe('precedence', () => {
 
   test('another job that knows what was found gets the same, but for what its own inputs say', () => {
     const { settings } = textsOf({ files: { '.ralphrc': 'MAX_CALLS_PER_HOUR=2\nTEST_COMMAND=make' } });
-    const config = buildConfig(textsWithFound(given({ 'max-calls-per-hour': '9' }), settings.found));
+    const config = buildConfig(mergeFoundTexts(given({ 'max-calls-per-hour': '9' }), settings.found));
     expect(config).toMatchObject({
       policy: { maxCallsPerHour: 9 },
       verify: ['make'],
@@ -334,7 +334,7 @@ describe('problems: all at once, with their places', () => {
 });
 
 test('an unreadable base branch is reported', () => {
-  const { settings } = buildConfig(textsWith(given({}), parseRunSettings({}, null, '')));
+  const { settings } = buildConfig(mergeConfigTexts(given({}), parseRunSettings({}, null, '')));
   expect(settings).toMatchObject({ found: [], lines: [settings.unknown] });
   expect(settings.unknown).toContain('fetch-depth: 0');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { movedPath, movedText, namesPaths } from '../../../../src/core/clean-clone/searched-upward.ts';
+import { pathInCopy, replaceMovedPaths, namesPaths } from '../../../../src/core/clean-clone/searched-upward.ts';
 
 const moves = [{ from: '/w/shop', to: '/c/shop' }];
 
@@ -13,7 +13,7 @@ describe('absolute paths in a text', () => {
     ['"url": "file:///w/shop"', '"url": "file:///c/shop"'],
     ['--prefix=/w/shop', '--prefix=/c/shop'],
   ])('%j becomes %j', (text, moved) => {
-    expect(movedText(text, moves)).toBe(moved);
+    expect(replaceMovedPaths(text, moves)).toBe(moved);
   });
 
   test.each([
@@ -29,12 +29,12 @@ describe('absolute paths in a text', () => {
     '//w/shop',
     '/w',
   ])('%j is another one', (text) => {
-    expect(movedText(text, moves)).toBe(text);
+    expect(replaceMovedPaths(text, moves)).toBe(text);
   });
 
   test('names that mean something to patterns are names', () => {
     const odd = [{ from: '/w/a+b (1) [x] $&.^', to: '/c/$1$&' }];
-    expect(movedText('x /w/a+b (1) [x] $&.^/y', odd)).toBe('x /c/$1$&/y');
+    expect(replaceMovedPaths('x /w/a+b (1) [x] $&.^/y', odd)).toBe('x /c/$1$&/y');
   });
 });
 
@@ -45,7 +45,7 @@ test.each([
   ['lib', 'lib'],
   ['', ''],
 ])('the path %j becomes %j', (path, moved) => {
-  expect(movedPath(path, moves)).toBe(moved);
+  expect(pathInCopy(path, moves)).toBe(moved);
 });
 
 test.each([

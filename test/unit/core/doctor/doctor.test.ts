@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { diagnoseRepository } from '../../../../src/core/doctor/doctor.ts';
 import {
-  type Facts,
+  type DoctorFacts,
   type RepositoryFacts,
   type RepositorySettings,
   unknownSettings,
@@ -38,7 +38,7 @@ const settings: RepositorySettings = {
 
 const repository: RepositoryFacts = { name: 'acme/shop', webUrl: 'https://github.com/acme/shop', settings };
 
-const good: Facts = {
+const good: DoctorFacts = {
   files: [fileWith(template)],
   others: [{ name: 'CI', checksPullRequests: true }],
   settings: [],
@@ -59,19 +59,19 @@ function fileWith(text: string): WorkflowFile {
 }
 
 /** Returns the good facts with a text of the workflow replaced, here and on the default branch. */
-function changed(from: string | RegExp, to: string): Facts {
+function changed(from: string | RegExp, to: string): DoctorFacts {
   const text = template.replace(from, to);
   if (text === template) throw new Error(`nothing to replace: ${String(from)}`);
   return { ...withSettings({ onDefaultBranch: known({ [PATH]: text }) }), files: [fileWith(text)] };
 }
 
-const input = (lines: string): Facts => changed(/ +verify: .*\n/, `${lines.replaceAll(/^/gm, ' '.repeat(10))}\n`);
+const input = (lines: string): DoctorFacts => changed(/ +verify: .*\n/, `${lines.replaceAll(/^/gm, ' '.repeat(10))}\n`);
 
-function withSettings(change: Partial<RepositorySettings>): Facts {
+function withSettings(change: Partial<RepositorySettings>): DoctorFacts {
   return { ...good, repository: known({ ...repository, settings: { ...settings, ...change } }) };
 }
 
-const of = (facts: Facts, check: Finding['check']): readonly Finding[] =>
+const of = (facts: DoctorFacts, check: Finding['check']): readonly Finding[] =>
   diagnoseRepository(facts, actionRules).filter((found) => found.check === check);
 
 test('with the template and everything set up there is one warning: how far the agent is kept apart', () => {
@@ -144,7 +144,7 @@ test.each<[string, string, Finding['kind'] | undefined]>([
   expect(of(input(lines), 'notify').map((found) => found.kind)).toEqual(kind === undefined ? [] : [kind]);
 });
 
-type Row = readonly [string, Facts, Finding['check'], Finding['kind'], RegExp, RegExp];
+type Row = readonly [string, DoctorFacts, Finding['check'], Finding['kind'], RegExp, RegExp];
 
 describe('what the workflow file says', () => {
   test.each<Row>([
@@ -375,7 +375,7 @@ describe('what the workflow file says', () => {
 });
 
 describe('reviews and checks', () => {
-  type AnswerRow = readonly [string, Facts, RegExp, RegExp];
+  type AnswerRow = readonly [string, DoctorFacts, RegExp, RegExp];
   const without = (event: string): [RegExp, string] => [new RegExp(`^ {2}${event}:.*\\n(?: {4}.*\\n)+`, 'm'), ''];
   const noReviews = changed(...without('pull_request_review'));
   const noEvents = template
@@ -447,7 +447,7 @@ describe('reviews and checks', () => {
     expect([found[0]?.remedy?.text, found[0]?.remedy?.paste].join(' ')).toMatch(remedy);
   });
 
-  test.each<readonly [string, Facts]>([
+  test.each<readonly [string, DoctorFacts]>([
     ['the template', good],
     [
       'answers turned off',
@@ -731,7 +731,7 @@ test.each<[string, string, string, boolean]>([
 });
 
 /** Returns the settings of runs whose label comes from a settings file of another Ralph. */
-function withLabelOfFile(facts: Facts, label: string): Facts {
+function withLabelOfFile(facts: DoctorFacts, label: string): DoctorFacts {
   const settings = [
     {
       workflow: facts.files.length === 0 ? 'ralph run' : PATH,
@@ -777,7 +777,7 @@ describe('a workflow that calls the reusable one', () => {
   const calling = readFileSync(new URL('../../../../templates/workflows/three-jobs.yml', import.meta.url), 'utf8')
     .replace('OWNER/', 'acme/')
     .replace(/^ {4}# with:\n {4}# {3}(verify: .*?) #.*$/m, '    with:\n      $1');
-  const factsOf = (text: string): Facts => ({
+  const factsOf = (text: string): DoctorFacts => ({
     ...withSettings({ onDefaultBranch: known({ [PATH]: text }) }),
     files: [fileWith(text)],
   });
@@ -826,7 +826,7 @@ describe('a workflow that calls the one without stored keys', () => {
     .replace('ralph.yml', 'ralph-keyless.yml')
     .replace('  contents: write', '  id-token: write\n  contents: write')
     .replace(/^ {4}# with:\n {4}# {3}(verify: .*?) #.*\n {4}secrets:.*$/m, '    with:\n      $1\n      PROVIDER: x');
-  const factsOf = (provider: string, from = '', to = ''): Facts => {
+  const factsOf = (provider: string, from = '', to = ''): DoctorFacts => {
     const text = keyless.replace('PROVIDER', provider).replace(from, to);
     return { ...withSettings({ onDefaultBranch: known({ [PATH]: text }) }), files: [fileWith(text)] };
   };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { unknownSettings, type Facts } from '../../../../src/core/doctor/facts.ts';
+import { unknownSettings, type DoctorFacts } from '../../../../src/core/doctor/facts.ts';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { diagnoseRun, type OwnRun } from '../../../../src/core/doctor/run-findings.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
@@ -57,7 +57,7 @@ const good: OwnRun = {
 };
 
 /** The facts of a configured repository that the job's own token can see. */
-const facts: Facts = {
+const facts: DoctorFacts = {
   files: [{ kind: 'workflow', text: TEXT, workflow }],
   others: [],
   settings: [],
@@ -82,7 +82,7 @@ const facts: Facts = {
   spentTodayUsd: known(3),
 };
 
-const diagnosed = (run: Partial<OwnRun>, change: Partial<Facts> = {}): readonly Finding[] =>
+const diagnosed = (run: Partial<OwnRun>, change: Partial<DoctorFacts> = {}): readonly Finding[] =>
   diagnoseRun({ ...facts, ...change, run: { ...good, ...run } }, actionRules);
 const bad = (findings: readonly Finding[]): readonly string[] =>
   findings.flatMap(({ kind, check }) => (kind === 'ok' ? [] : [`${kind} ${check}`]));
@@ -93,7 +93,7 @@ test('a run that is set up sees all but what its token cannot see, and how far t
   expect(new Set(findings.map(({ check }) => check)).size).toBe(22);
 });
 
-type Row = readonly [string, Partial<OwnRun>, Partial<Facts>, Finding['check'], Finding['kind'], RegExp];
+type Row = readonly [string, Partial<OwnRun>, Partial<DoctorFacts>, Finding['check'], Finding['kind'], RegExp];
 
 describe('the findings of a run about itself', () => {
   test.each<Row>([

@@ -8,7 +8,7 @@ import {
   reviewTaskId,
   threadTaskId,
 } from '../../../../src/core/feedback/subject.ts';
-import { safeParts, signedParts, withSafeParts } from '../../../../src/core/lane/state/cached-state.ts';
+import { restrictiveParts, signedParts, withSafeParts } from '../../../../src/core/lane/state/cached-state.ts';
 import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { addIteration, noChange, noShare } from '../../../../src/core/lane/change.ts';
 import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
@@ -260,7 +260,7 @@ describe('the state', () => {
 
   test('of a place where others write has no words to post', () => {
     for (const signed of [false, true])
-      expect(safeParts({ ...fresh, feedback }, signed).state.feedback.items['thread-7']).toEqual({
+      expect(restrictiveParts({ ...fresh, feedback }, signed).state.feedback.items['thread-7']).toEqual({
         ...item,
         title: '',
       });

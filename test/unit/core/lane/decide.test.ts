@@ -4,7 +4,7 @@ import { isWorthWaiting } from '../../../../src/core/loop/next-action.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
 import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
-import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { initialState, stateToProbe, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -462,7 +462,7 @@ describe('before the first call', () => {
         { policy: { ...policy, circuit: { ...policy.circuit, autoReset: true } } },
         'iterate',
       ],
-      ['the state unreadable', probeState('queue', noon), {}, 'iterate'],
+      ['the state unreadable', stateToProbe('queue', noon), {}, 'iterate'],
       [
         'parked by the provider',
         { ...fresh, providers: { claude: { kind: 'open', why: 'limit', until: noon + 1 } } },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { claimLanesInSnapshot, type ClaimingLanes } from '../../../../src/core/parallel/claim-lanes.ts';
-import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
   budgetIn,
   emptySnapshot,
@@ -28,7 +28,7 @@ function claiming(lanes: readonly LaneId[], count: number, seen: Snapshot = empt
 const lanes = ['queue', 'issue-7', 'issue-8'];
 const held = (snapshot: Snapshot): readonly (string | undefined)[] =>
   lanes.map((lane) => recordIn(snapshot, lane)?.lease?.runTag);
-const taken = withRecord(emptySnapshot, { ...emptyRecord('issue-7'), lease: leaseOf('b') });
+const taken = withRecord(emptySnapshot, { ...emptyLaneRecord('issue-7'), lease: leaseOf('b') });
 
 test('all lanes are claimed in one change, which says so', () => {
   const { snapshot, message, answer } = claimLanesInSnapshot(claiming(lanes, 3))(emptySnapshot);
@@ -56,7 +56,7 @@ test.each([
     'somebody has changed',
     emptySnapshot,
     'changed',
-    withRecord(emptySnapshot, { ...emptyRecord('issue-7'), sequence: 1 }),
+    withRecord(emptySnapshot, { ...emptyLaneRecord('issue-7'), sequence: 1 }),
   ],
 ])('nothing is claimed if %s the first lane', (_, seen, kind, now) => {
   const { snapshot, message, answer } = claimLanesInSnapshot(claiming(['issue-7', 'queue'], 2, seen))(now);

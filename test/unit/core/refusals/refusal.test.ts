@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  branchInTheWay,
+  findConflictingBranch,
   explainRefusal,
   isForSignatures,
   parseRefusal,
@@ -226,6 +226,6 @@ describe('a branch in the way', () => {
     ['ralph/queue', ['ralph/queue'], null],
     ['ralph/queue', ['ralph/queue-2', 'ralphs', 'ralph/issue-1', 'queue'], null],
   ])('of %s among %j: %s', (branch, existing, other) => {
-    expect(branchInTheWay(branch, existing)).toBe(other);
+    expect(findConflictingBranch(branch, existing)).toBe(other);
   });
 });

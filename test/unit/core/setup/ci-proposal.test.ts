@@ -129,7 +129,7 @@ describe('a job that tests', () => {
         what: 'npm run tests -- ${{ needs.plan.outputs.shard }}',
         why: 'only a run of CI knows needs.plan.outputs.shard',
       },
-      { what: 'if [ -f x ]; then', why: 'it is a script, not a command' },
+      { what: 'npm test', why: 'it is a script, not a command' },
     ]);
   });
 
@@ -222,6 +222,30 @@ jobs:
     expect(versionOf('1.0.0, latest, nightly')).toMatchObject([{ with: { version: 'latest' } }]);
     expect(versionOf('1.85.0, stable, beta')).toMatchObject([{ with: { version: 'stable' } }]);
     expect(versionOf('dmd-2.103.1, ldc-latest, head')).toMatchObject([{ with: { version: 'ldc-latest' } }]);
+  });
+
+  test('is the ordinary one for the root, of those that run the same command', () => {
+    const job = (name: string, more: string): string =>
+      `  ${name}:\n    runs-on: ubuntu-latest\n    steps: [${more}{ run: make test }]\n`;
+    const chosen = (name: string, more = ''): readonly string[] | undefined =>
+      learn(`on: push\njobs:\n${job(name, more)}${job('all', '')}`, { 'go.mod': '' }, {}).learned?.from;
+    const all = [`${CI} (all)`];
+    expect(chosen('first')).toEqual([`${CI} (first)`]);
+    expect(chosen('lowest-versions')).toEqual(all);
+    expect(chosen('first', "{ run: 'cd ../other && make test' }, ")).toEqual(all);
+    expect(chosen('first', "{ run: npm pack }, { run: 'npm install -g ./x.tgz' }, ")).toEqual(all);
+    const inFolder = job('first', '').replace('{ run: make', '{ working-directory: x, run: make');
+    expect(learn(`on: push\njobs:\n${inFolder}${job('all', '')}`, { 'go.mod': '' }, {}).learned?.from).toEqual(all);
+  });
+
+  test('leaves the paths of the job to the set-up, and starts programs of the work tree from it', () => {
+    const steps = `      - run: echo "$HOME/.local/bin" >> $GITHUB_PATH
+      - run: $GITHUB_WORKSPACE/test.sh
+        shell: 'script -q -e -c "bash {0}"'
+`;
+    const { learned } = learn(oneJob(steps), {}, {});
+    expect(learned).toMatchObject({ verify: ['./test.sh'], programs: ['./test.sh'] });
+    expect(stepsIn({ learned } as Project)).toEqual([{ run: 'echo "$HOME/.local/bin" >> $GITHUB_PATH' }]);
   });
 
   test('has variables in common: one line names them once', () => {
@@ -341,6 +365,15 @@ test.each([
   ['node scripts/seed.js', 'before'],
   ['if [ "$CC" = gcc ]; then make test; fi', 'test'],
   ['if [ -n "$X" ]; then git commit -am x; fi', 'change'],
+  ['curl -sSL https://install.python-poetry.org | python - -y', 'tool'],
+  ['echo "deb https://example.org /" | sudo tee /etc/apt/sources.list.d/x.list', 'tool'],
+  ['echo "TOKEN=x" > .env', 'before'],
+  ['git clone https://github.com/rubocop/rubocop.git x', 'before'],
+  ['pipx run nox -s tests', 'test'],
+  ['pipx install nox', 'tool'],
+  ['make check VERBOSE=yes', 'test'],
+  ['./configure --disable-docs', 'build'],
+  ['! bin/bats test/failing.bats', 'check'],
 ])('%s is for: %s', (command, purpose) => {
   expect(purposeOf(command)).toBe(purpose);
 });

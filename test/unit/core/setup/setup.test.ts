@@ -590,15 +590,17 @@ test.each(['acp', 'command'] as const)('the agent %s is a program that needs no 
   }
 });
 
-test('the packages of a workspace are in AGENT.md', () => {
+test('the packages of a workspace are in AGENT.md, but no folder whose tools nothing installs', () => {
   const files = {
+    [CI]: ciWith('npm test'),
+    'msvc/x.sln': '',
     'package.json': node({ workspaces: ['packages/*'] }),
     'packages/a/package.json': '{"name":"@x/a","scripts":{"test":"x"}}',
   };
   const notes = filesOf(projectOf(files), choicesFor(files), templates).find(({ path }) => path === '.ralph/AGENT.md');
-  expect(notes?.kind === 'whole' ? notes.text : '').toContain(
-    '- `packages/a/` (`@x/a`): test `npm run test -w @x/a`\n',
-  );
+  const text = notes?.kind === 'whole' ? notes.text : '';
+  expect(text).toContain('- `packages/a/` (`@x/a`): test `npm run test -w @x/a`\n');
+  expect(text).not.toContain('msvc');
 });
 
 test("pnpm's version is in the manifest of its folder", () => {

@@ -14,7 +14,7 @@ import {
   settleRun,
   spentBetween,
   takeOverReservations,
-  tasksElsewhere,
+  tasksOfOtherLanes,
   windowsFor,
 } from '../../../../src/core/sharing/budget.ts';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
@@ -422,7 +422,7 @@ describe('a later attempt of a run', () => {
 
   test('holds nobody off by what the vanished one had, and what that reserved counts as used', () => {
     const budget = takeOverReservations(budgetOf(dead), attempt, noon);
-    expect([...tasksElsewhere(budget, 'issue-9', noon)]).toEqual([]);
+    expect([...tasksOfOtherLanes(budget, 'issue-9', noon)]).toEqual([]);
     expect(reservedByOthers(budget, 'b', noon)).toEqual([]);
     expect(windowsFor(budget, 'b', noon).hour).toMatchObject({ calls: 3 });
     expect(windowsFor(budget, 'b', noon + HOUR).hour).toBeNull();
@@ -456,7 +456,7 @@ test('a reservation of an earlier version, which does not say of which run, is r
 
 describe('no two runs work on one task', () => {
   const elsewhere = (budget: Budget, now = noon): readonly string[] => [
-    ...tasksElsewhere(budget, 'issue-9', now).keys(),
+    ...tasksOfOtherLanes(budget, 'issue-9', now).keys(),
   ];
 
   test.each<[string, Budget, number, readonly string[]]>([
@@ -485,8 +485,8 @@ describe('no two runs work on one task', () => {
     const sooner = reserved('b', { tasks: ['issue-1'], expiresAt: noon + MINUTE });
     const later = reserved('c', { tasks: ['issue-1'], expiresAt: noon + HOUR });
     const until = new Map([['issue-1', noon + HOUR]]);
-    expect(tasksElsewhere(budgetOf(sooner, later), 'issue-9', noon)).toEqual(until);
-    expect(tasksElsewhere(budgetOf(later, sooner), 'issue-9', noon)).toEqual(until);
+    expect(tasksOfOtherLanes(budgetOf(sooner, later), 'issue-9', noon)).toEqual(until);
+    expect(tasksOfOtherLanes(budgetOf(later, sooner), 'issue-9', noon)).toEqual(until);
   });
 
   test('a reservation names at most 100', () => {

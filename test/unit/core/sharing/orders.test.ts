@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { emptyRecord, orderRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord, orderRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
   applyOrders,
   orderSchema,
-  stoppedBy,
+  stopRequesterOf,
   subjectOf,
   type Order,
   type OrderGiven,
@@ -200,8 +200,8 @@ describe('a run that works ends for a stop that it has not obeyed', () => {
     ['a stop after that', [order(1, 'stop'), order(2, 'resume'), order(3, 'stop', { by: 'bob' })], 'bob'],
     ['other orders behind it', [order(1, 'stop'), order(2, 'retry'), order(3, 'reset-session')], 'ada'],
   ])('%s', (_, orders, expected) => {
-    expect(stoppedBy(working, orders)).toBe(expected);
-    expect(stoppedBy(applyOrders(working, orders), orders)).toBeNull();
+    expect(stopRequesterOf(working, orders)).toBe(expected);
+    expect(stopRequesterOf(applyOrders(working, orders), orders)).toBeNull();
   });
 });
 
@@ -247,7 +247,7 @@ describe('each order is obeyed once, in the order in which it was given', () => 
 
 describe('the number of an order', () => {
   const numbers = (...orders: readonly OrderGiven[]): readonly number[] =>
-    orders.reduce(orderRecord, emptyRecord('queue')).orders.map(({ number }) => number);
+    orders.reduce(orderRecord, emptyLaneRecord('queue')).orders.map(({ number }) => number);
   test.each<[string, readonly OrderGiven[], readonly number[]]>([
     ['is its instant', [given('pause', { at: 10 })], [10]],
     ['grows within one millisecond', [given('pause', { at: 10 }), given('resume', { at: 10 })], [10, 11]],
@@ -261,8 +261,8 @@ describe('the number of an order', () => {
   });
 
   test('is obeyed also after the list of orders was lost', () => {
-    const obeyed = applyOrders(working, orderRecord(emptyRecord('queue'), given('pause')).orders);
-    const { orders } = orderRecord(emptyRecord('queue'), given('resume', { at: noon + MINUTE }));
+    const obeyed = applyOrders(working, orderRecord(emptyLaneRecord('queue'), given('pause')).orders);
+    const { orders } = orderRecord(emptyLaneRecord('queue'), given('resume', { at: noon + MINUTE }));
     expect(applyOrders(obeyed, orders).pause).toBeNull();
   });
 });

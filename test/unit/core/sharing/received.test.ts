@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { mergeReceivedState, withReservationUsed, type Admitted } from '../../../../src/core/sharing/trusted-state.ts';
+import {
+  mergeReceivedState,
+  withReservationUsed,
+  type AdmittedWork,
+} from '../../../../src/core/sharing/trusted-state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
@@ -14,7 +18,7 @@ const before: LaneState = {
   windows: { hour: { openedAt: noon - HOUR / 2, calls: 5, tokens: 50 }, day: { openedAt: MIDNIGHT, costUsd: 1 } },
   ledger: [{ day: DAY, calls: 5, tokens: 50, costUsd: 1, minutes: 5 }],
 };
-const admitted: Admitted = {
+const admitted: AdmittedWork = {
   before,
   tasks: ['issue-2', 'issue-3'],
   policy: { ...policy, maxIterations: 4, maxCostUsd: 2 },

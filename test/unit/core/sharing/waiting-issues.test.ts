@@ -5,7 +5,7 @@ import {
   findAnswer,
   type LaneAnswer,
   MAX_WAITING,
-  stillAsked,
+  commentsAwaitingAnswer,
   waitingAfter,
   withAnswers,
   type WaitingIssue,
@@ -534,7 +534,7 @@ describe('a stored comment still asks somebody', () => {
     ['where it came with the answer', [], answered(noon), true],
     ['where it came since', [], answered(noon - 1), true],
   ])('%s', (_, held, tasks, expected) => {
-    expect(stillAsked([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
+    expect(commentsAwaitingAnswer([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBudget, reserveUsage, type Reservation } from '../../../../src/core/sharing/budget.ts';
-import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import {
@@ -59,12 +59,12 @@ describe('a claim', () => {
       message: '',
       answer: { kind: 'leased', lease: a },
     });
-    const ordered = withRecord(emptySnapshot, { ...emptyRecord(LANE), sequence: 3 });
+    const ordered = withRecord(emptySnapshot, { ...emptyLaneRecord(LANE), sequence: 3 });
     expect(claimed(emptySnapshot)(ordered)).toMatchObject({ snapshot: ordered, answer: { kind: 'changed' } });
   });
 
   test('is not stopped by what others do elsewhere, or remember of the lane', () => {
-    const other = withRecord(emptySnapshot, { ...emptyRecord('queue'), sequence: 3 });
+    const other = withRecord(emptySnapshot, { ...emptyLaneRecord('queue'), sequence: 3 });
     const marked = withUnansweredRequest(other, LANE);
     expect(claimed(emptySnapshot)(marked).answer).toMatchObject({ kind: 'claimed' });
   });
@@ -87,7 +87,7 @@ describe('a save', () => {
   });
 
   test('that another run has overtaken settles anyway', () => {
-    const taken = withRecord(working, { ...emptyRecord(LANE), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
+    const taken = withRecord(working, { ...emptyLaneRecord(LANE), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
     const { snapshot, answer } = saving()(taken);
     expect(answer).toMatchObject({ kind: 'outrun' });
     expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 0, lease: { runTag: 'b' } } });
@@ -126,7 +126,7 @@ test('what decides nothing is amended where nobody works on the LANE, and it is 
   expect(answer).toBe(true);
   expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, document: '{"n":1}', lease: null } });
   expect(amending(emptySnapshot)(snapshot)).toMatchObject({ snapshot, answer: false });
-  const taken = withRecord(emptySnapshot, { ...emptyRecord(LANE), lease: leaseOf('b') });
+  const taken = withRecord(emptySnapshot, { ...emptyLaneRecord(LANE), lease: leaseOf('b') });
   expect(amending(taken)(taken)).toMatchObject({ snapshot: taken, answer: false });
 });
 
@@ -144,7 +144,7 @@ test('a run holds what it claimed under its own tag, and under the tags of its l
     ['issue-9', 'ab'],
   ] as const;
   const held = asked.reduce(
-    (next, [lane, runTag]) => withRecord(next, { ...emptyRecord(lane), lease: leaseOf(runTag) }),
+    (next, [lane, runTag]) => withRecord(next, { ...emptyLaneRecord(lane), lease: leaseOf(runTag) }),
     emptySnapshot,
   );
   expect(claimsOfRun(held, 'a')).toEqual([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBudget, type Budget } from '../../../../src/core/sharing/budget.ts';
-import { emptyRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { emptyLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
   budgetIn,
   emptySnapshot,
@@ -104,13 +104,13 @@ describe('the data that all lanes share', () => {
 
 describe('a lane', () => {
   test('without a file has an empty record; one that cannot be read begins again; one of a newer version has none', () => {
-    expect(laneIn(emptySnapshot, 'queue')).toEqual({ kind: 'record', record: emptyRecord('queue') });
-    expect(recordIn(new Map([['lanes/queue.json', 'garbage']]), 'queue')).toEqual(emptyRecord('queue'));
+    expect(laneIn(emptySnapshot, 'queue')).toEqual({ kind: 'record', record: emptyLaneRecord('queue') });
+    expect(recordIn(new Map([['lanes/queue.json', 'garbage']]), 'queue')).toEqual(emptyLaneRecord('queue'));
     expect(recordIn(new Map([['lanes/queue.json', '{"version":9}']]), 'queue')).toBeNull();
   });
 
   test('is one by its name alone', () => {
-    const odd = new Map([...withRecord(emptySnapshot, emptyRecord('queue')), ['lanes/other.json', '{}']]);
+    const odd = new Map([...withRecord(emptySnapshot, emptyLaneRecord('queue')), ['lanes/other.json', '{}']]);
     expect(lanesIn(odd)).toEqual(['queue']);
   });
 });

@@ -3,7 +3,7 @@ import { loseProgress } from '../../../../src/core/lane/settle/settle-published.
 import { initialState } from '../../../../src/core/lane/state/state.ts';
 import { mergeReceivedState, trustedState } from '../../../../src/core/sharing/trusted-state.ts';
 import { progressOf, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
-import { ceilingLeft, withCeilings } from '../../../../src/core/tasks/stepping-aside.ts';
+import { ceilingLeftUsd, withCeilings } from '../../../../src/core/tasks/stepping-aside.ts';
 import { noon, policy } from '../core-fixtures.ts';
 
 const tasks = [{ id: 'issue-1' }, { id: 'issue-2' }];
@@ -39,7 +39,7 @@ describe('a ceiling', () => {
     [{ usd: 2, spentUsd: 5 }, 1, 0],
     [undefined, 1, null],
   ])('%j leaves, with %d spent here, %s', (ceiling, hereUsd, left) => {
-    expect(ceilingLeft({ ceiling }, hereUsd)).toBe(left);
+    expect(ceilingLeftUsd({ ceiling }, hereUsd)).toBe(left);
   });
 });
 

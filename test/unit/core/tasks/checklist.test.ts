@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareChecklists, newItems, type ChecklistFacts } from '../../../../src/core/tasks/checklist.ts';
+import { compareChecklists, tasksOfNewItems, type ChecklistFacts } from '../../../../src/core/tasks/checklist.ts';
 import type { Checklist } from '../../../../src/core/evidence.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict/verdict.ts';
 import { initialState } from '../../../../src/core/lane/state/state.ts';
@@ -188,7 +188,7 @@ describe('the task files before and after an iteration on a', () => {
         const open = before.filter((text) => text.startsWith('[ ]')).length;
         expect(found.finished + found.removed).toBeLessThanOrEqual(open + 1);
         expect(found.added).toBeLessThanOrEqual(after.length);
-        expect(newItems(facts(before, after)).length).toBeLessThanOrEqual(found.added);
+        expect(tasksOfNewItems(facts(before, after)).length).toBeLessThanOrEqual(found.added);
       }),
     );
   });
@@ -197,23 +197,23 @@ describe('the task files before and after an iteration on a', () => {
 describe('what the agent added', () => {
   test('becomes work of the lane, if it is open and new', () => {
     expect(
-      newItems(facts(['[ ] a', '[ ] b'], ['[x] a (done)', '[ ] b', '[ ] c', '[x] d'])).map(({ id }) => id),
+      tasksOfNewItems(facts(['[ ] a', '[ ] b'], ['[x] a (done)', '[ ] b', '[ ] c', '[x] d'])).map(({ id }) => id),
     ).toEqual(['plan-c']);
   });
 
   test('an item that was there before, and is not a task of the lane, stays so', () => {
-    expect(newItems(facts(['[ ] a'], ['[ ] a'], { tasks: [] }))).toEqual([]);
+    expect(tasksOfNewItems(facts(['[ ] a'], ['[ ] a'], { tasks: [] }))).toEqual([]);
   });
 
   test('depends on nothing that the lane does not know', () => {
     const added = item('[ ] c', { dependsOn: ['plan-a', 'plan-d', 'plan-x'] });
-    const [found] = newItems(facts(['[ ] a'], [], { after: [item('[ ] a'), added, item('[ ] d')] }));
+    const [found] = tasksOfNewItems(facts(['[ ] a'], [], { after: [item('[ ] a'), added, item('[ ] d')] }));
     expect(found?.dependsOn).toEqual(['plan-a', 'plan-d']);
   });
 
   test('of one iteration at most 20', () => {
     const many = Array.from({ length: 30 }, (_, at) => `[ ] new ${String(at)}`);
-    expect(newItems(facts(['[ ] a'], ['[ ] a', ...many]))).toHaveLength(20);
+    expect(tasksOfNewItems(facts(['[ ] a'], ['[ ] a', ...many]))).toHaveLength(20);
   });
 });
 

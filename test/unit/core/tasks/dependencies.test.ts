@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   issuesToLookUp,
   settleDependencies,
-  type Awaited,
+  type AwaitedIssue,
   type DependentTask,
 } from '../../../../src/core/tasks/dependencies.ts';
 import { isPlanComplete, nextTask } from '../../../../src/core/tasks/queue.ts';
@@ -10,9 +10,9 @@ import { task } from '../core-fixtures.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 type State = 'open' | 'closed' | 'missing';
-const issue = (number: number): Awaited => ({ kind: 'issue', number });
+const issue = (number: number): AwaitedIssue => ({ kind: 'issue', number });
 /** Returns dependent tasks: `3: [5]` means that #3 waits for #5. */
-const dependents = (waits: Readonly<Record<number, readonly (number | Awaited)[]>>): readonly DependentTask[] =>
+const dependents = (waits: Readonly<Record<number, readonly (number | AwaitedIssue)[]>>): readonly DependentTask[] =>
   Object.entries(waits).map(([number, on]) => ({
     task: task(Number(number)),
     name: `#${number}`,
@@ -31,7 +31,7 @@ const obstacles = ({ tasks }: ReturnType<typeof settle>) =>
   Object.fromEntries(tasks.filter(({ obstacle }) => obstacle !== null).map(({ id, obstacle }) => [id, obstacle]));
 
 describe('what a task waits for', () => {
-  test.each<[string, readonly (number | Awaited)[], Readonly<Record<number, State>>, readonly string[]]>([
+  test.each<[string, readonly (number | AwaitedIssue)[], Readonly<Record<number, State>>, readonly string[]]>([
     ['another task of the lane', [2], {}, ['issue-2']],
     ['an open issue that is not a task', [9], { 9: 'open' }, ['issue-9']],
     ['not a closed issue', [9], { 9: 'closed' }, []],
@@ -50,7 +50,7 @@ describe('what a task waits for', () => {
     expect(warnings).toEqual(['#1 says that it depends on itself, which is ignored.']);
   });
 
-  test.each<[string, number | Awaited, Readonly<Record<number, State>>, string]>([
+  test.each<[string, number | AwaitedIssue, Readonly<Record<number, State>>, string]>([
     ['an issue that does not exist', 99, { 99: 'missing' }, '#99'],
     ['an issue that nobody could be asked about', 99, {}, '#99'],
   ])('%s: the task is held, and the report names which', (_, on, states, name) => {

@@ -7,7 +7,7 @@ import {
   prepareTasks,
   reopenEditedTasks,
   workableIssues,
-  type Judged,
+  type JudgedCandidates,
 } from '../../../../src/core/tasks/preparation.ts';
 import type { Approval, Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noon, task } from '../core-fixtures.ts';
@@ -32,19 +32,19 @@ const judgedOf = (
   tasks: readonly Task[],
   approved: readonly ApprovedIssue[],
   state: Partial<LaneState> = {},
-): Judged => ({
+): JudgedCandidates => ({
   tasks,
   state: { ...initialState('queue', noon), ...state },
   approved: new Map(approved.map((one) => [`issue-${String(one.number)}`, one])),
 });
 const prepare = (
-  judged: Judged,
+  judged: JudgedCandidates,
   workable: readonly ApprovedIssue[],
   comments: readonly (readonly [number, ReadableComments])[] = [],
 ) => prepareTasks(judged, workable, new Map(comments), ({ title, body }) => `hash of ${title}, ${body}`);
 
 describe('issues that a run may get to', () => {
-  const workable = (judged: Judged, maxIterations = 10): readonly number[] =>
+  const workable = (judged: JudgedCandidates, maxIterations = 10): readonly number[] =>
     workableIssues(judged, maxIterations).map(({ number }) => number);
 
   test.each<[string, readonly Task[], readonly number[], LaneState['tasks'], readonly number[]]>([

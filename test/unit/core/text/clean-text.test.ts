@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cleanMarkdown, cleanText, cleanTitle, unseenIn } from '../../../../src/core/text/clean.ts';
+import { cleanMarkdown, cleanText, cleanTitle, countUnseenCharacters } from '../../../../src/core/text/clean.ts';
 import type { CleanKind } from '../../../../src/core/text/cleaned.ts';
 import { costly, cpuMs } from '../../../cpu.ts';
 
@@ -224,8 +224,8 @@ describe('a title', () => {
 });
 
 test('text that was removed because nobody sees it is counted; what was cut off is not', () => {
-  expect(unseenIn(cleanText(`a\u200B\u202E\u0000<!-- b -->${'x'.repeat(21_000)}`))).toBe(3 + 10);
-  expect(unseenIn(cleanText('a'))).toBe(0);
+  expect(countUnseenCharacters(cleanText(`a\u200B\u202E\u0000<!-- b -->${'x'.repeat(21_000)}`))).toBe(3 + 10);
+  expect(countUnseenCharacters(cleanText('a'))).toBe(0);
 });
 
 test('byte order marks at the start are counted, and places behind them are right', () => {

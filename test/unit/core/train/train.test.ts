@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
 import {
   pullsAheadOf,
-  type Compared,
+  type ComparedPull,
   findNextPull,
   findPullToUpdate,
   trainOf as trainOn,
@@ -13,8 +13,10 @@ import { runs } from '../../../runs.ts';
 
 type Change = Partial<WaitingPullRequest>;
 
-const trainOf = (pulls: readonly WaitingPullRequest[], facts: readonly Compared[] | null): ReturnType<typeof trainOn> =>
-  trainOn(pulls, facts, 'main');
+const trainOf = (
+  pulls: readonly WaitingPullRequest[],
+  facts: readonly ComparedPull[] | null,
+): ReturnType<typeof trainOn> => trainOn(pulls, facts, 'main');
 
 /** Returns an open pull request that can be merged; a higher number is younger. */
 function open(number: number, change: Change = {}): WaitingPullRequest {
@@ -28,7 +30,7 @@ function open(number: number, change: Change = {}): WaitingPullRequest {
 
 /** Returns what git says of pull requests in which these pairs conflict. */
 function compared(numbers: readonly number[], pairs: readonly (readonly number[])[], behind: readonly number[] = []) {
-  return numbers.map((number): Compared => ({
+  return numbers.map((number): ComparedPull => ({
     number,
     conflictsWith: pairs.filter((pair) => pair.includes(number)).map(([a = 0, b = 0]) => (a === number ? b : a)),
     isBehind: behind.includes(number),

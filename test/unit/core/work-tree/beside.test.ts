@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nameOfBeside, newBeside, type BesideWork } from '../../../../src/core/work-tree/answers.ts';
+import { nameOfBeside, findNewBesideWork, type BesideWork } from '../../../../src/core/work-tree/answers.ts';
 
 const id = 'a'.repeat(40);
 const other = 'b'.repeat(40);
@@ -25,5 +25,5 @@ test.each<[string, BesideWork, BesideWork, boolean]>([
   ['a stash below a newer one', { is: 'stash', name: 'stash@{0}', id }, { is: 'stash', name: 'stash@{1}', id }, false],
   ['a work tree with other files', { is: 'work-tree', name: 'w', id }, { is: 'work-tree', name: 'w', id: other }, true],
 ])('news: %s', (_, before, now, isNew) => {
-  expect(newBeside([before], [now])).toEqual(isNew ? [now] : []);
+  expect(findNewBesideWork([before], [now])).toEqual(isNew ? [now] : []);
 });

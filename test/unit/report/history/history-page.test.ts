@@ -70,7 +70,7 @@ describe('the table for a terminal', () => {
     expect(renderHistory(historySummaryOf([]), { title: '', now: noon })).toMatchInlineSnapshot(`
       "2026-11-21 12:00 UTC: 0 tasks: 0 merged, 0 not merged, 0 open
 
-      No run has published a pull request since this is recorded.
+      No run has published a pull request yet.
       "
     `);
   });

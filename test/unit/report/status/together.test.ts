@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
 import type { TrainPull } from '../../../../src/core/train/train.ts';
-import type { Together } from '../../../../src/handover/together.ts';
+import type { ParallelEnd } from '../../../../src/handover/together.ts';
 import { nextStepsTogether } from '../../../../src/report/next/for-together.ts';
 import { renderSteps } from '../../../../src/report/next/step.ts';
 import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
@@ -27,7 +27,7 @@ const pull: TrainPull = {
 type Runs = readonly (Partial<StoredRun> | null)[];
 
 /** Returns the ends of lanes, each with these facts of its run; null for a lane whose jobs published nothing. */
-function togetherOf(...runs: Runs): Together {
+function togetherOf(...runs: Runs): ParallelEnd {
   return {
     lanes: runs.map((change, at) => {
       const lane = at === 0 ? 'queue' : `issue-${String(at)}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { safeParts, signedParts, withSafeParts } from '../../../../../src/core/lane/state/cached-state.ts';
+import { restrictiveParts, signedParts, withSafeParts } from '../../../../../src/core/lane/state/cached-state.ts';
 import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 import { untouchedProgress, withChangedTasks } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
@@ -33,13 +33,13 @@ describe('a document of a cache, where others may write', () => {
       headVerification: null,
       refusedPush: null,
     };
-    expect(safeParts(state, false)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 0 } });
-    expect(safeParts(state, true)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 4 } });
+    expect(restrictiveParts(state, false)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 0 } });
+    expect(restrictiveParts(state, true)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 4 } });
   });
 
   test('names nothing that it did not hold', () => {
     const plain = { ...state, ...nothingSaid };
-    expect(safeParts(plain, false).dropped).toEqual([]);
+    expect(restrictiveParts(plain, false).dropped).toEqual([]);
     expect(signedParts({ ...plain, pause: risky.pause }, false).dropped).toEqual(['a pause']);
     expect(signedParts({ ...plain, session: risky.session }, false).dropped).toEqual(['a conversation']);
   });

@@ -6,7 +6,7 @@ import {
   MAX_STATE_BYTES,
   parseState,
   parseStateAt,
-  probeState,
+  stateToProbe,
   STATE_VERSION,
 } from '../../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
@@ -174,13 +174,13 @@ test('a newer version is left alone', () => {
 });
 
 test('a state that should be there and is not begins with one probe', () => {
-  expect(play([{}], { state: probeState(LANE, noon) }).step).toMatchObject({
+  expect(play([{}], { state: stateToProbe(LANE, noon) }).step).toMatchObject({
     kind: 'stop',
     outcome: { reason: 'circuit_open', tripped: 'this-run' },
   });
-  expect(play([progress()], { state: probeState(LANE, noon) }).step.kind).toBe('iterate');
-  expect(parseState(serializeState(probeState(LANE, noon)), LANE).kind).toBe('state');
-  expect(probeState(LANE, noon).transitions).toEqual([
+  expect(play([progress()], { state: stateToProbe(LANE, noon) }).step.kind).toBe('iterate');
+  expect(parseState(serializeState(stateToProbe(LANE, noon)), LANE).kind).toBe('state');
+  expect(stateToProbe(LANE, noon).transitions).toEqual([
     { at: noon, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' },
   ]);
 });
