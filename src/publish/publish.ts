@@ -233,14 +233,16 @@ function withoutLosses(
   { work, kind }: PublishedBranch,
 ): Work {
   const { lastPublished, journal, outcome } = work;
+  const { lastRun } = lastPublished.state;
   const { policy } = config;
   const isCutOff =
     outcome.kind === 'failed' && outcome.reason === 'infrastructure' && sumUsage(work).unfinished.calls > 0;
   const cutOff = { iterations: isCutOff ? 1 : 0, policy, now: clock.now() };
   const after = isCutOff ? refundAttempt(work.state) : work.state;
   if (kind === 'published') return { ...work, state: loseIterations(after, cutOff) };
-  // A rule of the server is not the fault of any task.
-  const lost = kind === 'refused' ? 0 : journal.length - lastPublished.iterations;
+  // A rule of the server is not the fault of any task, and post does not count again what main has saved at its end.
+  const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
+  const lost = kind === 'refused' || isCounted ? 0 : journal.length - lastPublished.iterations;
   const state = loseProgress(
     { before: lastPublished.state, after, iterations: lost + cutOff.iterations },
     policy,
