@@ -44,8 +44,13 @@ export function loseProgress(
   policy: Policy,
   now: number,
 ): LaneState {
-  const { before, after, iterations } = run;
-  const { circuit } = loseIterations(before, { iterations, policy, now });
+  const { before, after } = run;
+  let { circuit } = before;
+  for (let left = run.iterations; left > 0; left -= 1) {
+    ({ circuit } = countAsIdle({ ...before, circuit }, policy, now));
+    // A circuit that was already open has been probed, and the probe failed.
+    if (circuit.kind === 'open') break;
+  }
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts, approval, answer, ceiling }]) => {
       const reason = whyGivenUp(id, { attempts, ceiling }, policy);
@@ -58,22 +63,18 @@ export function loseProgress(
   return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
 }
 
-/** Returns the state with the current task's last attempt given back. */
-export function refundAttempt(state: LaneState): LaneState {
-  const { currentTask } = state;
-  if (currentTask === null) return state;
-  const refunded = withChangedTasks(state.tasks, [currentTask], (known) => ({
+/** Returns the state after an iteration that a failure of the machine cut off: its task is not to blame. */
+export function loseIteration(state: LaneState, policy: Policy, now: number): LaneState {
+  const current = state.currentTask === null ? [] : [state.currentTask];
+  const refunded = withChangedTasks(state.tasks, current, (known) => ({
     ...known,
     attempts: Math.max(0, known.attempts - 1),
   }));
-  return { ...state, tasks: refunded };
+  return countAsIdle({ ...state, tasks: refunded }, policy, now);
 }
 
-/** Returns the state with iterations that were paid for and lost: no task is to blame, and none was progress. */
-export function loseIterations(
-  state: LaneState,
-  lost: { readonly iterations: number; readonly policy: Policy; readonly now: number },
-): LaneState {
+/** Returns the state with one more iteration without progress in its circuit. */
+function countAsIdle(state: LaneState, policy: Policy, now: number): LaneState {
   const nothing: CircuitFacts = {
     progress: false,
     neutral: false,
@@ -85,13 +86,7 @@ export function loseIterations(
     taskId: state.currentTask,
     returned: false,
   };
-  let { circuit } = state;
-  for (let left = lost.iterations; left > 0; left -= 1) {
-    circuit = recordInCircuit(circuit, nothing, lost.policy.circuit, lost.now);
-    // A circuit that was already open has been probed, and the probe failed.
-    if (circuit.kind === 'open') break;
-  }
-  return { ...state, circuit };
+  return { ...state, circuit: recordInCircuit(state.circuit, nothing, policy.circuit, now) };
 }
 
 /** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */
