@@ -48,10 +48,7 @@ const layers = {
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', '@opentelemetry/', 'node:'] },
   home: { may: ADAPTER, packages: ['node:', 'zod'] },
-  cli: {
-    may: ['core', 'config', 'ports', 'report', 'errors', 'files'],
-    packages: ['node:', 'zod', '@clack/', ...TERMINAL],
-  },
+  cli: { may: [...ADAPTER, 'config', 'report'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
   // Pure code makes the monitor's screen of data, size and time.
   'cli/monitor/view': {
     may: ['core', 'report', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],
