@@ -26,7 +26,7 @@ import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
-import { withoutAnswers } from '../core/sharing/waiting-issues.ts';
+import { withoutCopies } from '../core/sharing/waiting-issues.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
@@ -169,7 +169,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
   };
 }
 
-/** Creates the notes of a lane of which nothing but the origin of its state is known. */
+/** Creates the notes of a lane. Beside the origin of its state, nothing needs to be known. */
 export function notesOn(restored: string, known: Partial<RunNotes> = {}): RunNotes {
   return {
     ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
@@ -358,7 +358,7 @@ export function documentOf(
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {
   // Texts are redacted one by one, so that a secret that is also a word of the format does not destroy the document.
-  return serializeState({ ...mapTexts(withoutAnswers(state), redact), transcript });
+  return serializeState({ ...mapTexts(withoutCopies(state), redact), transcript });
 }
 
 /** Returns the stored transcripts if they still belong to a conversation of the state, else null. */

@@ -120,7 +120,7 @@ function holdsAlready({ tasks }: LaneState, { lane, task, at }: LaneAnswer): boo
 }
 
 /** Returns the state to store: what another lane says of an issue is in the state of that lane. */
-export function withoutAnswers(state: LaneState): LaneState {
+export function withoutCopies(state: LaneState): LaneState {
   const isTheirs = ([, task]: [TaskId, TaskProgress]): boolean => task.answer !== undefined && isStuck(task);
   const theirs = Object.entries(state.tasks).filter(isTheirs);
   return theirs.length === 0
