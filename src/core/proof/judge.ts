@@ -60,16 +60,16 @@ export function planProof({ files }: TaskChanges): ProofPlan {
     without.some((file, at) => file !== taken[at]) ||
     files.some(({ path, textAfter }) => isTestFile(path) && hasTests(path, textAfter));
   if (!isTested) return { kind: 'none' };
-  const isChanged = files.some(
-    ({ path, textBefore, textAfter }) =>
-      isTestFile(path) &&
-      textBefore !== null &&
-      hasTests(path, textBefore) &&
-      !isOnlyAdded(textBefore, textAfter ?? ''),
-  );
   const old = files.filter(({ path, before }) => isTestFile(path) && before !== null);
+  const isChanged = old.some(({ path, textBefore, textAfter }) => {
+    if (textBefore === null) return EXPECTED.test(path);
+    return hasTests(path, textBefore) && !isOnlyAdded(textBefore, textAfter ?? '');
+  });
   return { kind: 'prove', without: without.filter((file) => file !== null), old: isChanged ? old : [] };
 }
+
+/** Matches files with the results that tests expect. */
+const EXPECTED = /\.(?:snap|ambr|golden)$|(?:^|\/)__snapshots__\/|\.(?:approved|verified)\.[^/]+$/;
 
 /** Matches files that no test is about: documents, and lists of tasks. */
 const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/)prd\.json$/i;
