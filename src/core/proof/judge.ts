@@ -51,7 +51,7 @@ export function planProof({ files }: TaskChanges): ProofPlan {
   const changed = files.filter(({ path }) => !isTestFile(path) && !isTestSettings(path));
   const said = changed.filter(({ path }) => !SAYS_NOTHING.test(path));
   if (said.length === 0) return { kind: 'none' };
-  // A test may need a new package, or a new script that runs it. Where nothing else changed, these are what it is about.
+  // A test may need a new package, or a new script that runs it, unless these are all that changed.
   const hasCode = said.some(({ path }) => !definesPackages(path));
   const taken = changed.filter(({ path }) => !hasCode || !definesPackages(path));
   const without = taken.map(withOwnTests);
@@ -60,16 +60,16 @@ export function planProof({ files }: TaskChanges): ProofPlan {
     without.some((file, at) => file !== taken[at]) ||
     files.some(({ path, textAfter }) => isTestFile(path) && hasTests(path, textAfter));
   if (!isTested) return { kind: 'none' };
-  const isChanged = files.some(
-    ({ path, textBefore, textAfter }) =>
-      isTestFile(path) &&
-      textBefore !== null &&
-      hasTests(path, textBefore) &&
-      !isOnlyAdded(textBefore, textAfter ?? ''),
-  );
   const old = files.filter(({ path, before }) => isTestFile(path) && before !== null);
+  const isChanged = old.some(({ path, textBefore, textAfter }) => {
+    if (textBefore === null) return EXPECTED.test(path);
+    return hasTests(path, textBefore) && !isOnlyAdded(textBefore, textAfter ?? '');
+  });
   return { kind: 'prove', without: without.filter((file) => file !== null), old: isChanged ? old : [] };
 }
+
+/** Matches files with the results that tests expect. */
+const EXPECTED = /\.(?:snap|ambr|golden)$|(?:^|\/)__snapshots__\/|\.(?:approved|verified)\.[^/]+$/;
 
 /** Matches files that no test is about: documents, and lists of tasks. */
 const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/)prd\.json$/i;
@@ -77,7 +77,7 @@ const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/
 /** Matches the tests in a file of Rust: a module at its end, or the name of one in another file. */
 const RUST_TESTS = /^#\[cfg\(test\)\]\n(?:#.*\n)*(?:pub )?mod \w+(?:;\n| *\{\n(?:(?:[^}\n][^\n]*)?\n)*\}\s*(?![^]))/m;
 
-/** Returns a file with the tests of now and the code of before; null if they cannot be told apart. */
+/** Returns a file with the tests of now and the code of before; null if these are mixed. */
 function withOwnTests(file: TaskFile): TakenFile | null {
   const { path, textBefore, textAfter } = file;
   if (textAfter === null || !mayHoldTests(path)) return file;
@@ -178,7 +178,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
-  // Where `verify` passes, a test that is not reported has not failed.
+  // A test that is not reported where `verify` passes has not failed.
   if (found.length > 0 && verification.kind === 'passed') return { kind: 'undecided', why: 'not-run' };
   const old = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
   return verification.kind === 'failed' && old.length > 0

@@ -131,12 +131,25 @@ export function tryValue(replays: Replays, limit: Limit, value: number): TunedLi
 /** Minimum number of runs for a recommendation. */
 export const RUNS_TO_RECOMMEND = 5;
 
-/** Returns the value that would have saved most without losing a task, the least strict of equal ones; null if none. */
-export function recommendValue({ journals }: Replays, { tried }: TunedLimit): number | null {
-  const savedBy = ({ effect }: Tried): number => effect.saved.costUsd ?? 0;
-  const harmless = tried.filter((one) => savedBy(one) > 0 && one.effect.lost.length + one.effect.undecided === 0);
-  const [best] = harmless.toSorted((one, other) => savedBy(other) - savedBy(one));
-  return best === undefined || journals.length < RUNS_TO_RECOMMEND ? null : best.value;
+/**
+ * Returns the values that would have saved money without losing a task, also together: of each limit the value that
+ * saved most, the least strict of equal ones.
+ */
+export function recommendValues(replays: Replays, tuned: readonly TunedLimit[]): readonly (Tried & { limit: Limit })[] {
+  if (replays.journals.length < RUNS_TO_RECOMMEND) return [];
+  const isHarmless = ({ lost, undecided }: Effect): boolean => lost.length + undecided === 0;
+  const most = (all: readonly (Tried & { limit: Limit })[]): typeof all =>
+    all.toSorted((one, other) => (other.effect.saved.costUsd ?? 0) - (one.effect.saved.costUsd ?? 0));
+  const best = tuned.flatMap(({ limit, tried }) => {
+    const saving = tried.filter(({ effect }) => (effect.saved.costUsd ?? 0) > 0 && isHarmless(effect));
+    return most(saving.map((one) => ({ ...one, limit }))).slice(0, 1);
+  });
+  return most(best).reduce<typeof best>((kept, one) => {
+    const together = [...kept, one];
+    const change = (policy: Policy): Policy =>
+      together.reduce((next, { limit, value }) => stricterChange(limit, value)(next), policy);
+    return isHarmless(effectOfLimits(replays, change)) ? together : kept;
+  }, []);
 }
 
 const SHARES = [0.8, 0.6, 0.4, 0.2];
