@@ -279,9 +279,9 @@ function wasUnreachable({ published, outcome }: PublishedEnd): boolean {
 /** Writes comments and labels. Failures become warnings, because the work itself is safe. */
 async function notifyIssues(
   deps: PublishDeps,
-  told: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
+  worked: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
 ): Promise<readonly string[]> {
-  const { work, report, known } = told;
+  const { work, report, known } = worked;
   const { notices } = work.notes;
   const notified = selectNotices(deps, notices, known);
   return [
