@@ -18,7 +18,7 @@ import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
 import { isFinished, queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
-import { type HandedFile, handedFileSchema, type HandedIntake, untouchedWork, type Work } from './intake.ts';
+import { type HandedFile, handedFileSchema, type HandedIntake, createUntouchedWork, type Work } from './intake.ts';
 
 /** Maximum length of a sentence, in characters, whatever text another job put there. */
 const MAX_SENTENCE_CHARS = 1000;
@@ -253,7 +253,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
  * Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`,
  * what its run had reserved counts as used.
  */
-export function lostWork(
+export function createLostWork(
   { intake, remoteHead, shown }: HandedIntake,
   loss: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
 ): Work {
@@ -262,7 +262,7 @@ export function lostWork(
   const proposal = proposes === null ? null : { text: proposes, words: null };
   const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal };
   return {
-    ...untouchedWork(untouched, now),
+    ...createUntouchedWork(untouched, now),
     state: spent === 'nothing' ? state : withReservationUsed(state, policy, now),
     outcome,
   };
