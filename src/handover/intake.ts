@@ -254,7 +254,7 @@ export type IsolationSource = (typeof isolationSources)[number];
 export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 
 /** Creates the work of a run that has done nothing so far. */
-export function untouchedWork(
+export function createUntouchedWork(
   known: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
 ): Work {
@@ -287,7 +287,10 @@ export function beginWork(
   now: number,
 ): Work {
   const proposal = proposes === null ? null : { text: proposes, words: null };
-  return untouchedWork({ lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal }, now);
+  return createUntouchedWork(
+    { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal },
+    now,
+  );
 }
 
 /**
@@ -375,7 +378,7 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
  * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what
  * it finished counts as done.
  */
-export function verifiedState(
+export function stateToBuildOn(
   { state, head, cleanVerification, journal }: Work,
   policy: Policy,
   now: number,

@@ -68,7 +68,7 @@ function renderSetting({ name, now, heldBack, tried }: TuneResult['settings'][nu
   ];
 }
 
-/** Describes an effect as a predicate: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
+/** Describes an effect as a verb phrase: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
 function describeEffect({ saved, lost, later, undecided }: Effect): string {
   const parts = [
     ...(saved.iterations > 0

@@ -144,7 +144,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
-  say(`${offeredText(report)}${renderStepsByHand(report)}`);
+  // A person who was asked has already chosen among the other checks of CI.
+  say(`${isAsking ? '' : offeredText(report)}${renderStepsByHand(report)}`);
   return 'done';
 }
 

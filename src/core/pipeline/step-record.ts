@@ -153,10 +153,10 @@ const MAX_TAIL_CHARS = 400;
 
 const MAX_NOTED = 5;
 
-/** A finished step of this iteration; `said` is its agent's message, null if it has none. */
+/** A finished step of this iteration; `message` is its agent's message, null if it has none. */
 export interface EarlierStep {
   readonly record: Pick<StepRecord, 'name' | 'kind' | 'result' | 'tail'>;
-  readonly said: string | null;
+  readonly message: string | null;
 }
 
 /**
@@ -166,15 +166,15 @@ export interface EarlierStep {
 export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
-    .map(({ record, said }) => describeStep(record, said));
+    .map(({ record, message }) => describeStep(record, message));
   const before = lastIteration
     .filter(({ result }) => result.kind === 'failed')
     .map((record) => `In the last iteration: ${describeStep(record, null)}`);
   return [...(now.length === 0 ? before : []), ...now].slice(-MAX_NOTED).join('\n');
 }
 
-function describeStep({ name, result, tail }: EarlierStep['record'], said: string | null): string {
-  const words = said === null || said.trim() === '' ? '' : `: ${oneLine(said, MAX_SAID_CHARS)}`;
+function describeStep({ name, result, tail }: EarlierStep['record'], message: string | null): string {
+  const words = message === null || message.trim() === '' ? '' : `: ${oneLine(message, MAX_SAID_CHARS)}`;
   const output = result.kind === 'failed' ? tail.trim().slice(-MAX_TAIL_CHARS) : '';
   return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;
 }

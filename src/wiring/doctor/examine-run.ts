@@ -150,8 +150,8 @@ async function hasCredentials({ context, environment }: World): Promise<boolean>
 }
 
 /**
- * Returns the result of the verify commands on the base: that of an earlier run, or of a trial in a clean clone laid
- * out as runs do it.
+ * Returns the result of the verify commands on the base: that of an earlier run, or of a trial in a clean clone checked
+ * out out as runs do it.
  */
 async function tryBase(
   { config, context, log }: World,

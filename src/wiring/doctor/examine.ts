@@ -32,7 +32,7 @@ import { messageOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
-import { checkOutTree } from '../../git/checkout/tree/lay-tree.ts';
+import { checkOutTree } from '../../git/checkout/tree/check-out-tree.ts';
 import { findWorkspace, headOf } from '../../git/checkout/workspace.ts';
 import { findCheckout } from '../../git/home/person-checkout.ts';
 import { createForge } from '../../github/forge.ts';
@@ -240,7 +240,7 @@ async function layHead(
     throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);
   const commit = await headOf(workspace);
   if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
-  const laid = await checkOutTree(
+  const tree = await checkOutTree(
     {
       ...{ ...options, workspace, workFolder, agentSandbox: null, signal },
       repository: await createPrivateRepository(workspace, { workFolder, env, hide: [] }),
@@ -251,5 +251,5 @@ async function layHead(
       objects: [join(workspace.commonFolder, 'objects')],
     },
   );
-  return laid.top;
+  return tree.top;
 }

@@ -36,18 +36,18 @@ export interface TreeOptions {
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** A commit to lay, on a branch, or on none if `branch` is null. */
+/** A commit to check out, on a branch, or on none if `branch` is null. */
 export interface CommitToCheckOut {
   readonly kind: TreeKind;
   readonly commit: ObjectId;
   readonly branch: string | null;
   /** The base branch and its tip; null if the tree has only the refs of the checkout. */
   readonly base: { readonly branch: string; readonly commit: ObjectId } | null;
-  /** True if files that git ignores in the checkout are laid as well, with submodules and files of git-lfs. */
+  /** True if files that git ignores in the checkout are copied as well, with submodules and files of git-lfs. */
   readonly hasIgnored: boolean;
   /** Folders of objects in which the tree finds its commits: nothing in the tree can write there. */
   readonly objects: readonly string[];
-  /** The commit whose differences are laid in a sparse checkout whatever the patterns say. */
+  /** The commit whose differences are written in a sparse checkout whatever the patterns say. */
   readonly sparseSince: ObjectId;
 }
 
@@ -58,14 +58,14 @@ export interface CommitToCheckOut {
 const COPY_MS = 5 * MINUTE_MS;
 
 /**
- * Lays a tree as the job laid its checkout: the files of a commit (by the patterns of a sparse checkout), files that
+ * Checks out a tree as the job did: the files of a commit (by the patterns of a sparse checkout), files that
  * git ignores in the checkout (whose paths into the checkout lead into the tree), submodules and files of git-lfs,
  * refs, and settings without credentials. The previous tree is removed. The new one belongs to this user until it is
  * given to the sandbox's user.
  */
-export async function checkOutTree(options: TreeOptions, laid: CommitToCheckOut): Promise<WorkspacePlace> {
+export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOut): Promise<WorkspacePlace> {
   const { workspace, repository, credentials, env, agentSandbox, signal, log } = options;
-  const top = treeFolder(laid.kind, { ...options, top: workspace.top });
+  const top = treeFolder(wanted.kind, { ...options, top: workspace.top });
   const parent = dirname(top);
   await agentSandbox?.takeBack(top);
   await removeTree(parent);
@@ -78,31 +78,31 @@ export async function checkOutTree(options: TreeOptions, laid: CommitToCheckOut)
   await mkdir(top, { recursive: true });
   // The sandbox's user must pass through, whatever the umask of this process.
   if (agentSandbox !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
-  const own = laid.branch === null ? null : `refs/heads/${laid.branch}`;
-  const tip = laid.base === null ? null : `refs/remotes/origin/${laid.base.branch}`;
+  const own = wanted.branch === null ? null : `refs/heads/${wanted.branch}`;
+  const tip = wanted.base === null ? null : `refs/remotes/origin/${wanted.base.branch}`;
   const theirs = (await refsOf(workspace)).filter(({ name }) => name !== own && name !== tip);
-  const ofBase = laid.base === null || tip === null ? [] : [{ id: laid.base.commit, name: tip, target: '' }];
+  const ofBase = wanted.base === null || tip === null ? [] : [{ id: wanted.base.commit, name: tip, target: '' }];
   const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
-  const git = await checkOutCommit({ ...laid, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
+  const git = await checkOutCommit({ ...wanted, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
   // Both folders may contain the git directories of submodules.
   for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
     await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
-  if (laid.hasIgnored && !signal.aborted)
-    await layIgnored(options, git, { top, moves }).catch((error: unknown) => {
+  if (wanted.hasIgnored && !signal.aborted)
+    await copyIgnoredFiles(options, git, { top, moves }).catch((error: unknown) => {
       if (signal.aborted) return;
       log.warning(
-        `Files that git ignores cannot be copied, so ${laid.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${completeSentence(messageOf(error))}`,
+        `Files that git ignores cannot be copied, so ${wanted.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${completeSentence(messageOf(error))}`,
       );
     });
   // An incomplete tree would make a verification meaningless. A run that is cancelled ends anyway.
-  if (laid.kind === 'clean') signal.throwIfAborted();
-  await laySettings(options, gitFolder);
+  if (wanted.kind === 'clean') signal.throwIfAborted();
+  await copySettings(options, gitFolder);
   await removeCredentials(credentials, { moves, env });
   return { top, gitFolder, commonFolder: gitFolder, objectFormat: workspace.objectFormat };
 }
 
 /** Copies the files that git ignores in the checkout, with submodules and files of git-lfs. */
-async function layIgnored(
+async function copyIgnoredFiles(
   { workspace, repository, env, signal }: TreeOptions,
   git: Git,
   { top, moves }: { readonly top: string; readonly moves: readonly MovedFolder[] },
@@ -137,18 +137,18 @@ async function refsOf({ git }: Workspace): Promise<readonly Ref[]> {
 }
 
 /**
- * Lays the files of a commit in a folder, with a git directory that knows its branch and `refs` and whose objects are
- * elsewhere.
+ * Writes the files of a commit into a folder, with a git directory that knows its branch and `refs` and whose objects
+ * are elsewhere.
  */
 export async function checkOutCommit(
-  laid: Pick<CommitToCheckOut, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
+  wanted: Pick<CommitToCheckOut, 'commit' | 'branch' | 'objects' | 'sparseSince'> & {
     readonly top: string;
     readonly setup: OwnSetup;
     readonly refs: readonly Ref[];
     readonly shallow: Buffer | null;
   },
 ): Promise<Git> {
-  const { top, setup, commit, branch, refs: others, objects, shallow, sparseSince } = laid;
+  const { top, setup, commit, branch, refs: others, objects, shallow, sparseSince } = wanted;
   const gitFolder = join(top, '.git');
   await Promise.all(
     ['objects/info', 'objects/pack', 'refs/heads', 'hooks', 'info'].map((name) =>
@@ -184,7 +184,7 @@ async function writeSymbolic(gitFolder: string, name: string, target: string): P
  * Copies settings of the checkout that work in the tree needs: remotes, the committer's name. It comes last, since a
  * filter named there would have run.
  */
-async function laySettings({ workspace, repository: { setup }, env }: TreeOptions, gitFolder: string): Promise<void> {
+async function copySettings({ workspace, repository: { setup }, env }: TreeOptions, gitFolder: string): Promise<void> {
   const theirs = (await readConfig(workspace))?.toString() ?? '';
   const file = join(gitFolder, 'config');
   await writeRegular(file, `${theirs}\n${setup.config}`);
@@ -274,7 +274,7 @@ const MOST_EXAMINED = 200;
 /** Removes ignored files that take the place of a file in the commit: the tree is what is published. */
 async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
   if (ignored.length === 0) return;
-  // git would read the content of all files laid within this same second.
+  // git would read the content of all files written within this same second.
   const isShort = ignored.length <= MOST_EXAMINED && ignored.every((path) => path.isWellFormed());
   const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
   const changed = await git.names(question);
