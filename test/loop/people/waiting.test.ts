@@ -6,10 +6,12 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
+import { killAt } from '../stage/tap.ts';
 import {
   addIssue,
   commented,
   createProject,
+  finishOnce,
   labeled,
   runOnce,
   savedState,
@@ -111,6 +113,19 @@ test('its progress is stored once, by the branch that worked on it last', async 
   const named = JSON.parse(files.get('issues/1.json') ?? '') as object;
   expect(Object.keys(named).toSorted()).toEqual(['at', 'attempts', 'isAsked', 'lane', 'task', 'version']);
   expect(answersIn(files)).toMatchObject([{ lane: 'issue-1', progress: { state: 'blocked' }, notice: { thread: 1 } }]);
+});
+
+test('a killed run of the queue counts nothing of it as its own', async () => {
+  const project = createProject({ issues: [1], agent: [asker] });
+  await runOnce(project, { event: labeled(1) });
+  addIssue(project.forge, 2);
+  project.script.behaviours = [finisher];
+  const killed = await runOnce(project, { tap: killAt((name) => name === 'agent.call', 'after') });
+  await finishOnce(project, killed);
+  const { tasks } = savedState(project);
+  expect(progressOf(tasks, 'issue-2').attempts).toBe(1);
+  expect(progressOf(tasks, 'issue-1')).toMatchObject({ state: 'todo', attempts: 0 });
+  expect(answersIn(project.kept.refs.shared.snapshot)).toMatchObject([{ lane: 'issue-1', task: 'issue-1' }]);
 });
 
 test('the queue names it, with the reason and the place of its question', async () => {
