@@ -38,8 +38,9 @@ export interface TaskChanges {
 
 /**
  * The trees to lay for the proof of a task's tests. `without`: files to take back, so that only its tests are left.
- * `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has tests in files of code, which cannot be taken back alone.
- * `none`: it has no new or changed tests, or changed nothing else that a test can be about.
+ * `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has tests
+ * in files of code, which cannot be taken back alone. `none`: it has no new or changed tests, or changed nothing else
+ * that a test can be about.
  */
 export type ProofPlan =
   | { readonly kind: 'none' }
