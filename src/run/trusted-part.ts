@@ -102,7 +102,7 @@ const RESTORED = 'restored by the main step';
 const LEFT_OUT = "left out by the main step; the main step's log says why";
 
 /** Returns the state to check the run's own state against, with only the orders that the run has obeyed. */
-function storedState({ lane, state }: Work, { restored, answers, now }: Known): LaneState {
+function storedState({ lane, state }: Work, { restored, answers, now }: KnownFacts): LaneState {
   switch (restored?.kind) {
     case 'found':
     case 'unreadable':

@@ -183,7 +183,7 @@ test('an issue with a branch of its own shows what the queue has left of it', as
   ] as const)
     ref.put(
       serializeRecord({
-        ...{ ...emptyRecord(lane), sequence: 1 },
+        ...{ ...emptyLaneRecord(lane), sequence: 1 },
         document: serializeState({ ...initialState(lane, noon), sequence: 1, tasks }),
       }),
       lane,
