@@ -12,7 +12,7 @@ import type { GateDeps } from '../deps.ts';
 import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
 import {
   admitWork,
-  type Claimed,
+  type ClaimedWork,
   endChangedTooOften,
   keepLeftCircuit,
   MAX_TRIES,
@@ -277,7 +277,7 @@ function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] 
 async function openBeside(
   deps: GateDeps,
   decided: AdmissibleLane,
-  claimed: Claimed,
+  claimed: ClaimedWork,
 ): Promise<LaneIntake['intake'] | null> {
   try {
     const intake = await openOrRelease(deps, decided, claimed);

@@ -6,20 +6,20 @@ import { likeliestCombination } from './matrix.ts';
 import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** Names and values, such as variables or inputs. */
-export type Pairs = readonly (readonly [string, string])[];
+export type NamedValues = readonly (readonly [string, string])[];
 
 /** A command of a job with its variables and its folder, which is `''` at the root. */
 export interface CiCommand {
   readonly text: string;
-  readonly env: Pairs;
+  readonly env: NamedValues;
   readonly folder: string;
 }
 
 /** A part of a job as init reads it; `steps` belong to a composite action of the repository. */
 export type CiStep =
   | { readonly kind: 'run'; readonly command: CiCommand }
-  | { readonly kind: 'use'; readonly action: string; readonly inputs: Pairs; readonly env: Pairs }
-  | { readonly kind: 'local'; readonly action: string; readonly inputs: Pairs; readonly steps: readonly CiStep[] }
+  | { readonly kind: 'use'; readonly action: string; readonly inputs: NamedValues; readonly env: NamedValues }
+  | { readonly kind: 'local'; readonly action: string; readonly inputs: NamedValues; readonly steps: readonly CiStep[] }
   | { readonly kind: 'checkout'; readonly submodules: string; readonly isForeign: boolean }
   | { readonly kind: 'download' }
   /** An action or a line that init cannot copy. */
@@ -152,9 +152,9 @@ function localPath(uses: string): string | null {
 
 interface Env {
   readonly contexts: Contexts;
-  readonly known: Pairs;
+  readonly known: NamedValues;
   /** Variables whose values are unknown, with the reasons. */
-  readonly missing: Pairs;
+  readonly missing: NamedValues;
 }
 
 function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env {
