@@ -2,6 +2,8 @@
 // It runs everything that must pass before a change lands, several jobs at a time. Each log is printed in one piece
 // when its job ends; a failing job does not stop the others, and the last lines name all that failed.
 import { execFileSync, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +18,8 @@ const AT_ONCE = 3;
 const BEGINS_BEFORE_MS = 30_000;
 const IN_EIGHT_MINUTES = 7.25 * 60_000;
 const IN_TWELVE_MINUTES = 11 * 60_000;
+/** The `nice` value of jobs with `endsBy`. */
+const LOW_PRIORITY = 10;
 
 /**
  * Folders that decide about the isolation of an agent. If a branch changes one, the attack corpus is played at
@@ -142,7 +146,11 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    if (child.pid !== undefined) running.add(child.pid);
+    if (child.pid !== undefined) {
+      running.add(child.pid);
+      // A job that may be cut short leaves the cores to those that must reach their end.
+      if (endsBy !== null) lowerPriority(child.pid);
+    }
     const late =
       endsBy !== null
         ? setTimeout(
@@ -162,6 +170,16 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
       resolve({ printed, status, isLate });
     });
   });
+}
+
+function lowerPriority(leader) {
+  setPriority(leader, LOW_PRIORITY);
+  try {
+    // Linux compares the jobs as sessions first, each with a priority of its own.
+    writeFileSync(`/proc/${String(leader)}/autogroup`, String(LOW_PRIORITY));
+  } catch {
+    // Sessions are not compared on this machine.
+  }
 }
 
 function endGroup(leader, signal = 'SIGTERM') {

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { type ReportedSettings, settingOrigins } from '../core/settings/effective.ts';
@@ -123,6 +124,15 @@ export function parseArguments(
     values: (option) => given.get(option) ?? [],
     has: (option) => given.has(option),
   };
+}
+
+/** Returns the folder that `--dir` names, and the problem if there is none. */
+export async function parseFolder(
+  given: ParsedArguments,
+): Promise<{ readonly folder: string; readonly problems: readonly string[] }> {
+  const [folder = '.'] = given.values('dir');
+  const isFolder = (await stat(folder).catch(() => null))?.isDirectory() === true;
+  return { folder, problems: isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder, 80))} is not a folder.`] };
 }
 
 function unknownOption(given: string, names: readonly string[]): string {

@@ -133,6 +133,24 @@ export async function openInput(name: string, terminal: Terminal): Promise<Input
   }
 }
 
+/** Reads all of an input as UTF-8. `why` is the predicate of what it is instead. */
+export async function readWholeText(
+  input: AsyncIterable<Uint8Array>,
+): Promise<{ readonly kind: 'text'; readonly text: string } | { readonly kind: 'unusable'; readonly why: string }> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of input) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) return { kind: 'unusable', why: 'is larger than 1 MiB: split it' };
+  }
+  try {
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)) };
+  } catch {
+    return { kind: 'unusable', why: 'is not UTF-8 text' };
+  }
+}
+
 /** Returns the reason why the system refused a file, as a part of a sentence. */
 export function reasonOf(error: unknown): string {
   return reasons[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? String(error);

@@ -61,7 +61,11 @@ export const INPUT_ROWS: readonly SettingGroup[] = [
         'Your own part of the prompt. If the file does not exist, the prompt of another Ralph is used, or else the built-in one.',
       ],
       ['base-branch', '', 'Branch that the work starts from and the pull request targets; empty = the default branch.'],
-      ['branch-prefix', 'ralph/', 'Prefix of the branches that the action pushes to; it pushes to no others.'],
+      [
+        'branch-prefix',
+        'ralph/',
+        'Prefix of the branches that the action pushes to; it pushes to no others. All workflows of a repository need the same one.',
+      ],
     ],
   },
   {

@@ -156,7 +156,7 @@ const STEERED =
   'Variables that decide which servers this step talks to (proxies, certificates) have changed since the main step: a later step, the agent, or another program on this machine changed them. The post step sends the token nowhere, so nothing more is published.';
 
 function unknownSteering(runFolder: string): string {
-  return `The record of this run in ${runFolder} is gone or unreadable, and with it whether proxies and certificates are those that the main step had: the agent or another program on this machine removed it. The post step sends the token nowhere, so nothing more is published.`;
+  return `The record of this run in ${runFolder} is gone or unreadable, and with it whether proxies and certificates are those that the main step had: the main step could not write it, or a program on this machine removed it. The post step sends the token nowhere, so nothing more is published.`;
 }
 
 async function isReadable(environment: Environment, record: RunRecord | null): Promise<boolean> {

@@ -13,7 +13,7 @@ import { isDashboardText } from '../core/dashboard/boxes.ts';
 import { PIPELINE_FILES } from '../core/pipeline/pipeline.ts';
 import { type ListedQueue, toQueuedEntry } from '../core/snapshot/dashboard-record.ts';
 import { mayServeOtherLanes } from '../core/sharing/elsewhere.ts';
-import { issueLane, QUEUE } from '../core/tasks/ids.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
 import { type IssueText, tasksOfIssues } from '../core/tasks/issue-task.ts';
 import { isListed, nameOfTask } from '../core/tasks/task.ts';
 import { textOf, UserError } from '../errors.ts';
@@ -21,12 +21,12 @@ import { endIntake, type GateResult, type Intake, gateResultOfLane } from '../ha
 import type { Issue } from '../ports/forge.ts';
 import { refuseCommand } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
-import { admitWork, type Preview } from './lane/admit.ts';
-import { admitQueue, admitUrgent, previewLanes } from './lane/side-by-side.ts';
+import type { Preview } from './lane/admit.ts';
+import { admitQueue, admitUrgent, admitWork, previewLanes } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
 import { isTaskIssue, type ListedIssues, listTaskIssues, whyNoTask } from './tasks/queued-issues.ts';
-import { FOR_TASKS, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
+import { FOR_TASKS, requestByItself, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
 
 /**
  * An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event
@@ -204,18 +204,10 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   if (!(await isTaskIssue(deps, issue)))
     return refused(`This issue ${whyNoTask(deps.config)}. Add the label to start the work.`);
   return admitWork(deps, {
-    id: issueLane(number),
-    requested: 'by-name',
-    purpose: FOR_TASKS,
+    ...requestByItself(issue, FOR_TASKS),
+    ...{ requested: 'by-name', byHand: true, approvedText },
     asked: deps.context.runAttempt === 1,
-    byHand: true,
     redo: redo && deps.context.runAttempt === 1,
-    update: false,
-    issues: [issue],
-    files: null,
-    prompt: null,
-    promptAgain: false,
-    approvedText,
   });
 }
 

@@ -376,3 +376,14 @@ export async function withBareRepository<T>(
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Returns the variables by which git makes commits in somebody's name. */
+export function identityVariables({
+  name,
+  email,
+}: {
+  readonly name: string;
+  readonly email: string;
+}): Record<string, string> {
+  return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
+}

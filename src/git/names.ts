@@ -56,3 +56,19 @@ function tryDecode(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): st
     return null;
   }
 }
+
+/** Hosts that are never a GitHub server; any other may be a company's own. */
+const OTHER_HOSTS: readonly string[] = ['gitlab.com', 'bitbucket.org', 'codeberg.org', 'dev.azure.com', 'git.sr.ht'];
+
+/**
+ * Parses `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; returns null for anything
+ * else or a host that is not GitHub.
+ */
+export function repositoryOfRemote(
+  url: string,
+): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
+  const [, host = '', owner = '', repo = ''] =
+    /^(?:(?:https?|ssh|git):\/\/)?(?:[^@/\s]+@)?([\w.-]+)(?::\d+)?[/:]([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/.exec(url) ??
+    [];
+  return host === '' || OTHER_HOSTS.includes(host.toLowerCase()) ? null : { host, repository: { owner, repo } };
+}

@@ -26,6 +26,7 @@ import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
+import { withoutCopies } from '../core/sharing/waiting-issues.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
@@ -164,10 +165,15 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: {
-      ...{ restored: 'not needed', warnings: [], notices: [], claimedBy: null, found: [] },
-      ...{ checks: null, held: null, train: null, dashboard: null, queue: null, reverts: [], forecast: null },
-    },
+    notes: notesOn('not needed'),
+  };
+}
+
+/** Creates the notes of a lane. Beside the origin of its state, nothing needs to be known. */
+export function notesOn(restored: string, known: Partial<RunNotes> = {}): RunNotes {
+  return {
+    ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
+    ...{ checks: null, held: null, train: null, dashboard: null, queue: null, ...known },
   };
 }
 
@@ -251,20 +257,14 @@ export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 export function createUntouchedWork(
   known: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
-): Omit<Work, 'outcome'> {
-  const { lane, tasks, notes, state, head, remoteHead, shown, startedAt, proposal } = known;
+): Work {
+  const { state, head } = known;
   return {
-    lane,
-    tasks,
-    notes,
-    proposal,
+    ...known,
     stateBefore: state,
-    state,
     journal: [],
     cleanVerification: null,
     base: head,
-    head,
-    remoteHead,
     lastPublished: { state, iterations: 0 },
     hasNewCommits: false,
     withheld: [],
@@ -272,12 +272,25 @@ export function createUntouchedWork(
     warnings: [],
     isolation: null,
     isolationFrom: 'loop-job',
-    shown,
     waitSkippedBy: null,
     agent: { name: '', version: '' },
-    startedAt,
     endedAt: now,
+    // This is on disk while the loop runs, and is true if the process is killed.
+    outcome: { kind: 'cancelled', reason: 'killed' },
   };
+}
+
+/** Creates the work of a run that begins with this intake. */
+export function beginWork(
+  { lane, tasks, notes, state, opened, claimedAt: startedAt, proposes }: Omit<WorkIntake, 'kind'>,
+  { remoteHead, shown }: Pick<Work, 'remoteHead' | 'shown'>,
+  now: number,
+): Work {
+  const proposal = proposes === null ? null : { text: proposes, words: null };
+  return createUntouchedWork(
+    { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal },
+    now,
+  );
 }
 
 /**
@@ -340,14 +353,15 @@ export interface Proposal {
 }
 
 /**
- * Returns a lane's state as it is stored, at any moment of a run. `transcript` is the one that is stored next to it.
+ * Returns a lane's state as it is stored, at any moment of a run, without what other lanes answer for themselves.
+ * `transcript` is the one that is stored next to it.
  */
 export function documentOf(
   state: LaneState,
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {
   // Texts are redacted one by one, so that a secret that is also a word of the format does not destroy the document.
-  return serializeState({ ...mapTexts(state, redact), transcript });
+  return serializeState({ ...mapTexts(withoutCopies(state), redact), transcript });
 }
 
 /** Returns the stored transcripts if they still belong to a conversation of the state, else null. */

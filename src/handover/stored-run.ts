@@ -1,11 +1,10 @@
 import type { AgentName } from '../core/agent-names.ts';
-import { isUnpriced } from '../core/lane/change.ts';
+import { countUnpriced } from '../core/journal/journal.ts';
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { spentBetween } from '../core/sharing/budget.ts';
 import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
-import { hasUnpricedCall } from '../core/pipeline/step-record.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { shownProgress, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
@@ -74,9 +73,7 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
     baseBranch: lane.baseBranch.slice(0, 255),
     model: model === null ? null : words(model, 100),
     isolation: isolationOf(work, words),
-    unpriced: work.journal.filter(({ agent, analysis, evidence: { steps } }) =>
-      isUnpriced({ ...analysis, agent, isPartlyPriced: hasUnpricedCall(steps) }),
-    ).length,
+    unpriced: countUnpriced(work.journal),
     requests,
     journalHash: state.journalHash,
     journal,

@@ -18,7 +18,7 @@ import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
 import { isFinished, queuedTaskSchema, type Task } from '../core/tasks/task.ts';
 import { oneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
-import { type HandedFile, handedFileSchema, type HandedIntake, createUntouchedWork, type Work } from './intake.ts';
+import { type HandedFile, handedFileSchema, type HandedIntake, beginWork, type Work } from './intake.ts';
 
 /** Maximum length of a sentence, in characters, whatever text another job put there. */
 const MAX_SENTENCE_CHARS = 1000;
@@ -178,7 +178,7 @@ export function receiveWork(
 }
 
 function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, now: number): ReceivedWork {
-  const { intake, remoteHead } = handed;
+  const { intake } = handed;
   const { lane, opened, policy } = intake;
   const state = parseStateAt(work.state, lane.id, now);
   if (state.kind !== 'state') return unusable('The state that it handed over is not readable.');
@@ -220,27 +220,17 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
     commits,
     session,
     work: {
-      lane,
+      ...beginWork(intake, handed, now),
       tasks,
-      notes: intake.notes,
       proposal: proposes === null ? null : { text: proposes, words: work.proposal },
-      stateBefore: intake.state,
       state: received,
       journal,
       cleanVerification: work.headVerification,
-      base: opened.head,
       head: work.head,
-      remoteHead,
-      lastPublished: { state: intake.state, iterations: 0 },
       hasNewCommits,
       withheld: work.withheld,
-      // The job that publishes measures the change itself.
-      lookAt: [],
       warnings: work.warnings.map((warning) => `From the job of the loop: ${warning}`),
       isolation: work.isolation,
-      isolationFrom: 'loop-job',
-      shown: handed.shown,
-      waitSkippedBy: null,
       agent: work.agent,
       startedAt,
       endedAt: within(work.endedAt, { from: startedAt, to: now }),
@@ -254,18 +244,16 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
  * what its run had reserved counts as used.
  */
 export function createLostWork(
-  { intake, remoteHead, shown }: HandedIntake,
-  loss: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
-): Work {
-  const { outcome, spent, now } = loss;
-  const { lane, tasks, notes, state, opened, policy, claimedAt: startedAt, proposes } = intake;
-  const proposal = proposes === null ? null : { text: proposes, words: null };
-  const untouched = { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal };
-  return {
-    ...createUntouchedWork(untouched, now),
-    state: spent === 'nothing' ? state : withReservationUsed(state, policy, now),
+  { intake, ...handed }: HandedIntake,
+  {
     outcome,
-  };
+    spent,
+    now,
+  }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
+): Work {
+  const work = beginWork(intake, handed, now);
+  const state = spent === 'nothing' ? work.state : withReservationUsed(work.state, intake.policy, now);
+  return { ...work, state, outcome };
 }
 
 /** Returns the reported outcome, with its sentences attributed to the loop; null when no loop can end with it. */

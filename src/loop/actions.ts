@@ -1,6 +1,6 @@
 import { leaseOf } from '../config/config.ts';
 import { formatInstant, formatTimeLeft, MINUTE_MS, nextReportedRest } from '../core/countdown.ts';
-import { serializeWait, serializeWithdrawal } from '../core/journal/journal.ts';
+import { serializeEvent } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { type LoopAction, ITERATED, type LoopFacts, updateFacts } from '../core/loop/next-action.ts';
@@ -155,7 +155,13 @@ async function lookAtPeople(deps: LoopDeps, run: RunNow, task: Task): Promise<Ru
 /** Takes a task out of the run, and records that in the journal. */
 function withdraw({ clock, log, appendJournal }: LoopDeps, work: Work, withdrawal: Withdrawal): Work {
   appendJournal(
-    serializeWithdrawal({ version: 1, lane: work.lane.id, seenAt: clock.now(), withdrawals: [withdrawal] }),
+    serializeEvent({
+      kind: 'withdrawal',
+      version: 1,
+      lane: work.lane.id,
+      seenAt: clock.now(),
+      withdrawals: [withdrawal],
+    }),
   );
   const task = work.tasks.find(({ id }) => id === withdrawal.task);
   const warnings = task === undefined ? [] : [withdrawalWarning(task, withdrawal.why)];
@@ -261,8 +267,8 @@ async function askForMore(
   const policy = { ...renewed.policy, maxRunMs, maxWaitMs };
   const { maxIterations, maxCostUsd } = policy;
   deps.appendJournal(
-    serializeWait({
-      ...{ version: 1, lane: work.lane.id, waitedFrom, resumedAt, reason },
+    serializeEvent({
+      ...{ kind: 'wait', version: 1, lane: work.lane.id, waitedFrom, resumedAt, reason },
       ...{ windows, maxIterations, maxCostUsd },
     }),
   );

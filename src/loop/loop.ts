@@ -1,8 +1,7 @@
-import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
+import { serializeEvent, serializeStart } from '../core/journal/journal.ts';
 import { addRun, withMeasuredSizes } from '../core/lane/change.ts';
 import { verificationSubject } from '../core/lane/verification.ts';
 import { startRun } from '../core/lane/decide.ts';
-import type { LaneState } from '../core/lane/state/state.ts';
 import { type LoopAction, type LoopSituation, nextLoopAction, NOTHING_KNOWN } from '../core/loop/next-action.ts';
 import { markDoneUnder, settleOpenEnded } from '../core/open-ended/completion.ts';
 import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';
@@ -13,7 +12,7 @@ import { isFinished, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import type { Work, WorkIntake } from '../handover/intake.ts';
+import { beginWork, type Work, type WorkIntake } from '../handover/intake.ts';
 import type { FileTexts } from '../ports/repository.ts';
 import { performAction, type RunNow } from './actions.ts';
 import type { LoopDeps } from './deps.ts';
@@ -87,45 +86,17 @@ function situationOf(
   };
 }
 
-/** Turns an intake into the work of a run that has not called the agent yet. */
-export function beginWork(
-  intake: WorkIntake,
-  { state, agent, now }: { readonly state: LaneState; readonly agent: Work['agent']; readonly now: number },
-): Work {
-  return {
-    lane: intake.lane,
-    tasks: intake.tasks,
-    notes: intake.notes,
-    proposal: intake.proposes === null ? null : { text: intake.proposes, words: null },
-    stateBefore: intake.state,
-    state:
-      intake.proposes === null
-        ? { ...state, change: addRun(state.change, intake.lane.start.kind !== 'continue') }
-        : state,
-    journal: [],
-    cleanVerification: null,
-    base: intake.opened.head,
-    head: intake.opened.head,
-    remoteHead: intake.lane.start.kind === 'continue' ? intake.lane.start.remoteHead : null,
-    lastPublished: { state: intake.state, iterations: 0 },
-    hasNewCommits: false,
-    withheld: [],
-    lookAt: [],
-    warnings: [],
-    isolation: null,
-    isolationFrom: 'this-job',
-    shown: null,
-    waitSkippedBy: null,
-    agent,
-    startedAt: intake.claimedAt,
-    endedAt: now,
-    // This is on disk while the loop runs, and is true if the process is killed.
-    outcome: { kind: 'cancelled', reason: 'killed' },
-  };
+/** Turns an intake into the work of a run that has not called the agent yet. `first` is what is known beyond it. */
+export function beginLoop(intake: WorkIntake, now: number, first: Partial<Pick<Work, 'state' | 'agent'>> = {}): Work {
+  const { start } = intake.lane;
+  const remoteHead = start.kind === 'continue' ? start.remoteHead : null;
+  const work: Work = { ...beginWork(intake, { remoteHead, shown: null }, now), isolationFrom: 'this-job', ...first };
+  const change = addRun(work.state.change, start.kind !== 'continue');
+  return work.proposal === null ? { ...work, state: { ...work.state, change } } : work;
 }
 
 function begin(deps: LoopDeps, intake: WorkIntake, first: Pick<Work, 'state' | 'agent'>): Work {
-  const work = beginWork(intake, { ...first, now: deps.clock.now() });
+  const work = beginLoop(intake, deps.clock.now(), first);
   deps.record(work);
   deps.appendJournal(
     serializeStart({
@@ -150,7 +121,7 @@ async function concludeRun(
   const tidied = await tidy(deps, work);
   const settled = await endPrompt(deps, { ...tidied, outcome, endedAt: decidedAt, waitSkippedBy });
   const ended = await reviewed(deps, settled);
-  deps.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt, cancelled, outcome }));
+  deps.appendJournal(serializeEvent({ kind: 'end', version: 1, lane: work.lane.id, decidedAt, cancelled, outcome }));
   deps.record(ended);
   return ended;
 }

@@ -1,4 +1,4 @@
-import { serializeProofs } from '../core/journal/journal.ts';
+import { serializeEvent } from '../core/journal/journal.ts';
 import { hasShareOf, shareOf } from '../core/lane/change.ts';
 import { recordProofs, type TaskProof } from '../core/lane/verification.ts';
 import {
@@ -11,7 +11,7 @@ import {
   proofRunOf,
   proofTimeout,
   type TaskChanges,
-  type TaskFile,
+  type TakenFile,
 } from '../core/proof/judge.ts';
 import { CUT_OFF, isProofCutOff, plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
@@ -77,7 +77,13 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   }
   const { clock, appendJournal } = deps;
   appendJournal(
-    serializeProofs({ version: 1, lane: work.lane.id, provedAt: clock.now(), proofs: [...proofs.values()] }),
+    serializeEvent({
+      kind: 'proof',
+      version: 1,
+      lane: work.lane.id,
+      provedAt: clock.now(),
+      proofs: [...proofs.values()],
+    }),
   );
   return { work: proven(), baseTests };
 }
@@ -110,7 +116,7 @@ async function proveTask(
     return { proof: { without: { kind: 'undecided', why: 'in-code' }, old: null }, baseTests };
   const run = (commit: string): Promise<ProofRun | null> =>
     runForProof(deps, work, { commit, usualMs: head.durationMs });
-  const runWith = (files: readonly TaskFile[]): Promise<ProofRun | null> =>
+  const runWith = (files: readonly TakenFile[]): Promise<ProofRun | null> =>
     deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
       deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;

@@ -1,7 +1,6 @@
 import type { ObjectId } from '../core/evidence.ts';
 import { CONFLICT_TASK } from '../core/feedback/subject.ts';
-import { serializeLeftOut } from '../core/journal/journal.ts';
-import { acceptWork, recordLeftOut } from '../core/refusals/left-out.ts';
+import { acceptWork } from '../core/refusals/left-out.ts';
 import { endRun } from '../core/lane/settle/settle.ts';
 import { recordPublished, recordPush } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
@@ -25,7 +24,7 @@ import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { documentOf, transcriptBefore, stateToBuildOn, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
-import { leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
+import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
 
 /** The dependencies of a push on the outside world. */
 type PushDeps = Pick<LoopDeps, 'outlet' | 'clock' | 'log' | 'redact'> & Pick<LeaveOutDeps, 'appendJournal'>;
@@ -101,10 +100,8 @@ async function setAsideForbiddenMerge(
       : `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
   );
   deps.log.warning(words);
-  const now = deps.clock.now();
-  const left = { tasks: [CONFLICT_TASK], files: [], words, tree: null };
-  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
-  return { work: { ...work, state: recordLeftOut(work.state, left, now) }, end: null };
+  const state = leaveOut(deps, work.state, { tasks: [CONFLICT_TASK], files: [], words, tree: null });
+  return { work: { ...work, state }, end: null };
 }
 
 /** Maximum number of tries of one push; each leaves out the files refused before. */

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../core/countdown.ts';
 import type { Verification } from '../core/evidence.ts';
-import { serializeVerification } from '../core/journal/journal.ts';
+import { serializeEvent } from '../core/journal/journal.ts';
 import {
   hasUnrunnableCommand,
   verificationRecordOf,
@@ -147,7 +147,7 @@ export async function verifyHead(
     return unverified;
   }
   deps.appendJournal(
-    serializeVerification({ version: 1, lane: work.lane.id, checkedAt: now, check: record, finished }),
+    serializeEvent({ kind: 'check', version: 1, lane: work.lane.id, checkedAt: now, check: record, finished }),
   );
   if (record.kind === 'failed')
     deps.log.warning(

@@ -4,7 +4,7 @@ import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import type { TaskChanges, TaskFile } from '../core/proof/judge.ts';
+import type { TaskChanges, TakenFile } from '../core/proof/judge.ts';
 import type { FileHistory } from '../core/parallel/predict-files.ts';
 import type { ComparedPull } from '../core/train/train.ts';
 
@@ -136,8 +136,8 @@ export interface Repository {
   checkOutCommitAlone(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Returns what the commits of each task on the lane's branch changed; empty when no lane is open. */
   taskChanges(): Promise<readonly TaskChanges[]>;
-  /** Makes a commit on top of `commit`, on no branch, with these files as they were before their task. */
-  commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly TaskFile[] }): Promise<ObjectId>;
+  /** Makes a commit on top of `commit`, on no branch, in which these files are taken back. */
+  commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly TakenFile[] }): Promise<ObjectId>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
 }
@@ -203,7 +203,7 @@ export interface OpenedLane {
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */
   readonly ahead: number;
-  /** The newest commit of the lane that no run made; null if there is none. Merges bring no content of a person. */
+  /** The newest commit of a person on the lane; null if there is none. Merges bring no content of a person. */
   readonly personHead: ObjectId | null;
   /**
    * The tasks that the newest commits of the branch name; null if none of those that the base branch lacks names one,

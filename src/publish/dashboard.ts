@@ -106,19 +106,10 @@ function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue)
   return ticksIn(between, between.length < count ? null : seen.ticks);
 }
 
-/** A reading of the dashboard, with the ticks that no run has obeyed. */
-interface Looked {
-  readonly seen: SeenDashboard;
-  readonly fresh: readonly Tick[];
-}
-
-async function look(
-  { forge }: PublishDeps,
-  record: DashboardRecord,
-  number: number,
-): Promise<Looked | null | 'unknown'> {
+/** Reads the dashboard, with the ticks that no run has obeyed; null if it is gone. */
+async function look({ forge }: PublishDeps, record: DashboardRecord, number: number) {
   const read = await forge.readDashboard(number);
-  if (read.kind === 'refused') return 'unknown';
+  if (read.kind === 'refused') return 'unknown' as const;
   if (read.value === null) return null;
   const { id, isOpen, body, edits } = read.value;
   const { all, fresh } = ticksOnPage(read.value, record.read);

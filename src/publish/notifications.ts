@@ -3,7 +3,6 @@ import { DAY_MS } from '../core/countdown.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { noChange } from '../core/lane/change.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
-import { lifecycleLabels } from '../core/people/labels.ts';
 import { mayNotify, type NotificationPlan, planNotifications } from '../core/people/needs.ts';
 import {
   subjectOfLane,
@@ -16,7 +15,7 @@ import {
   type NotificationMemory,
   withNotification,
 } from '../core/people/notifications.ts';
-import { QUEUE, type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
+import { type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf } from '../errors.ts';
@@ -32,7 +31,7 @@ import {
 import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { askersOf, issueOfNeeds, labellersOf, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
+import { askersOf, findOpenThread, issueOfNeeds, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
 
 /** Maximum number of issues waiting for approval that a run notifies people of. */
 export const MAX_NOTICES = 10;
@@ -229,24 +228,12 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const isAlone = asked.thread !== null || config.notify.kind === 'none';
   const place = isAlone
     ? alone
-    : await findPlace(deps).catch((error: unknown) => {
+    : await findOpenThread(deps).catch((error: unknown) => {
         // The token may be the problem.
         if (config.webhook.address === null) throw error;
         return alone;
       });
   await notifyOfReason(deps, { ...CONFIGURATION, report, isRemembered: false, warn: log.warning, ...place });
-}
-
-/** Finds the queue's pull request, else the first issue with the task label. */
-async function findPlace(deps: ConfigurationDeps): Promise<Pick<NotifiedOnce, 'thread' | 'askers'>> {
-  const { config, forge, asked } = deps;
-  const pullRequest = config.branchPrefix === '' ? null : await forge.pullRequestOf(config.branchPrefix + QUEUE);
-  const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
-  const issues = byIssues ? await forge.openIssuesWithLabel(config.taskLabel) : [];
-  // A run is likely to work on this issue first, and then settles the notification.
-  const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
-  const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
-  return { thread, askers: [asked.by, ...(await labellersOf(deps, [first]))] };
 }
 
 const CONFIGURATION = {
@@ -255,11 +242,6 @@ const CONFIGURATION = {
   lastTask: null,
   notices: [],
 } as const;
-
-function isAtRest(label: string): boolean {
-  const name = label.toLowerCase();
-  return Object.hasOwn(lifecycleLabels, name) && name !== 'ralph:working';
-}
 
 /**
  * Corrects an existing comment that gives another reason, and after a day posts a new one, so that people get a

@@ -1,6 +1,6 @@
 import { recordRound } from '../core/feedback/answered.ts';
 import { isKnownRed } from '../core/lane/verification.ts';
-import { loseProgress } from '../core/lane/settle/settle-published.ts';
+import { loseIteration, loseProgress } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
@@ -22,7 +22,7 @@ import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
 import { markWithdrawnWork, publishBranch, type PublishedBranch } from './publish-branch.ts';
-import { reportOfWork } from './report-of.ts';
+import { reportOfWork, sumUsage } from './report-of.ts';
 import { publishProposal } from './proposal.ts';
 import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
 import { publishTrain } from './train.ts';
@@ -58,7 +58,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     people.lane?.kind === 'deleted'
       ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, work: finished }
       : await publishBranch(deps, finished, people.isAnswered);
-  const worked = branch.kind === 'published' ? branch.work : withoutProgress(deps, branch.work, branch.kind);
+  const worked = withoutLosses(deps, branch);
   const {
     notified,
     end,
@@ -88,8 +88,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     saved.kind === 'saved' ? tidyCaches(deps, notified) : null,
   ]);
   const failures = [...answers.warnings, ...earlierWarnings, ...unlabelled, ...warnings];
-  const isOvertaken = (worked.state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
-  const train = trainAfter(notified, { pull: pull.pullRequest, isOvertaken, now: deps.clock.now() });
+  const train = trainAfter(deps, worked, pull.pullRequest);
   const shown = train === null ? null : await publishTrain(deps, train, 1);
   const unkept = await publishDashboard(deps, { ...notified.notes, tasks: notified.tasks, train: shown });
   const { hasNewCommits, head } = branch.work;
@@ -141,7 +140,10 @@ async function publishPullRequest(
 ): Promise<PublishedPullRequest> {
   const { lane, outcome } = work;
   if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
-  const report = reportOfWork(frameOf(deps), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
+  const { pullRequest: before } = lane;
+  const after = before === null ? null : { ...before, draft: before.draft && !isForReview(outcome) };
+  const shown = { ...work, notes: { ...work.notes, train: trainAfter(deps, work, after) } };
+  const report = reportOfWork(frameOf(deps), shown, { pullRequest: before, headSha: remoteHead, saved: null });
   try {
     const pullRequest = await withTimeLimit(deps.stepWithinMs, openOrUpdate(deps, work, report));
     if (pullRequest !== null) deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
@@ -154,7 +156,7 @@ async function publishPullRequest(
       reason: error.kind,
       message: `The commits are on ${lane.branch}, but the pull request is not up to date: ${error.message}`,
     };
-    return { kind: 'behind', outcome: outcome.kind === 'failed' ? outcome : failed, pullRequest: lane.pullRequest };
+    return { kind: 'behind', outcome: outcome.kind === 'failed' ? outcome : failed, pullRequest: before };
   }
 }
 
@@ -223,22 +225,25 @@ function answer(
 
 /**
  * Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their
- * calls count.
+ * calls count. An iteration that a failure of the machine cut off after a call is lost as well, without an attempt of
+ * its task: otherwise a full disk would cost one call in each run, and nobody would be notified.
  */
-function withoutProgress(
+function withoutLosses(
   { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
-  work: Work,
-  why: 'lost' | 'refused',
+  { work, kind }: PublishedBranch,
 ): Work {
-  const { lastPublished, journal } = work;
-  const lost = journal.length - lastPublished.iterations;
-  // A rule of the server is not the fault of any task.
-  const iterations = why === 'refused' ? 0 : lost;
-  const state = loseProgress(
-    { before: lastPublished.state, after: work.state, iterations },
-    config.policy,
-    clock.now(),
-  );
+  const { lastPublished, journal, outcome } = work;
+  const { lastRun } = lastPublished.state;
+  const { policy } = config;
+  const now = clock.now();
+  const isOfMachine = outcome.kind === 'failed' && outcome.reason === 'infrastructure';
+  const isCutOff = isOfMachine && sumUsage(work).unfinished.calls > 0;
+  const after = isCutOff ? loseIteration(work.state, policy, now) : work.state;
+  if (kind === 'published') return { ...work, state: after };
+  // A rule of the server is not the fault of any task, and post does not count again what main has saved at its end.
+  const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
+  const lost = kind === 'refused' || isCounted ? 0 : journal.length - lastPublished.iterations;
+  const state = loseProgress({ before: lastPublished.state, after, iterations: lost }, policy, now);
   return {
     ...work,
     state,
@@ -246,23 +251,18 @@ function withoutProgress(
   };
 }
 
-/** Returns the train that the gate has seen, with the pull request as this run has published it. */
+/** Returns the train that the gate has seen, with the pull request as this run publishes it. */
 function trainAfter(
-  { notes, lane, head }: Work,
-  published: { readonly pull: PullRequest | null; readonly isOvertaken: boolean; readonly now: number },
+  { clock }: Pick<PublishDeps, 'clock'>,
+  { notes, lane, head, state }: Work,
+  pull: PullRequest | null,
 ): Train | null {
-  const { pull, isOvertaken, now } = published;
   // The record of an earlier version has none.
   const train = notes.train ?? null;
   if (train === null || pull?.state !== 'open') return train;
-  return withPublished(train, {
-    number: pull.number,
-    branch: lane.branch,
-    head,
-    isDraft: pull.draft,
-    isOvertaken,
-    now,
-  });
+  const isOvertaken = (state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
+  const { number, draft: isDraft } = pull;
+  return withPublished(train, { number, branch: lane.branch, head, isDraft, isOvertaken, now: clock.now() });
 }
 
 /** Deletes superseded caches. A later run deletes what this one cannot. */

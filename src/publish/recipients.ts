@@ -1,8 +1,9 @@
 import type { Config } from '../config/config.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { labellerOf } from '../core/people/consent.ts';
+import { lifecycleLabels } from '../core/people/labels.ts';
 import type { Need } from '../core/people/notifications.ts';
-import { issueOfId, type TaskId } from '../core/tasks/ids.ts';
+import { issueOfId, QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
@@ -93,4 +94,29 @@ export function threadOfLane(
   tasks: readonly Pick<Task, 'source'>[],
 ): number | null {
   return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
+}
+
+/** Finds the queue's pull request, else the first issue with the task label; a refusal counts if neither is found. */
+export async function findOpenThread(
+  deps: Pick<PublishDeps, 'forge' | 'asked'> & {
+    readonly config: Pick<Config, 'branchPrefix' | 'taskLabel' | 'taskSources'>;
+  },
+): Promise<{ readonly thread: number | null; readonly askers: readonly (string | null)[] }> {
+  const { config, forge, asked } = deps;
+  const refusals: unknown[] = [];
+  const passOver = (error: unknown): null => (refusals.push(error), null);
+  const prefix = config.branchPrefix;
+  const pullRequest = prefix === '' ? null : await forge.pullRequestOf(prefix + QUEUE).catch(passOver);
+  const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
+  const issues = (byIssues ? await forge.openIssuesWithLabel(config.taskLabel).catch(passOver) : null) ?? [];
+  // A run is likely to work on this issue first, and then settles the notification.
+  const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
+  const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
+  if (thread === null && refusals.length > 0) throw refusals[0];
+  return { thread, askers: [asked.by, ...(await labellersOf(deps, [first]))] };
+}
+
+function isAtRest(label: string): boolean {
+  const name = label.toLowerCase();
+  return Object.hasOwn(lifecycleLabels, name) && name !== 'ralph:working';
 }

@@ -43,7 +43,7 @@ export function reportOfWork(
     readonly saved: SavedReport | null;
   },
 ): WorkedReport {
-  const used = usedBy(work);
+  const used = sumUsage(work);
   const report = {
     ...factsOf(frame, work.outcome, work.startedAt),
     ...settingOfRun(frame, work.lane.id, {
@@ -87,7 +87,7 @@ const ROUNDING_USD = 1e-6;
  * Returns what the run used according to its books, and the part of calls whose iteration failed before its journal
  * line.
  */
-function usedBy({ journal, stateBefore, state }: Work): RunUsage & { readonly unfinished: RunUsage } {
+export function sumUsage({ journal, stateBefore, state }: Work): RunUsage & { readonly unfinished: RunUsage } {
   const booked = spentBetween(stateBefore, state);
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);

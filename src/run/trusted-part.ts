@@ -9,7 +9,7 @@ import { recordedLookAt } from '../core/review/look-at.ts';
 import { trustedLedger, trustedState } from '../core/sharing/trusted-state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
-import type { Work } from '../handover/intake.ts';
+import { notesOn, type Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 
 /**
@@ -41,20 +41,7 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
   return {
     ...work,
     outcome: trustedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
-    notes: {
-      restored: config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED,
-      warnings: [],
-      notices: [],
-      claimedBy: null,
-      found: [],
-      checks: null,
-      held: null,
-      train: null,
-      dashboard: null,
-      queue: null,
-      reverts: [],
-      forecast: null,
-    },
+    notes: notesOn(config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED),
     warnings: [FINISHED_BY_POST],
     // The record of an earlier version has no isolation.
     isolation: recordedFacts(work.isolation),

@@ -1,27 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { type PlainContent, readPlainFileNow } from '../files/plain-file.ts';
 
 /** The action's own files, as main found them. Some of them are loaded only when they are needed, also in post. */
 export interface ActionFiles {
   /** Restores what was changed, added or removed since, and returns the names. Throws when it cannot. */
   readonly putBack: () => readonly string[];
-}
-
-interface Content {
-  readonly bytes: Buffer;
-  readonly mode: number;
 }
 
 /** Remembers the bundle in `actionFolder`. */
@@ -34,42 +19,29 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
       const changed = [...new Set([...ours.keys(), ...now.keys()])].filter(
         (path) => !isSame(ours.get(path) ?? null, now.get(path) ?? null),
       );
-      for (const path of changed) replace(join(folder, path), ours.get(path) ?? null);
+      for (const path of changed) replaceFile(join(folder, path), ours.get(path) ?? null);
       return changed.sort();
     },
   };
 }
 
 /** Returns the content by path below the folder; null for anything but a file, such as a link or a named pipe. */
-function contentsOf(folder: string): Map<string, Content | null> {
-  const found = new Map<string, Content | null>();
+function contentsOf(folder: string): Map<string, PlainContent | null> {
+  const found = new Map<string, PlainContent | null>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    found.set(relative(folder, path), readActionFile(path));
+    found.set(relative(folder, path), readPlainFileNow(path));
   }
   return found;
 }
 
-function readActionFile(path: string): Content | null {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(file);
-      return stats.isFile() ? { bytes: readFileSync(file), mode: stats.mode & 0o777 } : null;
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return null;
-  }
-}
-
-function isSame(one: Content | null, other: Content | null): boolean {
+function isSame(one: PlainContent | null, other: PlainContent | null): boolean {
   return one !== null && other !== null && one.bytes.equals(other.bytes);
 }
 
-function replace(path: string, content: Content | null): void {
+/** Replaces the file with a new one, so that a process that still has the old one open writes to nothing. */
+export function replaceFile(path: string, content: PlainContent | null): void {
   if (content === null) {
     rmSync(path, { recursive: true, force: true });
     return;
@@ -77,6 +49,11 @@ function replace(path: string, content: Content | null): void {
   mkdirSync(dirname(path), { recursive: true });
   const fresh = `${path}.${randomUUID()}`;
   writeFileSync(fresh, content.bytes, { mode: content.mode, flag: 'wx' });
-  rmSync(path, { recursive: true, force: true });
-  renameSync(fresh, path);
+  try {
+    renameSync(fresh, path);
+  } catch {
+    // There is a folder at the path.
+    rmSync(path, { recursive: true, force: true });
+    renameSync(fresh, path);
+  }
 }

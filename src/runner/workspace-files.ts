@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { lstat, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import { readPlainFileNow, readLastBytes, usePlainFile } from '../files/plain-file.ts';
+import { replaceFile } from './action-files.ts';
 import type { FileTexts, WorkTreeFiles } from '../ports/repository.ts';
 
 /** The files by which a step gives the runner values for later steps. The agent's user can write to them as well. */
@@ -118,16 +119,10 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
  * Returns null when there is no such file.
  */
 async function readEndOfFile(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    const length = stats.isFile() ? lengthOf(stats.size) : null;
-    if (length === null) return null;
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, stats.size - length);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  return usePlainFile(path, (file, stats) => {
+    const length = lengthOf(stats.size);
+    return length === null ? null : readLastBytes(file, stats, length);
+  });
 }
 
 /**
@@ -140,13 +135,13 @@ export function createRunnerFiles(
 ): RunnerFiles {
   const files = NAMES.flatMap((name) => {
     const path = environment[name] ?? '';
-    return path === '' ? [] : [{ name, path, ours: readWholeFile(path) }];
+    return path === '' ? [] : [{ name, path, ours: bytesOf(path) }];
   });
 
   function putBack(): readonly string[] {
-    const foreign = files.filter(({ path, ours }) => !isSame(readWholeFile(path), ours));
+    const foreign = files.filter(({ path, ours }) => !isSame(bytesOf(path), ours));
     for (const { name, path, ours } of foreign) {
-      replace(path, ours);
+      replaceFile(path, ours === null ? null : { bytes: ours, mode: 0o644 });
       onForeign(name);
     }
     return foreign.map(({ name }) => name);
@@ -159,44 +154,16 @@ export function createRunnerFiles(
       try {
         act();
       } finally {
-        for (const file of files) file.ours = readWholeFile(file.path);
+        for (const file of files) file.ours = bytesOf(file.path);
       }
     },
   };
 }
 
-/** Reads a regular file of a sensible size without waiting; null when there is none. */
-function readWholeFile(path: string): Buffer | null {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(file);
-      return stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(file) : null;
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return null;
-  }
+function bytesOf(path: string): Buffer | null {
+  return readPlainFileNow(path, MAX_BYTES)?.bytes ?? null;
 }
 
 function isSame(one: Buffer | null, other: Buffer | null): boolean {
   return one === null || other === null ? one === other : one.equals(other);
-}
-
-/** Replaces the file with a new one, so that a process that still has the old one open writes to nothing. */
-function replace(path: string, content: Buffer | null): void {
-  if (content === null) {
-    rmSync(path, { recursive: true, force: true });
-    return;
-  }
-  const fresh = `${path}.${randomUUID()}`;
-  writeFileSync(fresh, content, { mode: 0o644, flag: 'wx' });
-  try {
-    renameSync(fresh, path);
-  } catch {
-    // There is a folder at the path.
-    rmSync(path, { recursive: true, force: true });
-    renameSync(fresh, path);
-  }
 }

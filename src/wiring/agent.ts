@@ -9,6 +9,7 @@ import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/run-program.ts';
 import { relocateEnvironment } from '../processes/clean-surroundings.ts';
 import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
+import { identityVariables } from '../git/git.ts';
 import { COMMIT_IDENTITY, gitFolder } from './git.ts';
 import { AGENTS, type AgentName } from '../core/agent-names.ts';
 import type { ConfiguredAgent } from '../config/config.ts';
@@ -134,7 +135,9 @@ export async function openLogin(
 ): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
   const { config, environment } = world;
-  const given = { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, AGENTS[name].provider) };
+  // The agent's own `git commit` fails on a runner, which has no git user.
+  const identity = identityVariables(COMMIT_IDENTITY);
+  const given = { ...identity, ...agentEnvironment(environment, config.agent.envNames, AGENTS[name].provider) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
   const login = await createAgentLogin(name, given, {
     allowedTools,
@@ -199,12 +202,6 @@ async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation
     agentSandbox,
     runTag: world.runTag,
   };
-}
-
-/** Returns the git identity, without which the agent's own `git commit` fails on a runner, which has no git user. */
-function gitIdentity(): Record<string, string> {
-  const { name, email } = COMMIT_IDENTITY;
-  return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }
 
 /** Ends every process with the run tag. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { constants } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadableAgents } from '../agents/all.ts';
@@ -15,6 +14,7 @@ import { UserError } from '../errors.ts';
 import { createPrintingLog, lookAtGitHub } from './own-github.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText } from '../core/text/phrase.ts';
+import { usePlainFile } from '../files/plain-file.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
@@ -126,17 +126,10 @@ function withoutAgent(error: unknown, agentPath: string | null): unknown {
 
 /** Reads the agent's answer, as a plain file of limited size, or null if there is none. */
 async function readAnswer(path: string): Promise<string | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
-  if (file === null) return null;
-  try {
-    const stats = await file.stat();
+  return usePlainFile(path, async (file, { size }) => {
     // The extra byte lets the parser see that the text is too long.
-    return stats.isFile()
-      ? (await file.read(Buffer.alloc(Math.min(stats.size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8')
-      : null;
-  } finally {
-    await file.close();
-  }
+    return (await file.read(Buffer.alloc(Math.min(size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8');
+  }).catch(() => null);
 }
 
 async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<ReturnType<ImportWorld['issues']>>> {

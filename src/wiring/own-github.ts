@@ -1,12 +1,11 @@
 import type { GitHubCheckout, LookAtGitHub, RepositoryAccess } from '../cli/arguments.ts';
 import { UserError } from '../errors.ts';
+import { repositoryOfRemote } from '../git/names.ts';
 import type { ForgeOptions } from '../github/client.ts';
 import type { Log } from '../ports/machine.ts';
 import { userAgent } from '../runner/user-agent.ts';
 
 const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
-/** Hosts that are never a GitHub server; any other may be a company's own. */
-const OTHER_HOSTS: readonly string[] = ['gitlab.com', 'bitbucket.org', 'codeberg.org', 'dev.azure.com', 'git.sr.ht'];
 
 /** Runs `look` with the command line's GitHub: the repository of the checkout's remote, with the person's own token. */
 export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
@@ -66,19 +65,6 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
     log: createPrintingLog(log),
     now: () => Date.now(),
   };
-}
-
-/**
- * Parses `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; returns null for anything
- * else or a host that is not GitHub.
- */
-export function repositoryOfRemote(
-  url: string,
-): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
-  const [, host = '', owner = '', repo = ''] =
-    /^(?:(?:https?|ssh|git):\/\/)?(?:[^@/\s]+@)?([\w.-]+)(?::\d+)?[/:]([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/.exec(url) ??
-    [];
-  return host === '' || OTHER_HOSTS.includes(host.toLowerCase()) ? null : { host, repository: { owner, repo } };
 }
 
 /** Creates a log that prints all its lines to the person, without levels. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { repositoryOfRemote } from './own-github.ts';
+import { repositoryOfRemote } from '../git/names.ts';
 
 /** The git source from which npm fetched a package. */
 interface Origin {

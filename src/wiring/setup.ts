@@ -9,7 +9,7 @@ import { hasColours } from '../cli/terminal-text.ts';
 import type { Git } from '../git/git.ts';
 import { findCheckout, readFirstLine } from '../git/home/person-checkout.ts';
 import { UserError } from '../errors.ts';
-import { repositoryOfRemote } from './own-github.ts';
+import { repositoryOfRemote } from '../git/names.ts';
 import { originOf } from './own-package.ts';
 
 /** Opens the world of `ralph init`; `packageRoot` is the folder of action.yml and templates/. */

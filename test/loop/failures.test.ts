@@ -3,6 +3,9 @@ import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import { createProject, finishOnce, runOnce, savedState } from './stage/run-action.ts';
 import type { Checkout } from './stage/in-memory.ts';
+import type { Project } from './stage/project.ts';
+import { notices } from './feedback/reviewing.ts';
+import { MINUTE } from '../unit/core/core-fixtures.ts';
 
 describe('the records on disk', () => {
   test('charge each call before it is made; its work and verdict follow', async () => {
@@ -142,6 +145,38 @@ describe('a failure in the middle of the loop', () => {
     });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
     expect(checkout?.isLaid()).toBe(false);
+  });
+});
+
+describe('a machine that loses what each run pays for', () => {
+  const full = new Error('ENOSPC: no space left on device, write');
+  test.each<[string, RegExp, number, (checkout: Checkout, project: Project) => unknown]>([
+    ['a full disk', /runner's disk is full[^]*ENOSPC/, 0, ({ faults }) => faults.set('commit', full)],
+    [
+      'a remote that does not answer',
+      /could not be pushed/,
+      4,
+      (_, { remote }) => {
+        for (const push of ['push', 'pushWithState'] as const)
+          remote.faults.set(push, new UserError('infrastructure', 'No answer.'));
+      },
+    ],
+  ])('opens the circuit, and people are notified once: %s', async (_, words, attempts, breakIt) => {
+    const project = createProject({ agent: [finisher] });
+    const run = async () => {
+      project.clock.advance(10 * MINUTE);
+      const main = await runOnce(project, { prepare: (checkout) => breakIt(checkout, project) });
+      await finishOnce(project, main);
+      return main.calls;
+    };
+    const calls = [await run(), await run(), await run(), await run(), await run(), await run()];
+    expect(calls.slice(0, 5)).toEqual([1, 1, 1, 0, 0]);
+    const { circuit, tasks } = savedState(project);
+    expect([circuit.kind, tasks['issue-1']?.reason]).toEqual(['open', null]);
+    const said = notices(project);
+    expect(said).toHaveLength(1);
+    expect(said[0]).toMatch(words);
+    expect(tasks['issue-1']?.attempts).toBe(attempts);
   });
 });
 

@@ -6,9 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { type LaneState, parseState, STATE_VERSION } from '../../src/core/lane/state/state.ts';
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
 import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
+import { withAnswers, withoutCopies } from '../../src/core/sharing/waiting-issues.ts';
 import { migrateSnapshot } from '../../src/core/snapshot/migration.ts';
 import { hasWorkLeft } from '../../src/core/snapshot/going-on.ts';
 import {
+  answersIn,
   budgetIn,
   isSnapshotFile,
   laneIn,
@@ -183,22 +185,12 @@ test('budget-v1.json: what is used, and what a run has reserved', () => {
 });
 
 test.each<[string, readonly object[]]>([
-  [
-    'budget-v1-circuits.json',
-    [
-      {
-        lane: 'issue-7',
-        task: 'issue-7',
-        progress: { state: 'stuck', reason: 'no_progress', setAside: { times: 1, at: 1795345914249 } },
-        notice: null,
-      },
-    ],
-  ],
+  ['budget-v1-circuits.json', [{ lane: 'issue-7', task: 'issue-7', at: 1795345914249, attempts: 1, isAsked: false }]],
   [
     'budget-v1-waiting.json',
     [
-      { lane: 'issue-1', task: 'issue-1', progress: { state: 'blocked', reason: 'nothing_to_do', attempts: 1 } },
-      { lane: 'queue', task: 'issue-7', progress: { state: 'stuck', setAside: { times: 2 } }, notice: null },
+      { lane: 'issue-1', task: 'issue-1', attempts: 1, isAsked: false },
+      { lane: 'queue', task: 'issue-7', attempts: 4, isAsked: false },
     ],
   ],
 ])('%s: what waits for a person or a probe, wherever it goes', (name, expected) => {
@@ -211,7 +203,13 @@ test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => 
   const snapshot = parseSnapshot(textOf('snapshot-v1.json'));
   const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000 };
   expect(lanesIn(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
-  expect(waitingIn(snapshot)).toMatchObject([{ lane: 'issue-3', task: 'issue-3', progress: { state: 'stuck' } }]);
+  expect(waitingIn(snapshot)).toMatchObject([{ lane: 'issue-3', task: 'issue-3', attempts: 3, isAsked: false }]);
+  // The copies in the issue's file are what its lane's state says.
+  const { version, approval, progress, ...copy } = JSON.parse(snapshot.get('issues/3.json') ?? '') as {
+    readonly [name: string]: object;
+  };
+  expect(answersIn(snapshot)).toMatchObject([{ ...copy, progress: { ...progress, approval } }]);
+  expect(version).toBe(1);
   expect(['issue-3', 'issue-4', 'queue'].map((lane) => hasWorkLeft(snapshot, lane, at))).toEqual([true, true, false]);
   for (const lane of lanesIn(snapshot)) {
     const parsed = laneIn(snapshot, lane);
@@ -219,6 +217,22 @@ test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => 
     const { tasks } = stateIn(parsed.record.document, lane);
     expect(Object.values(tasks).map(({ approval }) => approval?.by)).toEqual(Object.keys(tasks).map(() => 'owner'));
   }
+});
+
+test('snapshot-v1-copies.json: the copy of an answer in another lane gives way to the state of its own lane', () => {
+  const snapshot = parseSnapshot(textOf('snapshot-v1-copies.json'));
+  const answers = answersIn(snapshot);
+  expect(answers).toMatchObject([{ lane: 'queue', task: 'issue-1', progress: { state: 'failed', attempts: 1 } }]);
+  const parsed = laneIn(snapshot, 'issue-1');
+  if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+  const state = stateIn(parsed.record.document, 'issue-1');
+  expect(state.tasks['issue-1']).toMatchObject({ state: 'failed', answer: { lane: 'queue' } });
+  expect(withAnswers(state, answers, []).tasks['issue-1']).toMatchObject({
+    state: 'failed',
+    answer: { lane: 'queue' },
+  });
+  expect(withoutCopies(state).tasks['issue-1']).toMatchObject({ state: 'todo', attempts: 0 });
+  expect(withAnswers(withoutCopies(state), answers, [])).toEqual(withAnswers(state, answers, []));
 });
 
 test('stored-run-v1.json: a run without what later versions record, and with its journal', () => {

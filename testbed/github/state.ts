@@ -41,6 +41,8 @@ export interface GitHubState extends KnownAccounts {
   readonly parents: Map<string, string>;
   /** Second parents of merges, by commit id. */
   readonly mergedParents: Map<string, string>;
+  /** Addresses of the authors of commits; all others are of a person. */
+  readonly emails: Map<string, string>;
   /** Closed issues that the index of the search still calls open. */
   readonly stillIndexed: Set<number>;
   readonly reactions: StoredReaction[];
@@ -263,6 +265,7 @@ export function createState(repository: GitHubState['repository'], now: number):
     behind: new Set(),
     parents: new Map(),
     mergedParents: new Map(),
+    emails: new Map(),
     stillIndexed: new Set(),
     reactions: [],
     jobs: [],

@@ -8,7 +8,7 @@ const MAX_TEXT_CHARS = 2_000;
 /** Texts by which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
-    String.raw`\b(?:hit|reached|exceeded) (?:a|your|the) (?:[\w.'’-]+ ){0,4}(?:limit|quota)\b`,
+    String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:[\w.'’-]+ ){0,4}(?:limit|quota|cap|allowance)\b`,
     String.raw`\bquota[ _]exceeded\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno quota\b`,
     String.raw`\bexhausted your (?:daily quota|quota|capacity)\b`,
     String.raw`\busage_limit_(?:reached|exceeded)\b|\busage limit (?:has been |was )?(?:reached|exceeded)\b`,
@@ -34,7 +34,7 @@ const OVERLOADED: readonly ErrorForm[] = [
 
 /** Other texts of providers, for statuses that are too vague. */
 const SHARED: readonly ErrorForm[] = [
-  ['rate-limit', /\brate.?limit(?:ed)?\b/i],
+  ['rate-limit', /\brate.?limit(?:ed)?\b|\bresource(?: has been |[ _])exhausted\b/i],
   [
     'auth',
     /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign|log) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\borgani[sz]ation has been disabled\b/i,

@@ -198,7 +198,7 @@ function historyReportOf(
   };
 }
 
-function toTotals({ priced, judged, untouched, timed: _, medianMs, ...totals }: HistoryTotals): HistoryReport['all'] {
+function toTotals({ priced, judged, untouched, medianMs, ...totals }: HistoryTotals): HistoryReport['all'] {
   return {
     ...totals,
     pricedTasks: priced,

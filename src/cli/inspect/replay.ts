@@ -83,7 +83,11 @@ async function replayJournal(args: readonly string[], terminal: Terminal, loadKi
   const result: ReplayResult = {
     lane: journal.start.lane,
     iterations: journal.entries.length,
-    answers: journal.answers.map(({ after, answer: { tasks, result, commit } }) => ({ after, tasks, result, commit })),
+    answers: journal.events.flatMap(({ after, event }) => {
+      if (event.kind !== 'answer') return [];
+      const { tasks, result, commit } = event;
+      return [{ after, tasks, result, commit }];
+    }),
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
     chain,

@@ -29,7 +29,7 @@ export const tuneSchema = z.object({
         .describe('Of several values with the same effect, the one that is nearest to the present value.'),
     }),
   ),
-  recommended: values.describe('Values that would have saved money and lost nothing, each alone.'),
+  recommended: values.describe('Values that would have saved money and lost nothing, also together.'),
   written: z.string().nullable().describe('The workflow file that was changed; null: none.'),
 });
 

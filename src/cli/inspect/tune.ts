@@ -8,7 +8,7 @@ import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import {
   type ReplayLimit,
-  recommendValue,
+  recommendValues,
   replaysOf,
   RUNS_TO_RECOMMEND,
   spentOn,
@@ -181,7 +181,7 @@ function tuneRuns(
   const tuned = isNamed
     ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
     : TUNED.map((limit) => tuneLimit(replays, limit, Number(nowOf(limit))));
-  const recommended = isNamed ? [] : tuned.map((one) => [one.limit.name, recommendValue(replays, one)] as const);
+  const recommended = isNamed ? [] : recommendValues(replays, tuned);
   return {
     runs: {
       ...{ stored: stored.length, replayed: journals.length, withoutJournal: stored.length - packed.length },
@@ -194,9 +194,7 @@ function tuneRuns(
       heldBack,
       tried: tried.map(({ value, effect }) => ({ value: String(value), effect })),
     })),
-    recommended: Object.fromEntries(
-      recommended.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]])),
-    ),
+    recommended: Object.fromEntries(recommended.map(({ limit, value }) => [limit.name, String(value)])),
     written: null,
   };
 }

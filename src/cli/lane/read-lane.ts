@@ -2,9 +2,9 @@ import { initialState, type LaneState } from '../../core/lane/state/state.ts';
 import { type Budget, emptyBudget, type ParsedBudget, windowsFor } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
-import { type WaitingIssue, withAnswers } from '../../core/sharing/waiting-issues.ts';
+import { type LaneAnswer, withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { judgeRecord } from '../../core/snapshot/judged.ts';
-import { budgetIn, laneIn, waitingIn } from '../../core/snapshot/snapshot.ts';
+import { answersIn, budgetIn, laneIn } from '../../core/snapshot/snapshot.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
 import { isBegun, shownProgress } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
@@ -75,8 +75,8 @@ export function restoredStateOf(
 async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: number): Promise<PlaceReport> {
   const read = await store.read();
   const restored = restoredStateOf(place, read, { lane, now });
-  const [counters, waiting] =
-    read.kind === 'snapshot' ? [budgetIn(read.snapshot, now), waitingIn(read.snapshot)] : [null, []];
+  const [counters, answers] =
+    read.kind === 'snapshot' ? [budgetIn(read.snapshot, now), answersIn(read.snapshot)] : [null, []];
   switch (restored.kind) {
     case 'unavailable':
       return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${completeSentence(restored.why)}` };
@@ -89,7 +89,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
         kind: 'lane',
         place,
         saved: null,
-        ...reportOf(initialState(lane, now), { ...restored, counters, waiting, now }),
+        ...reportOf(initialState(lane, now), { ...restored, counters, answers, now }),
       };
     case 'unreadable':
       return {
@@ -100,7 +100,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'found': {
       const { state, origin } = restored;
       const saved = { sequence: state.sequence, origin, at: iso(state.savedAt) };
-      return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, waiting, now }) };
+      return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, answers, now }) };
     }
   }
 }
@@ -111,7 +111,7 @@ interface Found {
   readonly warnings: readonly string[];
   /** The counters, or null if they cannot be read. */
   readonly counters: ParsedBudget | null;
-  readonly waiting: readonly WaitingIssue[];
+  readonly answers: readonly LaneAnswer[];
   readonly now: number;
 }
 
@@ -120,9 +120,9 @@ const nobody: LeaseHolder = { runTag: '', runId: '', runAttempt: 1 };
 
 function reportOf(
   stored: LaneState,
-  { orders, lease, warnings, counters, waiting, now }: Found,
+  { orders, lease, warnings, counters, answers, now }: Found,
 ): Omit<ReportedLane, 'kind' | 'place' | 'saved'> {
-  const state = applyOrders(withAnswers(stored, waiting, []), orders);
+  const state = applyOrders(withAnswers(stored, answers, []), orders);
   const { circuit, pause, park, session, lastRun } = state;
   const problem =
     counters?.kind === 'budget'

@@ -82,6 +82,7 @@ but only a part could be checked; the output says which.
 interface OpenedClone {
   /** Newest first; null if the clone lacks the state. */
   readonly runs: readonly StoredRun[] | null;
+  readonly repository: string | null;
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
 }
 
@@ -117,14 +118,15 @@ async function verify(
       verifyReceipts([first, ...others], question === null ? null : await clone.readBranch(question), tools),
     );
   }
-  const [, repository = 'OWNER/REPO'] =
-    /^https?:\/\/[^/]+\/([\w.-]+\/[\w.-]+)\/actions\//.exec(receipts[0].runUrl) ?? [];
   const result: ReceiptVerification = mapTexts(
     {
       verdict: worstVerdict(branches),
       branches,
       proves: 'consistency' as const,
-      signature: files.map((file) => `gh attestation verify ${shellText(file)} --repo ${repository}`),
+      // A receipt of another repository may be signed there.
+      signature: files.map(
+        (file) => `gh attestation verify ${shellText(file)} --repo ${clone.repository ?? 'OWNER/REPO'}`,
+      ),
     },
     (text) => plainLine(text, 1000),
   );

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { z } from 'zod';
 import {
   type AddedTask,
@@ -13,7 +13,7 @@ import { priorityWords } from '../../core/tasks/priority.ts';
 import type { FileSource } from '../../core/tasks/ids.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { parseFolder, parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
 import { formatTaskState } from '../../report/format.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import {
@@ -22,6 +22,7 @@ import {
   type CommandEnd,
   LISTED,
   readCheckoutFile,
+  readWholeText,
   type Terminal,
   UsageError,
   writeCheckoutFile,
@@ -97,8 +98,6 @@ const MAX_TITLE_CHARS = 200;
 
 const MAX_BODY_CHARS = 20_000;
 
-const MAX_BODY_BYTES = 1024 * 1024;
-
 async function add(findUnmerged: FindUnmergedPlans, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(
     args,
@@ -127,15 +126,10 @@ async function readArguments(
   const title = (given.positionals[0] ?? '').trim();
   const [bodyGiven = ''] = given.values('body');
   const [priority] = given.values('priority');
-  const [to] = given.values('to');
-  const [folder = '.'] = given.values('dir');
-  const body = bodyGiven === '-' ? await readBody(terminal) : bodyGiven;
+  const read = bodyGiven === '-' ? await readWholeText(terminal.stdin) : null;
+  const body = read === null ? bodyGiven : read.kind === 'text' ? read.text : null;
   const knownPriority = priorityWords.find((word) => word === priority?.toLowerCase()) ?? null;
-  const target = targets.find((name) => name === to) ?? null;
-  const isFolder = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  const place = await parseTaskPlace(given);
   const problems = [
     ...given.problems,
     ...(given.positionals.length === 0 ? [] : await titleProblems(title)),
@@ -143,15 +137,12 @@ async function readArguments(
     ...(priority === undefined || knownPriority !== null
       ? []
       : [`--priority: ${shown(priority)} is not a priority. Expected high, medium or low.`]),
-    ...(priority !== undefined && given.has('optional') && target !== 'prd'
+    ...(priority !== undefined && given.has('optional') && place.to !== 'prd'
       ? [
           '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or use --to prd.',
         ]
       : []),
-    ...(to === undefined || target !== null
-      ? []
-      : [`--to: ${shown(to)} is not a place for tasks. Expected plan or prd.`]),
-    ...(isFolder ? [] : [`--dir: ${shown(folder)} is not a folder.`]),
+    ...place.problems,
   ];
   if (problems.length > 0 || body === null) throw new UsageError(problems);
   return {
@@ -161,9 +152,20 @@ async function readArguments(
       priority: knownPriority,
       optional: given.has('optional'),
     },
-    to: target,
-    folder,
+    ...place,
   };
+}
+
+/** Returns where the arguments of a command want tasks written, and the problems of that. */
+export async function parseTaskPlace(
+  given: ParsedArguments,
+): Promise<{ readonly to: AddTarget | null; readonly folder: string; readonly problems: readonly string[] }> {
+  const [to] = given.values('to');
+  const target = targets.find((name) => name === to) ?? null;
+  const { folder, problems } = await parseFolder(given);
+  const unknown =
+    to === undefined || target !== null ? [] : [`--to: ${shown(to)} is not a place for tasks. Expected plan or prd.`];
+  return { to: target, folder, problems: [...unknown, ...problems] };
 }
 
 async function titleProblems(title: string): Promise<readonly string[]> {
@@ -184,22 +186,6 @@ function bodyProblems(body: string): readonly string[] {
         `--body: it is longer than ${MAX_BODY_CHARS} characters, more than runs read: put the details into a file of the repository, and name that file.`,
       ]
     : [];
-}
-
-/** Reads all of stdin; returns null if it is too long or not text. */
-async function readBody(terminal: Terminal): Promise<string | null> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of terminal.stdin) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) return null;
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    return null;
-  }
 }
 
 /** Returns the reason why nothing was added, and what to do about it. */

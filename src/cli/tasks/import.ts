@@ -1,12 +1,19 @@
-import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { FoundTask } from '../../core/tasks/files/requirements.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
-import { type CliCommand, type CommandEnd, LISTED, openInput, type Terminal, UsageError } from '../command.ts';
+import {
+  type CliCommand,
+  type CommandEnd,
+  LISTED,
+  openInput,
+  readWholeText,
+  type Terminal,
+  UsageError,
+} from '../command.ts';
 import { DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
-import { addReportOptions, addTask, type AddTarget } from './add.ts';
+import { addReportOptions, addTask, type AddTarget, parseTaskPlace } from './add.ts';
 
 /**
  * The access of `ralph import` to an agent and to GitHub. Failures of a server or an agent are results, not exceptions.
@@ -106,8 +113,6 @@ arguments.
 export function createImportCommand(open: OpenImport, findUnmerged: FindUnmergedPlans): CliCommand {
   return { ...LISTED.import, help: HELP, run: (args, terminal) => importTasks({ open, findUnmerged }, args, terminal) };
 }
-
-const MAX_DOCUMENT_BYTES = 1024 * 1024;
 
 interface Wanted {
   readonly from:
@@ -240,13 +245,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
   const [model = null] = given.values('model');
   const [cost = '1'] = given.values('max-cost-usd');
   const [label = DEFAULT_TASK_LABEL] = given.values('label');
-  const [to] = given.values('to');
-  const [folder = '.'] = given.values('dir');
-  const isFolder = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  const target = to === 'plan' || to === 'prd' ? to : null;
+  const place = await parseTaskPlace(given);
   const document = name === undefined || given.has('issues') ? null : await readDocument(name, terminal);
   const problems = [
     ...given.problems,
@@ -257,10 +256,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
     ...(/^\d{1,6}(\.\d+)?$/.test(cost) && Number(cost) > 0
       ? []
       : [`--max-cost-usd: ${JSON.stringify(plainLine(cost, 80))} is not an amount above 0, such as 1 or 0.5.`]),
-    ...(to === undefined || target !== null
-      ? []
-      : [`--to: ${JSON.stringify(plainLine(to, 80))} is not a place for tasks. Expected plan or prd.`]),
-    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder, 80))} is not a folder.`]),
+    ...place.problems,
   ];
   if (problems.length > 0) throw new UsageError(problems);
   const from =
@@ -274,7 +270,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
           maxCostUsd: Number(cost),
         }
       : { kind: 'issues' as const, label };
-  return { from, to: target, folder, dryRun: given.has('dry-run') };
+  return { from, ...place, dryRun: given.has('dry-run') };
 }
 
 async function readDocument(
@@ -284,17 +280,7 @@ async function readDocument(
   const problem = (why: string) => ({ kind: 'problem', why }) as const;
   const input = await openInput(name, terminal);
   if (input.kind === 'missing') return problem(input.why);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of input.bytes) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES) return problem(`${JSON.stringify(name)} is larger than 1 MiB: split it.`);
-  }
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-    return text.trim() === '' ? problem(`${JSON.stringify(name)} is empty.`) : { kind: 'text', text };
-  } catch {
-    return problem(`${JSON.stringify(name)} is not UTF-8 text.`);
-  }
+  const read = await readWholeText(input.bytes);
+  if (read.kind === 'unusable') return problem(`${JSON.stringify(name)} ${read.why}.`);
+  return read.text.trim() === '' ? problem(`${JSON.stringify(name)} is empty.`) : read;
 }

@@ -1,11 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { inputProblems } from '../../config/inputs.ts';
 import { promptPlaces } from '../../core/prompt/places.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
+import { parseFolder, type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import { taskSettings, type TaskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
@@ -74,16 +73,12 @@ async function showTasks(
     { dir: 'value', 'task-sources': 'value', 'task-label': 'value', json: 'flag' },
     { name: 'FOLDER', min: 0, max: 0 },
   );
-  const [folder = '.'] = given.values('dir');
   const [list] = given.values('task-sources');
   const [asked] = given.values('task-label');
-  const isFolder = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
+  const { folder, problems: unplaced } = await parseFolder(given);
   const misused = [
     ...given.problems,
-    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder))} is not a folder.`]),
+    ...unplaced,
     ...(list === undefined
       ? []
       : inputProblems({ 'task-sources': list }).map(

@@ -195,7 +195,8 @@ const MAX_HEAD_CHARS = 64 * 1024;
 
 const MAX_TAIL_CHARS = 192 * 1024;
 
-const NO_SIGNAL: Omit<Signal, 'from'> = {
+/** The signal of a message that says nothing. */
+export const NO_SIGNAL: Omit<Signal, 'from'> = {
   status: null,
   exitSignal: null,
   testsStatus: null,

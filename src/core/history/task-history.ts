@@ -82,8 +82,7 @@ export interface HistoryTotals {
   readonly untouched: number;
   /** Rounds of reviews of all merged tasks. */
   readonly reviewRounds: number;
-  /** Merged tasks that a label asked for, and the median time from the label to the merge in ms; null without any. */
-  readonly timed: number;
+  /** Median time from the label to the merge in ms; null if no merged task had one. */
   readonly medianMs: number | null;
   readonly reverted: number;
 }
@@ -147,7 +146,6 @@ function totalsOf(tasks: readonly TaskHistory[]): HistoryTotals {
     judged: judged.length,
     untouched: judged.filter(({ isUntouched }) => isUntouched).length,
     reviewRounds: merged.reduce((sum, { reviewRounds }) => sum + reviewRounds, 0),
-    timed: times.length,
     medianMs: medianOf(times),
     reverted: merged.filter(({ revertedAt }) => revertedAt !== null).length,
   };

@@ -4,7 +4,7 @@ import { isFailure, providerTroubles } from '../agents/providers.ts';
 import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import { answerKinds } from '../feedback/memory.ts';
-import { addIteration } from '../lane/change.ts';
+import { addIteration, isUnpriced } from '../lane/change.ts';
 import { verificationRecordSchema, type LaneState, parseState } from '../lane/state/state.ts';
 import { serializeState } from '../lane/state/serialize-state.ts';
 import { accessErrorOf, verdictSchema } from '../lane/verdict/verdict.ts';
@@ -76,78 +76,76 @@ const entrySchema = z.object({
   lines: z.number().int().min(0).nullable().default(null),
 });
 
-const withdrawalSchema = z.object({
-  ...common,
-  seenAt: anyInstant,
-  /** Tasks that people took back during the run. */
-  withdrawals: z.array(z.object({ task: z.string(), why: z.enum(withdrawalKinds) })),
-});
-
-const endSchema = z.object({
-  ...common,
-  decidedAt: anyInstant,
-  /** True if the run had been cancelled by then. */
-  cancelled: z.boolean(),
-  outcome: outcomeSchema,
-});
-
-const verificationLineSchema = z.object({
-  ...common,
-  checkedAt: anyInstant,
-  check: verificationRecordSchema,
-  /** Tasks that this run had finished by then. If it failed, they are open again. */
-  finished: z.array(z.string()),
-});
-
-const proofLineSchema = z.object({
-  ...common,
-  provedAt: anyInstant,
-  proofs: z.array(z.object({ task: z.string(), proof: proofSchema })),
-});
-
-const answerSchema = z.object({
-  ...common,
-  answeredAt: anyInstant,
-  /** Feedback tasks that were done without a call. */
-  tasks: z.array(z.string()),
-  /** The kind of the answers; null in journals of earlier versions. */
-  result: z.enum(answerKinds).nullable().default(null),
-  /** The head at that time. */
-  commit: z.string(),
-});
-
-const leftOutSchema = z.object({
-  ...common,
-  leftOutAt: anyInstant,
-  tasks: z.array(z.string()),
-  files: z.array(z.string()),
-  words: z.string(),
-  tree: z.string().nullable(),
-});
-
-const waitSchema = z.object({
-  ...common,
-  waitedFrom: anyInstant,
-  /** Instant at which the run's allowance was requested again. */
-  resumedAt: anyInstant,
-  reason: z.enum(parkReasons),
-  /** Usage known at that time, which replaces that of the state. */
-  windows: windowsSchema,
-  /** The run's limits from then on. */
-  maxIterations: countSchema,
-  maxCostUsd: amountSchema,
-});
-
 const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
-  verificationLineSchema.extend({ kind: z.literal('check') }),
-  proofLineSchema.extend({ kind: z.literal('proof') }),
-  answerSchema.extend({ kind: z.literal('answer') }),
-  waitSchema.extend({ kind: z.literal('wait') }),
-  leftOutSchema.extend({ kind: z.literal('left-out') }),
-  withdrawalSchema.extend({ kind: z.literal('withdrawal') }),
-  endSchema.extend({ kind: z.literal('end') }),
+  /** The result of the verify commands for the head in a clean clone. */
+  z.object({
+    ...common,
+    kind: z.literal('check'),
+    checkedAt: anyInstant,
+    check: verificationRecordSchema,
+    /** Tasks that this run had finished by then. If it failed, they are open again. */
+    finished: z.array(z.string()),
+  }),
+  /** The proofs of tasks by their tests, after a verification of the head. */
+  z.object({
+    ...common,
+    kind: z.literal('proof'),
+    provedAt: anyInstant,
+    proofs: z.array(z.object({ task: z.string(), proof: proofSchema })),
+  }),
+  /** An answer of the loop itself to people or CI. */
+  z.object({
+    ...common,
+    kind: z.literal('answer'),
+    answeredAt: anyInstant,
+    /** Feedback tasks that were done without a call. */
+    tasks: z.array(z.string()),
+    /** The kind of the answers; null in journals of earlier versions. */
+    result: z.enum(answerKinds).nullable().default(null),
+    /** The head at that time. */
+    commit: z.string(),
+  }),
+  /** A wait for the end of a limit. */
+  z.object({
+    ...common,
+    kind: z.literal('wait'),
+    waitedFrom: anyInstant,
+    /** Instant at which the run's allowance was requested again. */
+    resumedAt: anyInstant,
+    reason: z.enum(parkReasons),
+    /** Usage known at that time, which replaces that of the state. */
+    windows: windowsSchema,
+    /** The run's limits from then on. */
+    maxIterations: countSchema,
+    maxCostUsd: amountSchema,
+  }),
+  /** A refusal of commits by the git server. */
+  z.object({
+    ...common,
+    kind: z.literal('left-out'),
+    leftOutAt: anyInstant,
+    tasks: z.array(z.string()),
+    files: z.array(z.string()),
+    words: z.string(),
+    tree: z.string().nullable(),
+  }),
+  z.object({
+    ...common,
+    kind: z.literal('withdrawal'),
+    seenAt: anyInstant,
+    /** Tasks that people took back during the run. */
+    withdrawals: z.array(z.object({ task: z.string(), why: z.enum(withdrawalKinds) })),
+  }),
+  z.object({
+    ...common,
+    kind: z.literal('end'),
+    decidedAt: anyInstant,
+    /** True if the run had been cancelled by then. */
+    cancelled: z.boolean(),
+    outcome: outcomeSchema,
+  }),
 ]);
 
 /** The first line of a run's journal: the starting point of the run's decisions. */
@@ -166,38 +164,27 @@ export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' |
   return callsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
 }
 
-/** The result of the verify commands for the head in a clean clone, between two iterations or at the end. */
-export type JournalVerification = Immutable<z.infer<typeof verificationLineSchema>>;
+/** Returns the number of iterations with a call of unknown cost. */
+export function countUnpriced(entries: readonly JournalEntry[]): number {
+  return entries.filter(({ agent, analysis, evidence: { steps } }) =>
+    isUnpriced({ ...analysis, agent, isPartlyPriced: hasUnpricedCall(steps) }),
+  ).length;
+}
 
-/** The proofs of tasks by their tests, after a verification of the head. */
-export type JournalProof = Immutable<z.infer<typeof proofLineSchema>>;
-
-/** An answer of the loop itself to people or CI, between two iterations or before the first. */
-export type JournalAnswer = Immutable<z.infer<typeof answerSchema>>;
-
-/** A refusal of commits by the git server, between two iterations. */
-export type JournalLeftOut = Immutable<z.infer<typeof leftOutSchema>>;
-
-/** A wait for the end of a limit, between two iterations or before the first. */
-export type JournalWait = Immutable<z.infer<typeof waitSchema>>;
-
-/** Tasks that people took back, seen between two iterations or before the first. */
-export type JournalWithdrawal = Immutable<z.infer<typeof withdrawalSchema>>;
+type ParsedLine = Immutable<z.infer<typeof lineSchema>>;
 
 /** The last line of a run's journal: the decision that ended the run. A killed or failed run has none. */
-export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
+export type JournalEnd = Extract<ParsedLine, { kind: 'end' }>;
+
+/** An event between two iterations, or before the first. */
+export type JournalEvent = Exclude<ParsedLine, { kind: 'start' | 'iteration' | 'end' }>;
 
 /** A parsed line of a journal. */
 export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
-  | { readonly kind: 'check'; readonly verification: JournalVerification }
-  | { readonly kind: 'proof'; readonly proof: JournalProof }
-  | { readonly kind: 'answer'; readonly answer: JournalAnswer }
-  | { readonly kind: 'wait'; readonly wait: JournalWait }
-  | { readonly kind: 'left-out'; readonly leftOut: JournalLeftOut }
-  | { readonly kind: 'withdrawal'; readonly withdrawal: JournalWithdrawal }
-  | { readonly kind: 'end'; readonly end: JournalEnd }
+  | JournalEvent
+  | JournalEnd
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /**
@@ -222,39 +209,9 @@ function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): ob
   return { id, priority, dependsOn, optional, hold: obstacle };
 }
 
-/** Serializes a verification as one line of JSON without a line end. */
-export function serializeVerification(verification: JournalVerification): string {
-  return JSON.stringify({ kind: 'check', ...verification });
-}
-
-/** Serializes proofs as one line of JSON without a line end. */
-export function serializeProofs(proof: JournalProof): string {
-  return JSON.stringify({ kind: 'proof', ...proof });
-}
-
-/** Serializes an answer as one line of JSON without a line end. */
-export function serializeAnswer(answer: JournalAnswer): string {
-  return JSON.stringify({ kind: 'answer', ...answer });
-}
-
-/** Serializes a wait as one line of JSON without a line end. */
-export function serializeWait(wait: JournalWait): string {
-  return JSON.stringify({ kind: 'wait', ...wait });
-}
-
-/** Serializes what was left out as one line of JSON without a line end. */
-export function serializeLeftOut(leftOut: JournalLeftOut): string {
-  return JSON.stringify({ kind: 'left-out', ...leftOut });
-}
-
-/** Serializes a withdrawal as one line of JSON without a line end. */
-export function serializeWithdrawal(withdrawal: JournalWithdrawal): string {
-  return JSON.stringify({ kind: 'withdrawal', ...withdrawal });
-}
-
-/** Serializes the end of a run as one line of JSON without a line end. */
-export function serializeEnd(end: JournalEnd): string {
-  return JSON.stringify({ kind: 'end', ...end });
+/** Serializes an event, or the end, as one line of JSON without a line end. */
+export function serializeEvent({ kind, ...event }: JournalEvent | JournalEnd): string {
+  return JSON.stringify({ kind, ...event });
 }
 
 /** Parses a line of a journal; accepts any string. */
@@ -263,49 +220,16 @@ export function parseJournalLine(line: string): JournalLine {
   if (json === undefined) return { kind: 'unreadable', why: 'it is not JSON' };
   const parsed = lineSchema.safeParse(json);
   if (!parsed.success) return { kind: 'unreadable', why: describeIssues(parsed.error.issues) };
-  switch (parsed.data.kind) {
-    case 'start': {
-      const { kind, ...start } = parsed.data;
-      const state = parseState(start.state, start.lane);
-      if (state.kind === 'state') return { kind, start: { ...start, state: state.state } };
-      return {
-        kind: 'unreadable',
-        why: `the state in it cannot be read: ${state.kind === 'newer' ? 'a newer version wrote it' : state.why}`,
-      };
-    }
-    case 'iteration': {
-      const { kind, ...entry } = parsed.data;
-      return { kind, entry };
-    }
-    case 'check': {
-      const { kind, ...verification } = parsed.data;
-      return { kind, verification };
-    }
-    case 'proof': {
-      const { kind, ...proof } = parsed.data;
-      return { kind, proof };
-    }
-    case 'answer': {
-      const { kind, ...answer } = parsed.data;
-      return { kind, answer };
-    }
-    case 'wait': {
-      const { kind, ...wait } = parsed.data;
-      return { kind, wait };
-    }
-    case 'left-out': {
-      const { kind, ...leftOut } = parsed.data;
-      return { kind, leftOut };
-    }
-    case 'withdrawal': {
-      const { kind, ...withdrawal } = parsed.data;
-      return { kind, withdrawal };
-    }
-    case 'end': {
-      const { kind, ...end } = parsed.data;
-      return { kind, end };
-    }
+  if (parsed.data.kind === 'iteration') {
+    const { kind, ...entry } = parsed.data;
+    return { kind, entry };
   }
+  if (parsed.data.kind !== 'start') return parsed.data;
+  const { kind, ...start } = parsed.data;
+  const state = parseState(start.state, start.lane);
+  if (state.kind === 'state') return { kind, start: { ...start, state: state.state } };
+  const why = state.kind === 'newer' ? 'a newer version wrote it' : state.why;
+  return { kind: 'unreadable', why: `the state in it cannot be read: ${why}` };
 }
 
 function describeIssues(issues: readonly z.core.$ZodIssue[]): string {

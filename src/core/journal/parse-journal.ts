@@ -1,16 +1,11 @@
 import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
 import {
-  type JournalAnswer,
-  type JournalVerification,
   type JournalEnd,
   type JournalEntry,
-  type JournalLeftOut,
+  type JournalEvent,
   type JournalLine,
-  type JournalProof,
   type JournalStart,
-  type JournalWait,
-  type JournalWithdrawal,
   parseJournalLine,
 } from './journal.ts';
 
@@ -37,18 +32,8 @@ const linkSchema = z.object({ prev: z.string() });
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
-  /** Verifications in a clean clone, each with the number of iterations before it. */
-  readonly verifications: readonly { readonly after: number; readonly verification: JournalVerification }[];
-  /** Proofs by tests, each with the number of iterations before it. */
-  readonly proofs: readonly { readonly after: number; readonly proof: JournalProof }[];
-  /** Answers that the loop gave itself, each with the number of iterations before it. */
-  readonly answers: readonly { readonly after: number; readonly answer: JournalAnswer }[];
-  /** Waits, each with the number of iterations before it. */
-  readonly waits: readonly { readonly after: number; readonly wait: JournalWait }[];
-  /** Refusals by the git server, each with the number of iterations before it. */
-  readonly leftOut: readonly { readonly after: number; readonly leftOut: JournalLeftOut }[];
-  /** Withdrawals by people, each with the number of iterations before it. */
-  readonly withdrawals: readonly { readonly after: number; readonly withdrawal: JournalWithdrawal }[];
+  /** The other lines in their order, each with the number of iterations before it; without the end. */
+  readonly events: readonly { readonly after: number; readonly event: JournalEvent }[];
   readonly end: JournalEnd | null;
   /** True if the last line was cut off by a kill; it is left out. */
   readonly torn: boolean;
@@ -89,25 +74,10 @@ export function parseJournal(text: string): ParsedJournal {
     journal: {
       start: first.start,
       entries: lines.flatMap((line) => (line.kind === 'iteration' ? [line.entry] : [])),
-      verifications: lines.flatMap((line, index) =>
-        line.kind === 'check' ? [{ after: iterationsBefore(lines, index), verification: line.verification }] : [],
+      events: lines.flatMap((line, index) =>
+        isBetween(line) ? [{ after: iterationsBefore(lines, index), event: line }] : [],
       ),
-      proofs: lines.flatMap((line, index) =>
-        line.kind === 'proof' ? [{ after: iterationsBefore(lines, index), proof: line.proof }] : [],
-      ),
-      answers: lines.flatMap((line, index) =>
-        line.kind === 'answer' ? [{ after: iterationsBefore(lines, index), answer: line.answer }] : [],
-      ),
-      waits: lines.flatMap((line, index) =>
-        line.kind === 'wait' ? [{ after: iterationsBefore(lines, index), wait: line.wait }] : [],
-      ),
-      leftOut: lines.flatMap((line, index) =>
-        line.kind === 'left-out' ? [{ after: iterationsBefore(lines, index), leftOut: line.leftOut }] : [],
-      ),
-      withdrawals: lines.flatMap((line, index) =>
-        line.kind === 'withdrawal' ? [{ after: iterationsBefore(lines, index), withdrawal: line.withdrawal }] : [],
-      ),
-      end: end?.kind === 'end' ? end.end : null,
+      end: end?.kind === 'end' ? end : null,
       torn,
     },
   };
@@ -135,13 +105,13 @@ function problemsOf(
       index === 0 ? 'a journal begins with the start of a run' : 'a second start: one journal holds one run',
     );
   if (line.kind === 'start') return [];
-  const lane = laneOfLine(line);
+  const { lane } = line.kind === 'iteration' ? line.entry : line;
   if (start !== null && lane !== start.lane) return problem(`it belongs to ${lane}, the journal to ${start.lane}`);
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind !== 'iteration') return [];
   const { iteration, taskId } = line.entry;
   // An unreadable or misplaced line counts as an iteration, because its own problem is already reported.
-  const expected = index - lines.slice(0, index).filter(({ kind }) => isBetween(kind)).length;
+  const expected = index - lines.slice(0, index).filter(isBetween).length;
   if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
   return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId)
@@ -149,30 +119,9 @@ function problemsOf(
     : problem(`its task ${taskId} is not among those of the start`);
 }
 
-/** Returns true if a line of this kind stands between two iterations. */
-function isBetween(kind: JournalLine['kind']): boolean {
-  return ['check', 'proof', 'answer', 'wait', 'left-out', 'withdrawal'].includes(kind);
-}
-
-function laneOfLine(line: Exclude<JournalLine, { kind: 'start' | 'unreadable' }>): string {
-  switch (line.kind) {
-    case 'iteration':
-      return line.entry.lane;
-    case 'check':
-      return line.verification.lane;
-    case 'proof':
-      return line.proof.lane;
-    case 'answer':
-      return line.answer.lane;
-    case 'wait':
-      return line.wait.lane;
-    case 'left-out':
-      return line.leftOut.lane;
-    case 'withdrawal':
-      return line.withdrawal.lane;
-    case 'end':
-      return line.end.lane;
-  }
+/** Returns true if a line stands between two iterations. */
+function isBetween(line: JournalLine): line is JournalEvent {
+  return !['start', 'iteration', 'end', 'unreadable'].includes(line.kind);
 }
 
 function iterationsBefore(lines: readonly JournalLine[], index: number): number {

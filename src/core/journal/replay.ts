@@ -5,7 +5,7 @@ import { recordLeftOut } from '../refusals/left-out.ts';
 import { addIterationToRun, nextStep, startRun, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
-import { recordIteration, callsOf, type JournalEntry, type JournalWait } from './journal.ts';
+import { recordIteration, callsOf, type JournalEntry, type JournalEvent } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
 import type { Journal } from './parse-journal.ts';
@@ -183,49 +183,38 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
 }
 
 /** Returns the 1-based line of the entry at an index, or of the end. */
-function lineOf({ answers, verifications, proofs, waits, leftOut, withdrawals }: Journal, index: number): number {
-  const between = [...answers, ...verifications, ...proofs, ...waits, ...leftOut, ...withdrawals];
-  return index + 2 + between.filter(({ after }) => after <= index).length;
+function lineOf({ events }: Journal, index: number): number {
+  return index + 2 + events.filter(({ after }) => after <= index).length;
 }
 
-/**
- * Applies the events that follow the first `iterations` iterations: withdrawals, refusals, answers without a call,
- * verifications, and waits for limits.
- */
-function applyEventsAfter(
-  position: Position,
-  { answers, verifications, proofs, waits, leftOut, withdrawals }: Journal,
-  iterations: number,
-): Position {
-  const withdrawn = withdrawals
-    .filter(({ after }) => after === iterations)
-    .reduce((at, { withdrawal }) => ({ ...at, tasks: withdrawTasks(at.tasks, withdrawal.withdrawals) }), position);
-  const refused = leftOut
-    .filter(({ after }) => after === iterations)
-    .reduce((at, { leftOut: left }) => ({ ...at, state: recordLeftOut(at.state, left, left.leftOutAt) }), withdrawn);
-  const answered = answers
-    .filter(({ after }) => after === iterations)
-    .reduce((at, { answer }) => ({ ...at, state: finishWithoutCall(at.state, answer.tasks, answer.commit) }), refused);
-  const known = verifications
-    .filter(({ after }) => after === iterations)
-    .reduce(
-      (at, { verification: { check: record, finished, checkedAt } }) => ({
-        ...at,
-        state: recordHeadVerification(at.state, { record, finished }, checkedAt),
-      }),
-      answered,
-    );
-  const proven = proofs
-    .filter(({ after }) => after === iterations)
-    .reduce((at, { proof }) => ({ ...at, state: recordProofs(at.state, proof.proofs) }), known);
-  return waits
-    .filter(({ after }) => after === iterations)
-    .reduce((at, { wait }) => ({ ...at, ...resumed(at, wait) }), proven);
+/** Applies the events that follow the first `iterations` iterations. */
+function applyEventsAfter(position: Position, { events }: Journal, iterations: number): Position {
+  return events.filter(({ after }) => after === iterations).reduce((at, { event }) => applyEvent(at, event), position);
+}
+
+function applyEvent(at: Position, event: JournalEvent): Position {
+  const { state } = at;
+  switch (event.kind) {
+    case 'withdrawal':
+      return { ...at, tasks: withdrawTasks(at.tasks, event.withdrawals) };
+    case 'left-out':
+      return { ...at, state: recordLeftOut(state, event, event.leftOutAt) };
+    case 'answer':
+      return { ...at, state: finishWithoutCall(state, event.tasks, event.commit) };
+    case 'check': {
+      const { check: record, finished, checkedAt } = event;
+      return { ...at, state: recordHeadVerification(state, { record, finished }, checkedAt) };
+    }
+    case 'proof':
+      return { ...at, state: recordProofs(state, event.proofs) };
+    case 'wait':
+      return { ...at, ...resumed(at, event) };
+  }
 }
 
 function resumed(
   { policy, state }: Position,
-  { waitedFrom, resumedAt, windows, maxIterations, maxCostUsd }: JournalWait,
+  { waitedFrom, resumedAt, windows, maxIterations, maxCostUsd }: Extract<JournalEvent, { kind: 'wait' }>,
 ): Partial<Position> {
   const later = extendPolicyByWait(policy, resumedAt - waitedFrom);
   return { policy: { ...later, maxIterations, maxCostUsd }, state: { ...state, windows } };

@@ -141,7 +141,7 @@ function needsOf(end: LaneEnd): readonly Need[] {
     ...inVain,
     ...unapproved.map((about): Need => ({ kind: 'needs_approval', about })),
   ];
-  const known = laneKindOf(outcome, pullRequest);
+  const known = laneKindOf(outcome, pullRequest, after);
   const ofLane = known === 'ready' && end.areChecksUnread === true ? null : known;
   if (pullRequest !== null && hasLostAutoMerge(after))
     ofTasks.push({ kind: 'auto_merge_off', about: subjectOfLane(lane) });
@@ -177,7 +177,11 @@ export function needKindOf({ state, reason }: Pick<TaskProgress, 'state' | 'reas
   return state === 'failed' || state === 'stuck' ? state : null;
 }
 
-function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationKind | null {
+function laneKindOf(
+  outcome: Outcome,
+  pullRequest: number | null,
+  { circuit }: Pick<NotifiedLane, 'circuit'>,
+): NotificationKind | null {
   switch (outcome.kind) {
     case 'complete':
       return pullRequest === null ? null : 'ready';
@@ -185,7 +189,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
       // This includes a circuit that tripped earlier, when nobody could be notified.
       return outcome.reason === 'circuit_open' ? outcome.reason : outcome.kind;
     case 'failed':
-      return outcome.reason === 'configuration' ? 'configuration' : null;
+      // Runs lose what they pay for, time and again.
+      return outcome.reason === 'configuration' ? 'configuration' : circuit.kind === 'open' ? 'circuit_open' : null;
     case 'idle':
       return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
     case 'blocked':
@@ -225,7 +230,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
       return hasLostAutoMerge(after) ? null : 'works_again';
     case 'waiting_for_review':
-      return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
+      return laneKindOf(outcome, pullRequest, after) === kind ? null : 'works_again';
     case 'needs_approval': {
       const task = tasks.find(({ id }) => id === about);
       if (task === undefined) return 'gone';

@@ -1,5 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
+import { NO_SIGNAL } from '../analysis/analyze.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { accessErrorOf } from '../lane/verdict/verdict.ts';
 import type { AgentStep, Pipeline, Step } from './pipeline.ts';
@@ -61,19 +62,7 @@ export interface StepOutput {
 
 const SILENCE: Analysis = {
   format: 'text',
-  signal: {
-    from: 'none',
-    status: null,
-    exitSignal: null,
-    testsStatus: null,
-    workType: null,
-    tasksCompleted: null,
-    filesModified: null,
-    recommendation: null,
-    summary: null,
-    asks: null,
-    unreadable: [],
-  },
+  signal: { from: 'none', ...NO_SIGNAL },
   completionIndicator: false,
   confidence: 0,
   testOnly: false,

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../countdown.ts';
 import type { Verification } from '../evidence.ts';
 import { hasUnrunnableCommand } from '../lane/verification.ts';
-import { isTestSettings } from '../review/look-at.ts';
+import { definesPackages, isTestSettings } from '../review/look-at.ts';
 import { countInTests, isTestFile, mayHoldTests } from '../review/test-files.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { capText } from '../text/phrase.ts';
@@ -27,6 +27,9 @@ export interface TaskFile {
   readonly textAfter: string | null;
 }
 
+/** A file that is taken back, to what it was or, if there is one, to this text. */
+export type TakenFile = TaskFile & { readonly text?: string };
+
 /** The files that the commits of one task changed. */
 export interface TaskChanges {
   readonly task: TaskId;
@@ -37,40 +40,61 @@ export interface TaskChanges {
  * The trees to check out for the proof of a task's tests. `without`: files to take back, so that only its tests are
  * left. `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has
  * tests in files of code, which cannot be taken back alone. `none`: it has no new or changed tests, or changed nothing
- * else.
+ * else that a test can be about.
  */
 export type ProofPlan =
   | { readonly kind: 'none' }
   | { readonly kind: 'in-code' }
-  | { readonly kind: 'prove'; readonly without: readonly TaskFile[]; readonly old: readonly TaskFile[] };
+  | { readonly kind: 'prove'; readonly without: readonly TakenFile[]; readonly old: readonly TaskFile[] };
 
 /** Plans the proof of a task's tests. */
 export function planProof({ files }: TaskChanges): ProofPlan {
-  const without = files.filter(({ path }) => !isTestFile(path) && !isTestSettings(path));
-  const isTested = files.some(({ path, textAfter }) => isTestFile(path) && hasTests(path, textAfter));
-  if (without.some(addsTestsToCode)) return { kind: 'in-code' };
-  if (!isTested || without.length === 0) return { kind: 'none' };
-  const isChanged = files.some(
-    ({ path, textBefore, textAfter }) =>
-      isTestFile(path) &&
-      textBefore !== null &&
-      hasTests(path, textBefore) &&
-      !isOnlyAdded(textBefore, textAfter ?? ''),
-  );
+  const changed = files.filter(({ path }) => !isTestFile(path) && !isTestSettings(path));
+  const said = changed.filter(({ path }) => !SAYS_NOTHING.test(path));
+  if (said.length === 0) return { kind: 'none' };
+  // A test may need a new package, or a new script that runs it, unless these are all that changed.
+  const hasCode = said.some(({ path }) => !definesPackages(path));
+  const taken = changed.filter(({ path }) => !hasCode || !definesPackages(path));
+  const without = taken.map(withOwnTests);
+  if (without.includes(null)) return { kind: 'in-code' };
+  const isTested =
+    without.some((file, at) => file !== taken[at]) ||
+    files.some(({ path, textAfter }) => isTestFile(path) && hasTests(path, textAfter));
+  if (!isTested) return { kind: 'none' };
   const old = files.filter(({ path, before }) => isTestFile(path) && before !== null);
-  return { kind: 'prove', without, old: isChanged ? old : [] };
+  const isChanged = old.some(({ path, textBefore, textAfter }) => {
+    if (textBefore === null) return EXPECTED.test(path);
+    return hasTests(path, textBefore) && !isOnlyAdded(textBefore, textAfter ?? '');
+  });
+  return { kind: 'prove', without: without.filter((file) => file !== null), old: isChanged ? old : [] };
+}
+
+/** Matches files with the results that tests expect. */
+const EXPECTED = /\.(?:snap|ambr|golden)$|(?:^|\/)__snapshots__\/|\.(?:approved|verified)\.[^/]+$/;
+
+/** Matches files that no test is about: documents, and lists of tasks. */
+const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/)prd\.json$/i;
+
+/** Matches the tests in a file of Rust: a module at its end, or the name of one in another file. */
+const RUST_TESTS = /^#\[cfg\(test\)\]\n(?:#.*\n)*(?:pub )?mod \w+(?:;\n| *\{\n(?:(?:[^}\n][^\n]*)?\n)*\}\s*(?![^]))/m;
+
+/** Returns a file with the tests of now and the code of before; null if these are mixed. */
+function withOwnTests(file: TaskFile): TakenFile | null {
+  const { path, textBefore, textAfter } = file;
+  if (textAfter === null || !mayHoldTests(path)) return file;
+  const tests = RUST_TESTS.exec(textAfter)?.[0] ?? '';
+  const before = (textBefore ?? '').replace(RUST_TESTS, '');
+  const [known, now] = [before, textAfter.replace(RUST_TESTS, '')].map((text) => countInTests(path, text).tests);
+  const isApart = (now ?? 0) <= (known ?? 0);
+  if (isApart && (tests === '' || textBefore?.includes(tests) === true)) return file;
+  // A new file is part of the program only by a line elsewhere, which is taken back.
+  return isApart && textBefore !== null ? { ...file, text: `${before}\n${tests}` } : null;
 }
 
 function hasTests(path: string, text: string | null): boolean {
   if (text === null) return false;
   const { tests, assertions } = countInTests(path, text);
   return tests + assertions > 0;
-}
-
-function addsTestsToCode({ path, textBefore, textAfter }: TaskFile): boolean {
-  if (!mayHoldTests(path)) return false;
-  const [before, after] = [textBefore, textAfter].map((text) => countInTests(path, text ?? ''));
-  return (after?.tests ?? 0) > (before?.tests ?? 0) || (after?.assertions ?? 0) > (before?.assertions ?? 0);
 }
 
 /** Returns true if a text only gained lines, so that what it tested before is still in it. */
@@ -141,13 +165,13 @@ export function proofRunOf(
 export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Proof['without'] {
   if (run.kind === 'undecided') return run;
   const { verification, report } = run;
-  const fresh = newTests(reports, tasks);
+  const found = newTests(reports, tasks);
+  const fresh = found.filter(({ test }) => !isTakenBack(test, tasks.own));
   // A test that is not reported without the change has failed there, or has passed with its whole file.
   const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
   const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
-  // A test that is not reported has not failed where `verify` passes: it did not run.
-  const isDecided = verification.kind === 'failed' || passing.length + failing.length >= fresh.length;
-  if (fresh.length > 0 && isDecided)
+  const hasRun = verification.kind === 'failed' || passing.length > 0 || failing.length === fresh.length;
+  if (fresh.length > 0 && hasRun)
     return {
       kind: 'new',
       of: fresh.every(({ test }) => test.of === 'file') ? 'file' : 'test',
@@ -155,10 +179,18 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
+  // A test that is not reported where `verify` passes has not failed.
+  if (found.length > 0 && verification.kind === 'passed') return { kind: 'undecided', why: 'not-run' };
   const old = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
   return verification.kind === 'failed' && old.length > 0
     ? { kind: 'changed', failing: old.length }
     : { kind: 'whole', passed: verification.kind === 'passed' };
+}
+
+/** Returns true if a test is in a file of code, which is laid as it was; Rust's own tests are laid with it. */
+function isTakenBack({ file, path: [first = ''] }: NamedTest, { files }: TaskChanges): boolean {
+  const place = /^(\S+\.rs) -/.exec(first)?.[1] ?? (file?.endsWith('.rs') === true ? null : file);
+  return place !== null && files.some(({ path }) => !isTestFile(path) && isSameFile(path, place));
 }
 
 /** Returns true if a test passes by a report, which may name only its file. */
@@ -190,17 +222,25 @@ function newTests(
   const isCertain = base.size > 0;
   const added = otherLines.length === 0 && isCertain ? null : [linesAddedToTests(tasks.own), ...otherLines];
   const ownFiles = tasks.own.files.filter(({ path, before }) => isTestFile(path) && (isCertain || before === null));
+  const gone = new Set([...base].flatMap(([name, test]) => (head.has(name) ? [] : [titleOf(test)])));
   const expanded = filesWithTests(head);
   const expandedOnBase = filesWithTests(base);
   return [...head]
     .map(([name, test]) => ({ name, test }))
-    .filter(({ name, test: { of, file, result } }) => {
+    .filter(({ name, test }) => {
+      const { of, file, result } = test;
       if (result !== 'passed' || base.has(name)) return false;
       if (of === 'file') return !expanded.has(file) && !expandedOnBase.has(file);
+      // One of the base that is now in another file is not new.
+      if (gone.has(titleOf(test))) return false;
       // Some reporters name the tests of a file only if it is the only one, or has failures.
       return file === null || !base.has(nameOfTest({ file, path: [] })) || expandedOnBase.has(file);
     })
     .filter(({ test }) => added === null || belongsTo(test, ownFiles, added));
+}
+
+function titleOf({ of, path }: NamedTest): string | null {
+  return of === 'file' ? null : path.join(' > ');
 }
 
 function filesWithTests(report: TestReport): ReadonlySet<string | null> {
@@ -222,7 +262,8 @@ function belongsTo(
 /** Returns true if a reporter may write a path as `file`: absolute, below a folder, or as a module of Python. */
 function isSameFile(path: string, file: string): boolean {
   const module = path.replace(/\.\w+$/, '').replaceAll('/', '.');
-  return file.endsWith(path) || path.endsWith(`/${file}`) || `${file}.`.startsWith(`${module}.`);
+  const isModule = path.endsWith('.py') && `${file}.`.startsWith(`${module}.`);
+  return `/${file}`.endsWith(`/${path}`) || path.endsWith(`/${file}`) || isModule;
 }
 
 function linesAddedToTests({ files }: TaskChanges): string {

@@ -8,10 +8,10 @@ export const MAX_NAME_CHARS = 120;
 
 /**
  * Reasons why a proof cannot be decided. `no-time`: `verify` does not fit into the rest of the run. `timeout`: it did
- * not end in time. `cannot-run`: it cannot run on that tree. `too-long`: its output is too long to be read. `in-code`:
- * the tests are in files of code.
+ * not end in time. `cannot-run`: it cannot run on that tree. `not-run`: it passes there without the new tests.
+ * `too-long`: its output is too long to be read. `in-code`: the tests are in files of code.
  */
-const undecided = ['no-time', 'timeout', 'cannot-run', 'too-long', 'in-code'] as const;
+const undecided = ['no-time', 'timeout', 'cannot-run', 'not-run', 'too-long', 'in-code'] as const;
 
 export type UndecidedProof = (typeof undecided)[number];
 
@@ -133,6 +133,7 @@ const WHY: Readonly<Record<UndecidedProof, string>> = {
   'no-time': '`verify` does not fit into the rest of the run',
   timeout: '`verify` did not end in time',
   'cannot-run': '`verify` cannot run there',
+  'not-run': '`verify` does not run them there',
   'too-long': '`verify` prints too much to be read',
   'in-code': 'tests in files of code cannot be taken apart from it',
 };

@@ -100,23 +100,23 @@ function add(at: Position, test: Omit<NamedTest, 'of'> & { readonly of?: NamedTe
   return true;
 }
 
+const GO_RESULTS: Readonly<Record<string, TestResult>> = { pass: 'passed', fail: 'failed' };
+
 function readGoEvent(line: string, at: Position): void {
   if (!/"Action":"(?:pass|fail|skip)"/.test(line)) return;
   const event = tryJson(line);
   if (typeof event !== 'object' || event === null) return;
   const { Action, Package, Test } = event as Readonly<Record<string, unknown>>;
   if (typeof Package !== 'string') return;
-  const result = Action === 'pass' ? 'passed' : Action === 'fail' ? 'failed' : 'skipped';
+  const result = GO_RESULTS[String(Action)] ?? 'skipped';
   if (typeof Test === 'string') add(at, { file: Package, path: Test.split('/'), result });
   else add(at, { of: 'file', file: Package, path: [], result });
 }
 
-const GO_RESULTS: Readonly<Record<string, TestResult>> = { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' };
-
 function readGo(line: string, at: Position): boolean {
   const [, word, name] = /^\s*--- (PASS|FAIL|SKIP): (\S+)/.exec(line) ?? [];
   if (word !== undefined && name !== undefined) {
-    at.packageless.push({ path: name.split('/'), result: GO_RESULTS[word] ?? 'skipped' });
+    at.packageless.push({ path: name.split('/'), result: GO_RESULTS[word.toLowerCase()] ?? 'skipped' });
     return true;
   }
   const [, end, file] = /^(ok {2}|FAIL)\t(\S+)(?:\s|$)/.exec(line) ?? [];
@@ -196,11 +196,8 @@ function addBelow(
 ): true {
   const names = [...suitesAbove(at, indent).map((suite) => suite.name), ...name.split(' > ')];
   const [first = '', ...rest] = names;
-  return looksLikeFile(first) && rest.length > 0
-    ? add(at, { file: first, path: rest, result })
-    : looksLikeFile(first)
-      ? add(at, { of: 'file', file: first, path: [], result })
-      : add(at, { file: at.file, path: names, result });
+  if (!looksLikeFile(first)) return add(at, { file: at.file, path: names, result });
+  return add(at, { of: rest.length > 0 ? 'test' : 'file', file: first, path: rest, result });
 }
 
 function looksLikeFile(name: string): boolean {

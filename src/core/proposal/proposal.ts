@@ -32,8 +32,8 @@ const names = z
   .transform((all) => all.filter((name) => name !== '').slice(0, MAX_NAMES));
 
 const proposedTaskSchema = z.object({
-  title: line(MAX_TITLE_CHARS).refine((title) => title !== '', 'is empty'),
-  done: line(MAX_DONE_CHARS).refine((done) => done !== '', 'is empty'),
+  title: line(MAX_TITLE_CHARS).refine((title) => title !== ''),
+  done: line(MAX_DONE_CHARS).refine((done) => done !== ''),
   files: names,
   tests: names,
   dependsOn: z.array(z.int().min(1).max(MAX_PROPOSED_TASKS)).max(MAX_PROPOSED_TASKS).default([]),
@@ -77,9 +77,12 @@ export function parseProposal(words: string): ParsedProposal {
     return { kind: 'unusable', why: 'The final message of the agent does not end with a JSON object of sub-tasks.' };
   const parsed = proposalSchema.safeParse(json);
   if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    const place = oneLine(issue?.path.join('.') ?? '', 80);
-    return { kind: 'unusable', why: `The proposed sub-tasks cannot be used: ${place}: ${issue?.message ?? ''}.` };
+    const [, at, field] = parsed.error.issues[0]?.path ?? [];
+    const what =
+      typeof at === 'number'
+        ? `${field === undefined ? '' : `\`${String(field)}\` of `}number ${at + 1} does not have the requested form`
+        : `there must be 1 to ${MAX_PROPOSED_TASKS} of them`;
+    return { kind: 'unusable', why: `The proposed sub-tasks cannot be used: ${what}.` };
   }
   const { tasks } = parsed.data;
   return orderOfWork(tasks) === null

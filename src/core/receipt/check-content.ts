@@ -30,7 +30,7 @@ export function contentFindings(
   if (journal === null) return [];
   const { runId: run, outcome } = receipt;
   // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
-  const mayLack = journal.leftOut.length > 0 || outcome.kind === 'failed';
+  const mayLack = journal.events.some(({ event }) => event.kind === 'left-out') || outcome.kind === 'failed';
   const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
   return journal.entries.flatMap((entry) => {
     if (entry.commit === null) return [];
@@ -69,15 +69,10 @@ function comparedFindings(
   const isPartial = commits.some(({ paths }) => paths === null) || fileCount > files.length;
   const changed = new Set(commits.flatMap(({ paths }) => paths ?? []));
   const isOther = !isPartial && !files.every((path) => changed.has(path) || withheld.includes(path));
-  const find = (kind: ReceiptFinding['kind']): ReturnType<typeof createFindings> =>
-    createFindings(run, 'content', kind);
-  return [
-    ...find('bad')(isOther, `The commit ${named} does not change what its journal says.`),
-    ...find('unchecked')(
-      !isOther && last.id !== commit,
-      `The commit ${named} was made again to be signed, with files of Ralph's own: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`,
-    ),
-  ];
+  const text = isOther
+    ? `The commit ${named} does not change what its journal says.`
+    : `The commit ${named} was made again to be signed, with files of Ralph's own: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`;
+  return createFindings(run, 'content', isOther ? 'bad' : 'unchecked')(isOther || last.id !== commit, text);
 }
 
 /** Returns the beginning of a commit's id, for people. */

@@ -1,10 +1,12 @@
 import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
-import { callsOf, type JournalEntry } from '../journal/journal.ts';
+import { callsOf, countUnpriced, type JournalEntry } from '../journal/journal.ts';
+import { groupByKey } from '../grouped.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { shownState } from '../tasks/task.ts';
+import { oneLine } from '../text/phrase.ts';
 import type { RunReceipt } from './receipt.ts';
 
 export const receiptParts = ['record', 'journal', 'texts', 'limits', 'commits', 'content'] as const;
@@ -35,8 +37,8 @@ interface CheckedJournal {
   readonly findings: readonly ReceiptFinding[];
 }
 
-/** Tolerance in US dollars for each sum, because sums of rounded numbers differ. */
-const ROUNDING_USD = 1e-4;
+/** Tolerance for each sum, because sums of rounded numbers of dollars differ. */
+const ROUNDING = 1e-4;
 
 /** Checks a receipt against its own journal: the chain, every decision, the texts that people agreed to, the limits. */
 export function checkJournal(receipt: RunReceipt, { sha256, kindsOf }: ReceiptTools): CheckedJournal {
@@ -92,34 +94,49 @@ export function createFindings(
   return (condition, text) => (condition ? [{ part, kind, run, text }] : []);
 }
 
-/** Compares what the record says of the run with what its journal says. */
+/** Compares each fact of the record that is in the journal as well. */
 function recordFindings(receipt: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
-  const { runId, lane, iterations, calls, costUsd, headVerification: head, outcome } = receipt;
+  const { runId, lane, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
   const { start, entries, end } = journal;
   const isWrong = createFindings(runId, 'record', 'bad');
-  const sum = (of: (entry: JournalEntry) => number): number => entries.reduce((total, entry) => total + of(entry), 0);
-  const cost = sum(priceOfEntry);
+  const used = {
+    calls: sumOf(entries, callsOf),
+    tokens: sumOf(entries, ({ analysis }) => analysis.tokens ?? 0),
+    costUsd: sumOf(entries, priceOfEntry),
+    unpriced: countUnpriced(entries),
+  };
+  // A call that never returned is only in the record.
+  const isWhole = used.calls === receipt.calls;
   const results = [
     start.state.headVerification,
-    ...journal.verifications.map(({ verification }) => verification.check),
+    ...journal.events.flatMap(({ event }) => (event.kind === 'check' ? [event.check] : [])),
   ];
-  const newest = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
-  const isOtherResult = head !== null && newest?.kind !== head.result;
-  const isComplete = outcome.kind !== 'complete' || end?.outcome.kind === 'complete';
+  // GitHub makes commits again to sign them, with other ids.
+  const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
+  const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
+  // A kill, a failure or an order after the end of the loop is only in the record.
+  const isSaid = /^(?:failed|cancelled|paused)$/.test(outcome.kind) || (end === null && outcome.kind !== 'complete');
+  const facts: readonly (readonly [what: string, said: unknown, known: unknown])[] = [
+    ['lane', lane, start.lane],
+    ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],
+    ['beginning', startedAt, start.startedAt],
+    ['end', endedAt, Math.max(endedAt, end?.decidedAt ?? 0)],
+    ['outcome', said, isSaid ? said : known],
+    ['result of `verify`', head?.result, head === null ? undefined : ofHead?.kind],
+    ['number of iterations', iterations, entries.length],
+    ...(['calls', 'tokens', 'costUsd', 'unpriced'] as const).map((name) => {
+      const inRecord = receipt[name] ?? used[name];
+      const isSame = inRecord >= used[name] - ROUNDING && (!isWhole || inRecord <= used[name] + ROUNDING);
+      return [`sum of \`${name}\``, inRecord, isSame ? inRecord : Math.round(used[name] * 1e6) / 1e6] as const;
+    }),
+  ];
   return [
-    ...isWrong(start.lane !== lane, `Its journal is about ${start.lane}, its record about ${lane}.`),
-    ...isWrong(
-      entries.length !== iterations,
-      `Its record says ${iterations} iterations, its journal has ${entries.length}.`,
+    ...facts.flatMap(([what, inRecord, known]) =>
+      isWrong(
+        inRecord !== known,
+        `Its ${what} is ${String(inRecord)} in its record, and ${String(known)} in its journal.`,
+      ),
     ),
-    // A call that never returned is only in the record.
-    ...isWrong(sum(callsOf) > calls, `Its journal has more calls than the ${calls} of its record.`),
-    ...isWrong(
-      cost > costUsd + ROUNDING_USD,
-      `Its record says $${costUsd}, the iterations of its journal cost $${cost.toFixed(4)}.`,
-    ),
-    ...isWrong(isOtherResult, `Its record says that \`verify\` ${head?.result ?? ''}, its journal does not.`),
-    ...isWrong(!isComplete, 'Its record says that it is complete, its journal does not.'),
     ...createFindings(runId, 'record', 'note')(end === null, 'Its journal has no end: it was killed, or failed.'),
   ];
 }
@@ -134,25 +151,30 @@ function taskFindings(
   // The end of a complete run makes its prompt done.
   const isComplete = journal.end?.outcome.kind === 'complete';
   const { state } = replayChanged(journal, (policy) => policy, kindsOf);
-  const recorded = new Set(tasks.map(({ id }) => id));
-  const worked = [...new Set(journal.entries.map(({ taskId }) => taskId.slice(0, 200)))];
-  const missing = tasks.length < MAX_TASKS_OF_RUN ? worked.filter((id) => !recorded.has(id)) : [];
+  const titles = groupByKey(journal.entries, ({ taskId }) => taskId.slice(0, 200));
+  const missing = [...titles.keys()].filter((id) => tasks.every((task) => task.id !== id));
   return [
-    ...missing.flatMap((id) => isWrong(true, `Its record does not name ${id}, on which it worked.`)),
-    ...tasks.flatMap((task) =>
-      isWrong(
-        task.state === 'done' && !isComplete && shownState(progressOf(state.tasks, task.id)) !== 'done',
-        `Its record says that ${task.id} is done, its journal does not.`,
-      ),
+    ...(tasks.length < MAX_TASKS_OF_RUN ? missing : []).flatMap((id) =>
+      isWrong(true, `Its record does not name ${id}, on which it worked.`),
     ),
+    ...tasks.flatMap(({ id, title, state: said }) => [
+      ...isWrong(
+        said === 'done' && !isComplete && shownState(progressOf(state.tasks, id)) !== 'done',
+        `Its record says that ${id} is done, its journal does not.`,
+      ),
+      ...isWrong(
+        titles.get(id)?.every(({ taskTitle }) => oneLine(taskTitle, 200) !== title) === true,
+        `Its record and its journal name ${id} differently.`,
+      ),
+    ]),
   ];
 }
 
 /** Compares who agreed to which text, as recorded, with what the run knew before its first call. */
 function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonly ReceiptFinding[] {
-  return tasks.flatMap(({ id, askedBy, textHash }) => {
+  return tasks.flatMap(({ id, askedBy, askedAt, textHash }) => {
     const known = progressOf(start.state.tasks, id).approval ?? null;
-    const isSame = known !== null && known.text === textHash && known.by === askedBy;
+    const isSame = known !== null && known.text === textHash && known.by === askedBy && known.at === askedAt;
     if (textHash === null)
       return createFindings(runId, 'texts', 'unchecked')(known !== null, `Its record names no text for ${id}.`);
     const why = `Its record and its journal name different texts or people for ${id}.`;
@@ -163,29 +185,30 @@ function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonl
 /** Checks that the run stayed within the limits that it began with. The journal's decisions are replayed elsewhere. */
 function limitFindings(
   { runId, calls, costUsd }: RunReceipt,
-  { start, entries, waits }: Journal,
+  { start, entries, events }: Journal,
 ): readonly ReceiptFinding[] {
-  const isWrong = createFindings(runId, 'limits', 'bad');
-  const policies: readonly Policy[] = [start.policy, ...waits.map(({ wait }) => ({ ...start.policy, ...wait }))];
+  const [isWrong, isNoted] = [createFindings(runId, 'limits', 'bad'), createFindings(runId, 'limits', 'note')];
+  const waits = events.flatMap(({ event }) => (event.kind === 'wait' ? [event] : []));
+  const policies: readonly Policy[] = [start.policy, ...waits.map((wait) => ({ ...start.policy, ...wait }))];
   const most = Math.max(...policies.map(({ maxIterations }) => maxIterations));
   const allowed = Math.max(...policies.map(allowedCalls));
   const repeated = entries.filter(({ madeAgain }) => madeAgain !== null).length;
   const limit = Math.max(...policies.map(({ maxCostUsd }) => (maxCostUsd === 0 ? Infinity : maxCostUsd)));
-  const before = entries.slice(0, -1).reduce((total, entry) => total + priceOfEntry(entry), 0);
-  const isPassed = before >= limit + ROUNDING_USD;
+  const before = sumOf(entries.slice(0, -1), priceOfEntry);
+  const isPassed = before >= limit + ROUNDING;
   return [
     ...isWrong(entries.length > most, `It made more than the ${most} iterations allowed.`),
     ...isWrong(calls > allowed + repeated, `It made ${calls} calls, and ${allowed} were allowed.`),
     ...isWrong(isPassed, `It continued after its limit of $${limit} was reached.`),
-    ...createFindings(
-      runId,
-      'limits',
-      'note',
-    )(
-      !isPassed && costUsd > limit + ROUNDING_USD,
+    ...isNoted(
+      !isPassed && costUsd > limit + ROUNDING,
       `Its last call took it to $${costUsd}, over its limit of $${limit}.`,
     ),
   ];
+}
+
+function sumOf(entries: readonly JournalEntry[], of: (entry: JournalEntry) => number): number {
+  return entries.reduce((total, entry) => total + of(entry), 0);
 }
 
 function priceOfEntry({ analysis }: JournalEntry): number {

@@ -221,18 +221,10 @@ function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit
 }
 
 function lostFindings({ runId: run, base, head }: RunReceipt, isOutdated: boolean): readonly ReceiptFinding[] {
-  const what = `${shortCommit(base)}..${shortCommit(head ?? '')}`;
-  return isOutdated
-    ? createFindings(
-        run,
-        'commits',
-        'unchecked',
-      )(true, 'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.')
-    : createFindings(
-        run,
-        'commits',
-        'bad',
-      )(true, `The branch does not have its commits ${what}: they were rebased, amended or removed.`);
+  const text = isOutdated
+    ? 'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.'
+    : `The branch does not have its commits ${shortCommit(base)}..${shortCommit(head ?? '')}: they were rebased, amended or removed.`;
+  return createFindings(run, 'commits', isOutdated ? 'unchecked' : 'bad')(true, text);
 }
 
 /** Judges a commit by its place on the line and by the run that its trailer names. */
@@ -279,19 +271,14 @@ function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt):
 }
 
 function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
-  if (branch === null)
-    return isUnchecked(
-      true,
-      'An earlier version did not record its branch: commits after the last run are not checked.',
-    );
   const into = baseBranch ?? 'the base branch';
-  return [
-    ...isNoted(isMerged, `The branch is gone or has other work; ${into} has its commits.`),
-    ...isUnchecked(
-      !isMerged,
-      `The branch is gone or has other work, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`,
-    ),
-  ];
+  if (branch !== null && isMerged)
+    return isNoted(true, `The branch is gone or has other work; ${into} has its commits.`);
+  const why =
+    branch === null
+      ? 'An earlier version did not record its branch: commits after the last run are not checked.'
+      : `The branch is gone or has other work, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`;
+  return isUnchecked(true, why);
 }
 
 function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {

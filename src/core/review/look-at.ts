@@ -356,3 +356,8 @@ function kindsByPath(path: string): readonly LookAtKind[] {
 export function isTestSettings(path: string): boolean {
   return kindsByPath(path).includes('test-settings');
 }
+
+/** True if a file says which packages a program uses, or which scripts it has. */
+export function definesPackages(path: string): boolean {
+  return isManifest(path) || isLockFile(path) || kindsByPath(path).includes('dependencies');
+}

@@ -63,10 +63,12 @@ const DOCSTRINGS: Blocks = [
 
 const RUBY: Blocks = [['\n=begin', '\n=end']];
 
-/** Matches the paths by which test runners find their files. */
+/** Matches the paths by which test runners find their files, and those of their data. */
 const TEST_PATH = new RegExp(
   [
-    /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\//,
+    /(?:^|\/)(?:(?:[\w.-]*[._-])?tests?|\w*Tests?|\w+\.Tests?|__tests__|specs?|e2e|cypress)\//,
+    /(?:^|\/)(?:testdata|test[A-Z]\w*|fixtures?|__(?:mocks|fixtures|snapshots)__)\/|\.snap$/,
+    /\.(?:approved|verified)\.[^/]+$/,
     /\.(?:test|spec)\.[^/]+$/,
     /_(?:test|spec)\.[^/]+$/,
     /[-_]tests?\.(?:[cm]?[jt]sx?|py|rb|rs|go|exs?|php|lua|dart|clj[cs]?|hs|ml|sh|bats)$/,

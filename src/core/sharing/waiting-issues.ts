@@ -4,10 +4,10 @@ import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { needKindOf } from '../people/needs.ts';
 import { subjectOfLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
-import { type Immutable, instantSchema } from '../policy.ts';
+import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { resetProgress, progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
-import { approvalSchema, isFinished, isStuck, type TaskProgress, taskProgressSchema } from '../tasks/task.ts';
+import { progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
+import { isFinished, isStuck, type TaskProgress, taskStates } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
 const LOOK_AGAIN_MS = 6 * HOUR_MS;
@@ -35,49 +35,53 @@ export const MAX_WAITING = 100;
 
 export const waitingIssueSchema = z
   .object({
-    /** Version of the file that earlier versions stored separately. */
-    version: z.literal(1).default(1),
-    /** The lane that gave this answer. */
+    /** The lane that worked on it last: its state has the progress, the consent and the comments. */
     lane: z.string().max(120),
     task: storedTaskId,
-    progress: taskProgressSchema,
-    /** The place where earlier versions stored the approval. */
-    approval: approvalSchema.nullish(),
-    /** The comment by which people were notified; null if nobody was. */
-    notice: z
-      .object({ thread: z.number().int().positive(), comment: z.number().int().positive(), at: instantSchema })
-      .nullable(),
-    /** The instant at which the lane's run ended. */
+    /** The instant at which that lane's run ended, or at which a person requested the issue again. */
     at: instantSchema,
+    isAsked: z.boolean().optional(),
+    /** Iterations spent on it by then: with more of them it is another answer. */
+    attempts: countSchema.optional(),
+    /** A copy that earlier versions stored. */
+    progress: z.object({ state: z.enum(taskStates), attempts: countSchema }).optional(),
   })
-  .transform(({ lane, task, progress, approval, notice, at }) => ({
-    ...{ lane, task, progress: approval ? { ...progress, approval } : progress, notice, at },
+  .transform(({ lane, task, at, isAsked, attempts, progress }) => ({
+    ...{ lane, task, at, attempts: attempts ?? progress?.attempts ?? 0 },
+    isAsked: isAsked ?? (progress !== undefined && !isStuck(progress)),
   }));
 
 /**
- * An issue that waits for a person or for another turn, as the lane that worked on it last left it, or that a person
- * has requested since.
+ * An issue that waits for a person or for another turn, as its lane left it. `isAsked` is true if a person has
+ * requested it since.
  */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
-export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instantSchema });
-
-/** Converts the record that earlier versions stored when an issue opened its lane's circuit. */
-export function waitingByCircuit({ lane, task, openedAt }: z.infer<typeof openCircuitSchema>): WaitingIssue {
-  const progress = setAside({ ...untouchedProgress, attempts: 1 }, 'no_progress', openedAt);
-  return { lane, task, progress, notice: null, at: openedAt };
+/** The answer of a lane to a waiting issue: its progress there, and the comment that asks about it. */
+export interface LaneAnswer extends Pick<WaitingIssue, 'lane' | 'task' | 'at'> {
+  readonly progress: TaskProgress;
+  readonly notice: { readonly thread: number; readonly comment: number; readonly at: number } | null;
 }
 
-/** Returns the waiting issues after a person requested some of them: those are open again, and keep their notices. */
+export const openCircuitSchema = z.object({ lane: z.string().max(120), task: storedTaskId, openedAt: instantSchema });
+
+/** Returns the waiting issues after a person requested some of them. */
 export function reopenWaiting(
   waiting: readonly WaitingIssue[],
   asked: readonly TaskId[],
   now: number,
 ): readonly WaitingIssue[] {
-  const isOver = ({ task, progress }: WaitingIssue): boolean => asked.includes(task) && isStuck(progress);
+  const isOver = ({ task, isAsked }: WaitingIssue): boolean => asked.includes(task) && !isAsked;
   return waiting.some(isOver)
-    ? waiting.map((one) => (isOver(one) ? { ...one, progress: resetProgress(one.progress), at: now } : one))
+    ? waiting.map((one) => (isOver(one) ? { ...one, isAsked: true, at: now } : one))
     : waiting;
+}
+
+/** Returns the answer of a waiting issue's lane, which is in this state; null if the lane continues with it. */
+export function findAnswer({ lane, task, at, isAsked }: WaitingIssue, state: LaneState): LaneAnswer | null {
+  const { approval } = progressOf(state.tasks, task);
+  const progress = isAsked ? { ...untouchedProgress, approval } : waitingProgress(state, task);
+  return progress === null ? null : { lane, task, at, progress, notice: noticeOf(state, task) };
 }
 
 /**
@@ -85,11 +89,7 @@ export function reopenWaiting(
  * and outdated answers are open again. `elsewhere` are issues on branches of their own, whose lanes settle their own
  * comments.
  */
-export function withAnswers(
-  state: LaneState,
-  waiting: readonly WaitingIssue[],
-  elsewhere: readonly TaskId[],
-): LaneState {
+export function withAnswers(state: LaneState, waiting: readonly LaneAnswer[], elsewhere: readonly TaskId[]): LaneState {
   const answers = waiting.filter(
     ({ lane, task, progress }) =>
       (lane !== state.lane || !isStuck(progress)) &&
@@ -100,16 +100,12 @@ export function withAnswers(
   const over = Object.keys(state.tasks).filter(
     (id) => state.tasks[id]?.answer !== undefined && answers.every(({ task }) => task !== id),
   );
-  const begun = over.reduce((next, id) => withoutAnswer(next, id), withoutCommentsOf(state, waiting, elsewhere));
+  const begun = withUnanswered(withoutCommentsOf(state, waiting, elsewhere), over);
   return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withIssueAnswer, begun);
 }
 
 /** Returns the state without comments that another lane settles; comments of this lane's own stay. */
-function withoutCommentsOf(
-  state: LaneState,
-  waiting: readonly WaitingIssue[],
-  elsewhere: readonly TaskId[],
-): LaneState {
+function withoutCommentsOf(state: LaneState, waiting: readonly LaneAnswer[], elsewhere: readonly TaskId[]): LaneState {
   const isTheirs = ({ about, comment }: Notification): boolean =>
     waiting.some(
       ({ lane, task, notice }) =>
@@ -118,16 +114,26 @@ function withoutCommentsOf(
   return state.notified.some(isTheirs) ? { ...state, notified: state.notified.filter((one) => !isTheirs(one)) } : state;
 }
 
-function holdsAlready({ tasks }: LaneState, { lane, task, at }: WaitingIssue): boolean {
+function holdsAlready({ tasks }: LaneState, { lane, task, at }: LaneAnswer): boolean {
   const { state, answer } = progressOf(tasks, task);
   return state === 'done' || (answer?.lane === lane && answer.at === at);
 }
 
-/**
- * Returns the state without another lane's answer to a task that was not worked on here: it is as it was at the start.
- */
-function withoutAnswer(state: LaneState, id: TaskId): LaneState {
-  const tasks = withChangedTasks(state.tasks, [id], ({ approval, startedTree }) => ({
+/** Returns the state to store: what another lane says of an issue is in the state of that lane. */
+export function withoutCopies(state: LaneState): LaneState {
+  const isTheirs = ([, task]: [TaskId, TaskProgress]): boolean => task.answer !== undefined && isStuck(task);
+  const theirs = Object.entries(state.tasks).filter(isTheirs);
+  return theirs.length === 0
+    ? state
+    : withUnanswered(
+        state,
+        theirs.map(([id]) => id),
+      );
+}
+
+/** Returns the state in which these tasks, which were not worked on here, are as they were at the start. */
+function withUnanswered(state: LaneState, ids: readonly TaskId[]): LaneState {
+  const tasks = withChangedTasks(state.tasks, ids, ({ approval, startedTree }) => ({
     ...untouchedProgress,
     approval,
     startedTree,
@@ -135,7 +141,7 @@ function withoutAnswer(state: LaneState, id: TaskId): LaneState {
   return { ...state, tasks };
 }
 
-function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }: WaitingIssue): LaneState {
+function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }: LaneAnswer): LaneState {
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
@@ -211,16 +217,10 @@ export function waitingAfter(
       const isOver = own !== null || (workedOn && earlier.answer !== undefined);
       return isOver && known !== undefined ? others : all;
     }
-    const isNews = then === null || !isSameProgress(then, progress);
-    if (!isNews && (own === null || !isStuck(own.progress))) return all;
-    // A settled comment no longer asks anybody.
-    const isOpen = after.notified.some(({ comment }) => comment === own?.notice?.comment);
-    const notice = noticeOf(after, id) ?? (isOpen ? (own?.notice ?? null) : null);
-    const isKnown = own !== null && isSameProgress(own.progress, progress);
-    if (isKnown && own.notice?.comment === notice?.comment) return all;
-    const at = isKnown ? own.at : now;
-    const answer = { lane: after.lane, task: id, progress, notice, at };
-    return [...others, answer].slice(-MAX_WAITING);
+    const { attempts } = progress;
+    const isKnown = own !== null && !own.isAsked && own.attempts === attempts;
+    if (isKnown || (then !== null && isSameProgress(then, progress))) return all;
+    return [...others, { lane: after.lane, task: id, at: now, attempts, isAsked: false }].slice(-MAX_WAITING);
   }
 }
 
@@ -246,13 +246,11 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
  * Returns the newest comment that asks a person about the issue, or null. A queue comment about several issues counts
  * as null: work on one issue must not hide requests about others.
  */
-function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssue['notice'] {
+function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
   const kind = needKindOf(progressOf(tasks, id));
-  const isAbout = (one: Notification): boolean =>
-    kind === null
-      ? one.kind === 'circuit_open' && one.about === subjectOfLane(lane)
-      : one.kind === kind && one.about === id;
-  const newest = notified.findLast(isAbout);
+  const newest =
+    notified.findLast((one) => one.kind === kind && one.about === id) ??
+    (kind === null || lane === id ? notified.findLast((one) => isCircuitOf(lane, one)) : undefined);
   const asksMore = notified.some(({ comment, about }) => comment === newest?.comment && about !== newest.about);
   return newest === undefined || newest.thread === null || newest.comment === null || (lane === QUEUE && asksMore)
     ? null
@@ -260,13 +258,9 @@ function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): WaitingIssu
 }
 
 function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
-  return (
-    a.state === b.state &&
-    a.reason === b.reason &&
-    a.attempts === b.attempts &&
-    a.setAside?.times === b.setAside?.times &&
-    a.setAside?.at === b.setAside?.at
-  );
+  const key = ({ state, reason, attempts, setAside: aside }: TaskProgress): string =>
+    JSON.stringify([state, reason, attempts, aside?.times, aside?.at]);
+  return key(a) === key(b);
 }
 
 /**

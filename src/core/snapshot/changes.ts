@@ -17,6 +17,7 @@ import { formatInstant } from '../countdown.ts';
 import { withAskedTasks } from './going-on.ts';
 import { type StoredRun, withRun } from './stored-run.ts';
 import {
+  answersIn,
   budgetIn,
   laneIn,
   lanesIn,
@@ -296,7 +297,7 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
         answer: `it was written by a newer version of this action (record version ${parsed.version})`,
       };
     const ordered = withLane(snapshot, lane, (record) => orderRecord(record, given));
-    const opened = waitingIn(ordered).filter((one) => one.lane === lane && one.progress.state === 'stuck');
+    const opened = answersIn(ordered).filter((one) => one.lane === lane && one.progress.state === 'stuck');
     const asked = given.kind === 'reset-circuit' ? opened.map(({ task }) => task) : [];
     return {
       snapshot: withAskedTasks(ordered, asked, given.at),

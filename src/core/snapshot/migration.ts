@@ -1,13 +1,7 @@
 import { z } from 'zod';
 import { parseBudget } from '../sharing/budget.ts';
 import { parseRecord } from '../sharing/lane-record.ts';
-import {
-  lookedSchema,
-  MAX_WAITING,
-  openCircuitSchema,
-  waitingByCircuit,
-  waitingIssueSchema,
-} from '../sharing/waiting-issues.ts';
+import { lookedSchema, MAX_WAITING, openCircuitSchema, waitingIssueSchema } from '../sharing/waiting-issues.ts';
 import { isIssueTask, isLaneId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import {
@@ -66,7 +60,9 @@ const earlierSchema = z
   })
   .transform(({ circuits, waiting, ...marks }) => {
     const isKnown = (id: string): boolean => waiting.some(({ task }) => task === id);
-    const opened = circuits.filter(({ task }) => isIssueTask(task) && !isKnown(task)).map(waitingByCircuit);
+    const opened = circuits
+      .filter(({ task }) => isIssueTask(task) && !isKnown(task))
+      .map(({ openedAt, ...opener }) => ({ ...opener, at: openedAt, attempts: 1, isAsked: false }));
     return { ...marks, waiting: [...opened, ...waiting].slice(-MAX_WAITING) };
   })
   .catch({ waiting: [], unfinished: [], unanswered: [], looked: [] });

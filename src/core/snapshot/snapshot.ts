@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseState } from '../lane/state/state.ts';
 import { emptyBudget, parseBudget, serializeUsage, type Budget, type ParsedBudget } from '../sharing/budget.ts';
 import {
   emptyLaneRecord,
@@ -7,7 +8,13 @@ import {
   type LaneRecord,
   type ParsedRecord,
 } from '../sharing/lane-record.ts';
-import { type ExaminedPullRequest, type WaitingIssue, waitingIssueSchema } from '../sharing/waiting-issues.ts';
+import {
+  type ExaminedPullRequest,
+  findAnswer,
+  type LaneAnswer,
+  type WaitingIssue,
+  waitingIssueSchema,
+} from '../sharing/waiting-issues.ts';
 import { isLaneId, issueOfId, type LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
@@ -116,7 +123,7 @@ export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[])
   const gone = waitingIn(snapshot).filter(({ task }) => issues.every((one) => one.task !== task));
   const cleared = gone.reduce((next, { task }) => withFile(next, issueFile(task), null), snapshot);
   return issues.reduce(
-    (next, issue) => withFile(next, issueFile(issue.task), `${JSON.stringify({ version: 1, ...issue }, null, 1)}\n`),
+    (next, issue) => withFile(next, issueFile(issue.task), `${JSON.stringify({ version: 2, ...issue }, null, 1)}\n`),
     cleared,
   );
 }
@@ -132,6 +139,18 @@ export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
       return parsed?.success === true && issueFile(parsed.data.task) === path ? [parsed.data] : [];
     })
     .sort((one, other) => one.at - other.at);
+}
+
+/** Returns what the lanes of the waiting issues say of them; leaves out lanes whose states cannot be read. */
+export function answersIn(snapshot: Snapshot): readonly LaneAnswer[] {
+  const waiting = waitingIn(snapshot);
+  return [...new Set(waiting.map(({ lane }) => lane))].flatMap((lane) => {
+    const document = recordIn(snapshot, lane)?.document ?? null;
+    const parsed = document === null ? null : parseState(document, lane);
+    return parsed?.kind !== 'state'
+      ? []
+      : waiting.flatMap((issue) => (issue.lane === lane ? (findAnswer(issue, parsed.state) ?? []) : []));
+  });
 }
 
 /** Returns the states of pull requests when runs last examined them. */

@@ -97,8 +97,8 @@ export interface ClosedPull {
   readonly head: string;
   /** The commit on the base branch; null if it was not merged. */
   readonly commit: string | null;
-  /** Its newest commits, oldest first, with the first line of their messages; empty if they were not read. */
-  readonly commits: readonly { readonly id: string; readonly subject: string }[];
+  /** Its newest commits, oldest first, with the addresses of their authors; empty if they were not read. */
+  readonly commits: readonly { readonly id: string; readonly message: string; readonly email: string }[];
 }
 
 /** A commit of the base branch that reverts others: `message` says which. */
@@ -199,12 +199,19 @@ function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boole
   return end.peopleCommits === null && commits.length > 0;
 }
 
-/** Commits that bring a branch up to date are not work of people. */
-const MERGE = /^Merge (?:remote-tracking )?branch /;
+/** Matches messages of commits that bring a branch up to date, or that a run made: GitHub's button may rebase these. */
+const NOT_OF_PEOPLE = /^Merge (?:remote-tracking )?branch |\nRalph-Run: /;
+
+/** True for the address with which GitHub's apps make commits. */
+export function isEmailOfBot(email: string): boolean {
+  return email.endsWith('[bot]@users.noreply.github.com');
+}
 
 function endOf({ kind, at, commit, head, commits }: ClosedPull, known: StoredPull): NonNullable<StoredPull['end']> {
   const ours = commits.findIndex(({ id }) => id === known.head);
-  const after = commits.slice(ours + 1).filter(({ subject }) => !MERGE.test(subject)).length;
+  const isByPerson = ({ message, email }: (typeof commits)[number]): boolean =>
+    !NOT_OF_PEOPLE.test(message) && !isEmailOfBot(email);
+  const after = commits.slice(ours + 1).filter(isByPerson).length;
   return { kind, at, commit, peopleCommits: head === known.head ? 0 : commits.length === 0 ? null : after };
 }
 

@@ -69,9 +69,10 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
   for (const [at, item] of before.entries()) {
     if (successors.has(item.task.id)) continue;
-    const atSamePlace = before.length === after.length ? after[at] : undefined;
+    // New items may be above or below it.
+    const atItsPlace = before.length > after.length ? [] : [after[at], after.at(at - before.length)];
     const successor = [...strangers].find(
-      (stranger) => isSuccessor(item, stranger) || (stranger === atSamePlace && isReworded(item, stranger)),
+      (stranger) => isSuccessor(item, stranger) || (atItsPlace.includes(stranger) && isReworded(item, stranger)),
     );
     if (successor === undefined) continue;
     strangers.delete(successor);

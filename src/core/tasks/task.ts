@@ -105,7 +105,7 @@ const refusedWorkSchema = z.object({
 /** Work of a task that the git server refused. */
 export type RefusedWork = Immutable<z.infer<typeof refusedWorkSchema>>;
 
-export const approvalSchema = z.object({
+const approvalSchema = z.object({
   /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
   text: z.string().max(64),
   /** Login of the person who added the label. */

@@ -12,8 +12,18 @@ export interface ComparedPull {
   readonly changedInBase: readonly string[];
 }
 
-/** The reason why a pull request cannot be merged. `update`: a rule requires it to be up to date with its base. */
-export type MergeObstacle = 'conflict' | 'checks' | 'changes-requested' | 'unfinished' | 'unknown' | 'update';
+/**
+ * The reason why a pull request cannot be merged. `update`: a rule requires it to be up to date with its base.
+ * `foreign`: it conflicts with a base branch that runs do not merge.
+ */
+export type MergeObstacle =
+  | 'conflict'
+  | 'foreign'
+  | 'checks'
+  | 'changes-requested'
+  | 'unfinished'
+  | 'unknown'
+  | 'update';
 
 /** An open pull request in the order in which people merge them; plain data. */
 export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' | 'head' | 'isArmed' | 'createdAt'> {
@@ -44,12 +54,16 @@ const MAX_STALE = 20;
 
 /**
  * Orders the open pull requests: first those that can be merged, of them the one with the fewest conflicts with the
- * others, then the oldest. `compared` null: git could not compare them.
+ * others, then the oldest. `compared` null: git could not compare them. `base`: the branch that runs merge.
  */
-export function trainOf(open: readonly WaitingPullRequest[], compared: readonly ComparedPull[] | null): Train {
+export function trainOf(
+  open: readonly WaitingPullRequest[],
+  compared: readonly ComparedPull[] | null,
+  base: string,
+): Train {
   const known = new Map((compared ?? []).map((one) => [one.number, one]));
   return inOrder({
-    pulls: open.map((pull) => toTrainPull(pull, known.get(pull.number))),
+    pulls: open.map((pull) => toTrainPull(pull, known.get(pull.number), base)),
     isCompared: compared !== null,
     autoMerge: null,
     closed: [],
@@ -117,11 +131,11 @@ const fresh = {
   stale: [],
 } as const;
 
-function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefined): TrainPull {
+function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefined, base: string): TrainPull {
   const { number, branch, head, decision, createdAt } = pull;
   const isBehind = pull.isBehind || (compared?.isBehind ?? null);
   const isByRule = pull.isBehind || (isBehind === true && pull.mustBeCurrent);
-  const obstacle = obstacleOf(pull, isByRule);
+  const obstacle = obstacleOf(pull, isByRule && pull.baseBranch === base, base);
   return {
     ...{ number, branch, head, createdAt },
     obstacle,
@@ -135,8 +149,8 @@ function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefine
   };
 }
 
-function obstacleOf(pull: WaitingPullRequest, isBehindByRule: boolean): MergeObstacle | null {
-  if (pull.mergeable === 'conflicting') return 'conflict';
+function obstacleOf(pull: WaitingPullRequest, isBehindByRule: boolean, base: string): MergeObstacle | null {
+  if (pull.mergeable === 'conflicting') return pull.baseBranch === base ? 'conflict' : 'foreign';
   if (pull.checks === 'failed') return 'checks';
   if (pull.decision === 'changes-requested') return 'changes-requested';
   if (pull.isDraft) return 'unfinished';

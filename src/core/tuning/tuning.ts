@@ -131,12 +131,28 @@ export function tryValue(replays: ReplayableRuns, limit: ReplayLimit, value: num
 /** Minimum number of runs for a recommendation. */
 export const RUNS_TO_RECOMMEND = 5;
 
-/** Returns the value that would have saved most without losing a task, the least strict of equal ones; null if none. */
-export function recommendValue({ journals }: ReplayableRuns, { tried }: TunedLimit): number | null {
-  const savedBy = ({ effect }: Tried): number => effect.saved.costUsd ?? 0;
-  const harmless = tried.filter((one) => savedBy(one) > 0 && one.effect.lost.length + one.effect.undecided === 0);
-  const [best] = harmless.toSorted((one, other) => savedBy(other) - savedBy(one));
-  return best === undefined || journals.length < RUNS_TO_RECOMMEND ? null : best.value;
+/**
+ * Returns the values that would have saved money without losing a task, also together: of each limit the value that
+ * saved most, the least strict of equal ones.
+ */
+export function recommendValues(
+  replays: ReplayableRuns,
+  tuned: readonly TunedLimit[],
+): readonly (Tried & { limit: ReplayLimit })[] {
+  if (replays.journals.length < RUNS_TO_RECOMMEND) return [];
+  const isHarmless = ({ lost, undecided }: LimitEffect): boolean => lost.length + undecided === 0;
+  const most = (all: readonly (Tried & { limit: ReplayLimit })[]): typeof all =>
+    all.toSorted((one, other) => (other.effect.saved.costUsd ?? 0) - (one.effect.saved.costUsd ?? 0));
+  const best = tuned.flatMap(({ limit, tried }) => {
+    const saving = tried.filter(({ effect }) => (effect.saved.costUsd ?? 0) > 0 && isHarmless(effect));
+    return most(saving.map((one) => ({ ...one, limit }))).slice(0, 1);
+  });
+  return most(best).reduce<typeof best>((kept, one) => {
+    const together = [...kept, one];
+    const change = (policy: Policy): Policy =>
+      together.reduce((next, { limit, value }) => stricterChange(limit, value)(next), policy);
+    return isHarmless(effectOfLimits(replays, change)) ? together : kept;
+  }, []);
 }
 
 const SHARES = [0.8, 0.6, 0.4, 0.2];
@@ -172,18 +188,10 @@ export function spentOn(entries: readonly JournalEntry[]): SpentIterations {
   };
 }
 
-interface RunEffect {
-  readonly saved: readonly JournalEntry[];
-  readonly lost: LimitEffect['lost'];
-  readonly later: readonly JournalEntry[];
-  readonly isUndecided: boolean;
-}
-
-function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: ReplayedRun): RunEffect {
+function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: ReplayedRun) {
   const { end, skipped, left } = replayed;
-  const hasContinued = end.kind === 'goes-on' || end.kind === 'other-task';
   // If nothing is left out, the run would have continued beyond its journal.
-  const isUndecided = hasContinued && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
+  const isUndecided = goesOn(replayed) && (left.length > 0 || (skipped.length === 0 && journal.end !== null));
   const isPaused = end.kind === 'waits' || ('outcome' in end && ['limit', 'parked', 'idle'].includes(end.outcome.kind));
   const notMade = [...skipped, ...(isPaused || isUndecided ? [] : left)];
   const finished = tasksFinishedIn(notMade);
@@ -208,12 +216,9 @@ function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: Repla
     ends.get(last.taskId)?.kind !== 'finished' &&
     isComplete(journal.end?.outcome) &&
     !('outcome' in end && isComplete(end.outcome));
-  return {
-    saved: isCompletionLost ? notMade : saved,
-    lost: isCompletionLost ? [{ id: last.taskId, title: last.taskTitle }] : lost,
-    later: isCompletionLost ? [] : later,
-    isUndecided,
-  };
+  return isCompletionLost
+    ? { saved: notMade, lost: [{ id: last.taskId, title: last.taskTitle }], later: [], isUndecided }
+    : { saved, lost, later, isUndecided };
 }
 
 function isComplete(outcome: { readonly kind: string } | undefined): boolean {

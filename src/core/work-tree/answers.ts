@@ -10,11 +10,11 @@ const MAX_NAME_CHARS = 200;
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
 /**
- * Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree the
- * tree of its files.
+ * Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree and
+ * a submodule the tree of its files.
  */
 const besideSchema = z.object({
-  is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree']),
+  is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree', 'submodule']),
   name: z.string().min(1).max(4096),
   id: objectId,
   /** The commit that another work tree has checked out. */
@@ -169,6 +169,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
     stash: shown,
     head: `commit ${shown} of no branch`,
     'work-tree': `work tree ${shown}`,
+    submodule: `files of submodule ${shown}`,
   } as const;
   return names[is];
 }

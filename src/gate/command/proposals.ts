@@ -11,7 +11,7 @@ import {
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { hasLabel } from '../../core/people/labels.ts';
-import { issueLane } from '../../core/tasks/ids.ts';
+import { requestByItself } from '../tasks/sources.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -19,7 +19,7 @@ import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Account, OpenedIssue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { IssueThen } from '../event/intent.ts';
-import { admitWork } from '../lane/admit.ts';
+import { admitWork } from '../lane/side-by-side.ts';
 import { hashOfText } from '../people/trust.ts';
 import { refuseCommand } from './answering.ts';
 
@@ -45,13 +45,9 @@ export async function requestProposal(
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then ask again.');
   const { title, body } = then;
   const intake = await admitWork(deps, {
-    id: issueLane(number),
-    requested: 'by-name',
-    purpose: { kind: 'proposal', by: by.login },
-    ...{ asked: true, byHand: true, redo: true, update: false, promptAgain: false },
     // Whatever it waits for, it can be read.
-    issues: [{ ...issue, title, body, blockedBy: 0, openSubIssues: 0 }],
-    ...{ files: null, prompt: null, approvedText: null },
+    ...requestByItself({ ...issue, title, body, blockedBy: 0, openSubIssues: 0 }, { kind: 'proposal', by: by.login }),
+    ...{ requested: 'by-name', asked: true, byHand: true, redo: true },
   });
   if (intake.kind === 'work' || intake.answer !== null) return intake;
   const unasked = 'No call was made, so no sub-tasks are proposed. Comment `/ralph plan` again later.';

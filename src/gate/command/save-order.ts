@@ -6,7 +6,7 @@ import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.t
 import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type CommandAnswer, endIntake, type Intake, type Receipt } from '../../handover/intake.ts';
+import { type CommandAnswer, endIntake, type Intake, notesOn, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
@@ -159,20 +159,7 @@ export async function reportStatus(
       pullRequest: await forge.pullRequestOf(branch),
     },
     ...listed,
-    notes: {
-      restored: restored.note,
-      notices: [],
-      warnings: restored.warnings,
-      claimedBy: restored.claimedBy,
-      checks: null,
-      held: null,
-      train: null,
-      dashboard: null,
-      queue: null,
-      reverts: [],
-      forecast: null,
-      found: [],
-    },
+    notes: notesOn(restored.note, { warnings: restored.warnings, claimedBy: restored.claimedBy }),
   };
 }
 
@@ -198,27 +185,16 @@ async function listLane(deps: GateDeps, id: LaneId) {
     deps,
   });
   const issues = await listQueuedIssues(deps);
-  const listed =
-    id === QUEUE
-      ? await listTasks(
-          deps,
-          {
-            requested: 'by-queue',
-            issues,
-            files: await findTaskFiles(deps),
-            prompt: config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
-          },
-          { branches, state: restored.state },
-        )
-      : await listTasks(
-          deps,
-          {
-            requested: 'by-name',
-            issues: issues.filter(({ number }) => issueLane(number) === id),
-            files: null,
-            prompt: null,
-          },
-          { branches, state: restored.state },
-        );
+  const isQueue = id === QUEUE;
+  const listed = await listTasks(
+    deps,
+    {
+      requested: isQueue ? 'by-queue' : 'by-name',
+      issues: isQueue ? issues : issues.filter(({ number }) => issueLane(number) === id),
+      files: isQueue ? await findTaskFiles(deps) : null,
+      prompt: isQueue && config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
+    },
+    { branches, state: restored.state },
+  );
   return { restored, listed };
 }

@@ -3,7 +3,7 @@ import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/ta
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
-import { admitWork } from '../lane/admit.ts';
+import { admitWork } from '../lane/side-by-side.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { requestByItself, type RunPurpose } from '../tasks/sources.ts';

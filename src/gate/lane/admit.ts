@@ -31,61 +31,15 @@ import { withOvertaken } from '../../handover/clear-head.ts';
 import { endIntake, type Intake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { hashOfText } from '../people/trust.ts';
-import { forecastIssue } from '../tasks/forecast.ts';
 import type { WorkRequest } from '../tasks/sources.ts';
-import { claimLane, type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
+import { type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
 import { type AdmissibleLane, decideOnLane, type EndWithoutCall, tasksAskedFor } from './decide.ts';
-import { continueIssueLane } from './waiting-pulls.ts';
 import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 
 /** Maximum number of attempts to claim a lane that changes in the meantime. */
 export const MAX_TRIES = 3;
-
-/** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
-export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<Intake> {
-  let read: SettingsInCheckout | null = null;
-  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    const decided = await decideOnLane(deps, request);
-    const forecast = await forecastIssue(deps, request, decided);
-    const withForecast = (intake: Intake): Intake => ({ ...intake, notes: { ...intake.notes, forecast } });
-    if (decided.kind === 'end') {
-      await keepLeftCircuit(deps, decided.intake, decided.kept);
-      return (await continueIssueLane(deps, decided, admitWork)) ?? withForecast(decided.intake);
-    }
-    // Nothing is claimed yet, so a mistake in the settings costs nothing.
-    read ??= await readSettings(deps, request);
-    const { policy } = read;
-    deps.claiming([{ lane: request.id, runTag: deps.runTag }]);
-    const claim = await claimLane(
-      { ...deps, config: { ...deps.config, policy } },
-      claimWantedBy({ ...deps, policy }, request, decided),
-    );
-    if (claim.kind === 'refused') return withForecast({ ...decided.end(claim.outcome), notes: decided.notes });
-    // Somebody changed the lane after it was read: the decision may no longer hold.
-    if (claim.kind === 'claimed') {
-      const opened = await openOrRelease(deps, decided, { claim, read, beside: null });
-      return request.purpose.kind === 'proposal'
-        ? asProposal(deps, opened, { request, decided })
-        : withForecast(opened);
-    }
-  }
-  return endChangedTooOften(deps, request);
-}
-
-/** Returns the work of a run that only reads the issue: the lane's tasks stay as they were restored. */
-function asProposal(
-  { sha256 }: GateDeps,
-  intake: Intake,
-  { request, decided }: { readonly request: WorkRequest; readonly decided: AdmissibleLane },
-): Intake {
-  const [issue] = request.issues;
-  if (intake.kind === 'end' || issue === undefined) return intake;
-  const state = { ...intake.state, tasks: decided.restoredTasks };
-  return { ...intake, state, pipeline: null, proposes: hashOfText(issue, sha256) };
-}
 
 /** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
 export function claimWantedBy(

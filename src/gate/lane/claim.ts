@@ -72,17 +72,9 @@ type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runT
 const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
 
 /**
- * Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError if the store
- * does not answer, since other runs and the budget are then unknown.
- */
-export async function claimLane(deps: ClaimDeps, wanted: WantedClaim): Promise<LaneClaim> {
-  const [claim] = await claimLanes(deps, [wanted]);
-  return claim;
-}
-
-/**
- * Claims several lanes with one update, the first of which matters most, and divides among them what the run may use.
- * If nothing keeps runs apart, only the first is claimed. Throws like `claimLane`.
+ * Makes this run the only one that works on these lanes, with one update, and divides among them what it may use. The
+ * first matters most: if nothing keeps runs apart, only that one is claimed. Throws a UserError if the store does not
+ * answer, since other runs and the budget are then unknown.
  */
 export async function claimLanes(
   deps: ClaimDeps,
@@ -171,7 +163,7 @@ async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: WantedCla
 }
 
 /**
- * Releases what `claimLane` claimed, for a run that ends without publishing; with `isUnused` also its reservation.
+ * Releases what `claimLanes` claimed, for a run that ends without publishing; with `isUnused` also its reservation.
  * Never throws.
  */
 export async function releaseLane(

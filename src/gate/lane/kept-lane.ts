@@ -1,7 +1,7 @@
 import { holdOf } from '../../core/feedback/pull-request-now.ts';
 import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
 import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
-import type { RunNotes } from '../../handover/intake.ts';
+import { type RunNotes, notesOn } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
@@ -60,20 +60,13 @@ export function notesOf(
   feedback: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
   { warnings, notices }: Pick<RunNotes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
 ): RunNotes {
-  return {
-    restored: restored.note,
+  return notesOn(restored.note, {
     notices,
     warnings: [...restored.warnings, ...feedback.warnings, ...warnings],
     claimedBy: restored.claimedBy,
-    found: [],
     checks: feedback.checks,
     held: heldBy(feedback),
-    train: null,
-    dashboard: null,
-    queue: null,
-    reverts: [],
-    forecast: null,
-  };
+  });
 }
 
 /** The feedback of a lane whose pull request was not read. */

@@ -16,7 +16,7 @@ import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, subjectOf } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { changeUsage } from '../../core/snapshot/changes.ts';
-import { budgetIn, type Snapshot, waitingIn } from '../../core/snapshot/snapshot.ts';
+import { answersIn, budgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import { progressOf, resetProgress, untouchedProgress, withChangedTasks } from '../../core/tasks/queue.ts';
@@ -142,7 +142,7 @@ export function judgeLane(
       ? newLane(initialState(lane, now), 'not kept (state-store: none)', [])
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
-  const known = snapshot === null ? found.state : withAnswers(found.state, waitingIn(snapshot), elsewhere);
+  const known = snapshot === null ? found.state : withAnswers(found.state, answersIn(snapshot), elsewhere);
   // Before the orders: a person who closes the circuit also means this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);

@@ -1,4 +1,5 @@
 import { averageCostUsd } from '../../core/lane/ledger.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { LaneFiles, WaitingTask } from '../../core/parallel/choose-lanes.ts';
 import { affordableLanes } from '../../core/parallel/shares.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
@@ -6,12 +7,13 @@ import { runTagOfLane } from '../../core/sharing/lease.ts';
 import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { completeSentence, firstNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type GateResult, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
+import { type GateResult, type Intake, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
+import { hashOfText } from '../people/trust.ts';
+import { forecastIssue } from '../tasks/forecast.ts';
 import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
 import {
-  admitWork,
   type ClaimedWork,
   endChangedTooOften,
   keepLeftCircuit,
@@ -27,7 +29,7 @@ import {
 import { claimLanes, releaseLane } from './claim.ts';
 import { type AdmissibleLane, decideOnLane, type EndWithoutCall } from './decide.ts';
 import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
-import { MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
+import { continueIssueLane, MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
 /** Maximum number of unfinished lanes beside a queue with work: each takes about five requests. */
 const MAX_BESIDE_QUEUE = 2;
@@ -35,6 +37,29 @@ const MAX_BESIDE_QUEUE = 2;
 /** A planned lane, and the tag under which this run claims it. */
 interface TaggedLane extends PlannedLane {
   readonly runTag: string;
+}
+
+/** Admits work or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
+export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<Intake> {
+  let restored: LaneState['tasks'] = {};
+  const { intake } = await admitLanes(deps, request, async () => {
+    const decided = await decideOnLane(deps, request);
+    const forecast = await forecastIssue(deps, request, decided);
+    if (decided.kind === 'end') {
+      const { intake: end } = decided;
+      await keepLeftCircuit(deps, end, decided.kept);
+      const continued = await continueIssueLane(deps, decided, admitWork);
+      return { kind: 'end', intake: continued ?? { ...end, notes: { ...end.notes, forecast } } };
+    }
+    restored = decided.restoredTasks;
+    const lane = { request, decided: { ...decided, notes: { ...decided.notes, forecast } } };
+    return { kind: 'lanes', lanes: [lane], files: [], waiting: [] };
+  });
+  const [issue] = request.issues;
+  if (request.purpose.kind !== 'proposal' || intake.kind === 'end' || issue === undefined) return intake;
+  // The run only reads the issue: the lane's tasks stay as they were restored.
+  const state = { ...intake.state, tasks: restored };
+  return { ...intake, state, pipeline: null, proposes: hashOfText(issue, deps.sha256) };
 }
 
 /** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
@@ -77,11 +102,15 @@ async function admitAlone(deps: GateDeps, request: WorkRequest): Promise<GateRes
   return gateResultOfLane(deps, await admitWork(deps, request));
 }
 
-type Planned =
+type Planned<Made = EndWithoutCall['intake']> =
   | (LanePlan & { readonly kind: 'lanes' })
-  | { readonly kind: 'end'; readonly intake: EndWithoutCall['intake'] };
+  | { readonly kind: 'end'; readonly intake: Made };
 
-async function admitLanes(deps: GateDeps, request: WorkRequest, plan: () => Promise<Planned>): Promise<GateResult> {
+async function admitLanes(
+  deps: GateDeps,
+  request: WorkRequest,
+  plan: () => Promise<Planned<Intake>>,
+): Promise<GateResult> {
   const settings = new Map<boolean, SettingsInCheckout>();
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const planned = await plan();

@@ -14,6 +14,7 @@ import {
   withPullNews,
 } from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
+import { baseBranch } from './restore.ts';
 
 /** Maximum number of pull requests whose end is asked for by number. */
 const MAX_OLDER = 50;
@@ -41,7 +42,9 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
     const known = deps.config.policy.verifies
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
-    return { open, train: { ...trainOf(open, known), closed: listed.closed }, warnings: [] };
+    const asksForBase = open.some((one) => one.isBehind || one.mustBeCurrent || one.mergeable === 'conflicting');
+    const base = asksForBase ? await baseBranch(deps) : (open[0]?.baseBranch ?? '');
+    return { open, train: { ...trainOf(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const why = `The open pull requests could not be read: ${completeSentence(error.message)}`;

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { cleanCommitMessage, cleanCommitSubject, signOffOf } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, TextsCommit, WithheldChange } from '../../ports/repository.ts';
-import type { Git } from '../git.ts';
+import { type Git, identityVariables } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
 import { shownName } from '../names.ts';
 import {
@@ -282,16 +282,10 @@ export async function commitTree(
   { repository, identity, signOff }: Committer,
   commit: Pick<IterationCommit, 'message' | 'trailers'> & { tree: ObjectId; parents: readonly ObjectId[] },
 ): Promise<ObjectId> {
-  const variables = {
-    GIT_AUTHOR_NAME: identity.name,
-    GIT_AUTHOR_EMAIL: identity.email,
-    GIT_COMMITTER_NAME: identity.name,
-    GIT_COMMITTER_EMAIL: identity.email,
-  };
   const parents = commit.parents.flatMap((parent) => ['-p', parent]);
   return await repository.git.text(['commit-tree', commit.tree, ...parents, '-F', '-'], {
     input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? signOffOf(identity) : {}) }),
-    variables,
+    variables: identityVariables(identity),
   });
 }
 

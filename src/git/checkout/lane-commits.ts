@@ -132,10 +132,14 @@ export async function commitRevertedFiles(
 ): Promise<ObjectId> {
   const base = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, commit));
   const { repository } = committer;
-  const changes = files.map(({ path, before, after }) => ({
-    ...{ path, oldMode: after?.mode ?? '000000', newMode: before?.mode ?? '000000' },
-    ...{ oldId: after?.id ?? null, newId: before?.id ?? null, insertions: null, deletions: null },
-  }));
+  const write = (input: string): Promise<ObjectId> => repository.git.text(['hash-object', '-w', '--stdin'], { input });
+  const changes = await Promise.all(
+    files.map(async ({ path, before, after, text }) => ({
+      ...{ path, oldMode: after?.mode ?? '000000', newMode: before?.mode ?? '000000' },
+      ...{ oldId: after?.id ?? null, insertions: null, deletions: null },
+      newId: text === undefined ? (before?.id ?? null) : await write(text),
+    })),
+  );
   const tree = await repository.withIndex('empty', (indexFile) =>
     writeTreeWith(repository.git, indexFile, { base, changes }),
   );

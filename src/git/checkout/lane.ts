@@ -2,12 +2,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
+import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, lastLinesOfError } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, identityVariables, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
@@ -155,18 +156,12 @@ async function needTree({ repository, workspace }: LaneSource, commit: ObjectId)
  * the branch, else (after a squash or rebase) a merge of both with the content of the base.
  */
 async function beginOn(
-  { repository: { git }, identity: { name, email } }: LaneSource,
+  { repository: { git }, identity }: LaneSource,
   { base, merged }: { readonly base: ObjectId; readonly merged: ObjectId },
 ): Promise<ObjectId> {
   if ((await git.answer(['merge-base', '--is-ancestor', merged, base])).exitCode === 0) return base;
-  const variables = {
-    GIT_AUTHOR_NAME: name,
-    GIT_AUTHOR_EMAIL: email,
-    GIT_COMMITTER_NAME: name,
-    GIT_COMMITTER_EMAIL: email,
-  };
   return git.text(['commit-tree', `${base}^{tree}`, '-p', merged, '-p', base, '-m', 'Begin again from the base'], {
-    variables,
+    variables: identityVariables(identity),
   });
 }
 
@@ -180,8 +175,9 @@ async function commitsOfLane(
 ): Promise<Pick<OpenedLane, 'ahead' | 'personHead' | 'tasks'> & { readonly edge: readonly ObjectId[] }> {
   const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
   const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
-  const ofPeople = ['-1', '--no-merges', '--invert-grep', '--grep=^Ralph-Run: '];
-  const personHead = (await git.text(['rev-list', ...ofPeople, `${base}..${tip}`])) || null;
+  const ofOthers = ['--no-merges', '--invert-grep', '--grep=^Ralph-Run: ', '--format=%H %ae'];
+  const others = (await git.text(['log', ...ofOthers, `${base}..${tip}`])).split('\n');
+  const personHead = others.find((line) => line !== '' && !isEmailOfBot(line))?.split(' ', 1)[0] ?? null;
   const ahead = listed.length - edge.length;
   // Commits that were merged into the base meanwhile count as well, and each task that a squashed commit names.
   const named = await tasksOfCommits(git, tip);

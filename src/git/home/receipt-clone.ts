@@ -2,7 +2,7 @@ import type { CloneCommit } from '../../core/receipt/check-content.ts';
 import type { BranchQuestion, CloneBranch } from '../../core/receipt/verify-receipts.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { createGit, type Git } from '../git.ts';
-import { shownName } from '../names.ts';
+import { repositoryOfRemote, shownName } from '../names.ts';
 import { changesOfEach, commitsOf, isSigned, withObjects } from '../objects.ts';
 import { STATE_REF } from '../refs/ref-snapshot.ts';
 import { findCheckout, readFirstLine } from './person-checkout.ts';
@@ -14,6 +14,8 @@ const MAX_FILE_BYTES = 1024 * 1024;
 interface ReceiptClone {
   /** The remembered runs, newest first; null if the state was never fetched. */
   readonly runs: readonly StoredRun[] | null;
+  /** OWNER/REPO of the remote; null if it is not on a GitHub server. */
+  readonly repository: string | null;
   /** Reads a branch as the remote had it when it was fetched, or else the local one of that name. */
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
 }
@@ -27,7 +29,13 @@ export async function openReceiptClone(
   // Whoever can make a replacement ref in the clone must not hide a commit.
   const variables = { GIT_NO_REPLACE_OBJECTS: '1' };
   const git = createGit({ folder: top, env, variables, configuration: 'own' });
-  return { runs: await readRuns(git), readBranch: (question) => readBranch(git, question, remote) };
+  const url = await readFirstLine(git, ['remote', 'get-url', remote]);
+  const named = repositoryOfRemote(url ?? '')?.repository ?? null;
+  return {
+    runs: await readRuns(git),
+    repository: named === null ? null : `${named.owner}/${named.repo}`,
+    readBranch: (question) => readBranch(git, question, remote),
+  };
 }
 
 async function readRuns(git: Git): Promise<readonly StoredRun[] | null> {

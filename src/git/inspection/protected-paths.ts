@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { toRootPath, type Folder } from '../../core/folder.ts';
-import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
+import { EARLY_STATE, taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
 /**
  * Files that need a person's permission to change: they decide what runs on GitHub or in the next agent, or who must
@@ -26,12 +26,7 @@ const protectedGlobs = [
 
 /** State files of other Ralph loops, in `.ralph/` or, in their first versions, at the root. */
 const STATE_OF_OTHERS: readonly string[] = [
-  '.call_count',
-  '.last_reset',
-  '.exit_signals',
-  '.response_analysis',
-  '.circuit_breaker_state',
-  '.circuit_breaker_history',
+  ...EARLY_STATE,
   '.claude_session_id',
   '.ralph_session',
   '.ralph_session_history',

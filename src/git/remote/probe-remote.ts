@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
 import type { PushObstacle, PushResult } from '../../ports/remote.ts';
-import { type Git, remoteWords } from '../git.ts';
+import { type Git, identityVariables, remoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
@@ -68,14 +68,10 @@ async function probeCommit(
   { identity }: RemoteOptions,
   { tree, parents }: { readonly tree: ObjectId; readonly parents: readonly ObjectId[] },
 ): Promise<ObjectId> {
-  const variables = {
-    GIT_AUTHOR_NAME: identity.name,
-    GIT_AUTHOR_EMAIL: identity.email,
-    GIT_COMMITTER_NAME: identity.name,
-    GIT_COMMITTER_EMAIL: identity.email,
-  };
   const onto = parents.flatMap((parent) => ['-p', parent]);
-  return git.text(['commit-tree', tree, ...onto, '-m', 'Check whether this branch can be pushed'], { variables });
+  return git.text(['commit-tree', tree, ...onto, '-m', 'Check whether this branch can be pushed'], {
+    variables: identityVariables(identity),
+  });
 }
 
 /**

@@ -10,7 +10,9 @@ import { armAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
 import { withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
+  type CommitAuthor,
   commitsBefore,
+  emailOf,
   EARLIER_CHECKS_QUERY,
   type EarlierChecksAnswer,
   type Nodes,
@@ -41,7 +43,7 @@ const RULES =
   'defaultBranchRef { name rules(first: 100) { nodes { parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } } } }';
 
 const CLOSED = `number isCrossRepository headRefName headRefOid state closedAt mergeCommit { oid }
-        newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid messageHeadline } } }`;
+        newest: commits(last: ${String(NEWEST_COMMITS)}) { nodes { commit { oid message author { email } } } }`;
 
 const queryWithout = (
   lacking: LackingFields,
@@ -83,7 +85,7 @@ interface ClosedAnswer extends Pick<PullAnswer, 'number' | 'isCrossRepository' |
   readonly state: 'MERGED' | 'CLOSED' | 'OPEN';
   readonly closedAt: string | null;
   readonly mergeCommit: { readonly oid: string } | null;
-  readonly newest: Nodes<{ readonly commit: { readonly oid: string; readonly messageHeadline: string } }> | null;
+  readonly newest: Nodes<{ readonly commit: CommitAuthor & { readonly oid: string; readonly message: string } }> | null;
 }
 
 interface PullAnswer {
@@ -234,7 +236,11 @@ function toClosed(pull: ClosedAnswer, prefix: string): readonly ClosedPull[] {
   const at = Date.parse(closedAt ?? '');
   const isOurs = branch.startsWith(prefix) || branch.startsWith('revert-');
   if (pull.isCrossRepository || !isOurs || Number.isNaN(at)) return [];
-  const commits = shownEntries(newest).map(({ commit }) => ({ id: commit.oid, subject: commit.messageHeadline }));
+  const commits = shownEntries(newest).map(({ commit }) => ({
+    id: commit.oid,
+    message: commit.message,
+    email: emailOf(commit),
+  }));
   const kind = state === 'MERGED' ? 'merged' : 'closed';
   return [{ number, branch, kind, at, head, commit: mergeCommit?.oid ?? null, commits }];
 }

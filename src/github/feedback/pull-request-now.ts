@@ -6,6 +6,7 @@ import type {
   ThreadComment,
   ThreadNow,
 } from '../../core/feedback/pull-request-now.ts';
+import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { cutText, flattenText, completeSentence } from '../../core/text/phrase.ts';
 import { type Client, type ForgeOptions, type Octokit, type RepositoryName, toAccount, usualPace } from '../client.ts';
 import { graphqlAnswerOf, isUnknownField, mayWorkInParts } from '../graphql/errors.ts';
@@ -15,6 +16,7 @@ import {
   type ChecksPart,
   checksQuery,
   type CommentAnswer,
+  emailOf,
   MOST_THREADS,
   type PlainCommentAnswer,
   type PullAnswer,
@@ -209,14 +211,16 @@ function toPullRequest(read: {
   };
 }
 
-/** Returns the head and, below merges of two commits, their first parents. */
+/** Returns the head and, below merges of two commits and commits of bots, their first parents. */
 function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
   const commits = shownEntries(newest).map(({ commit }) => commit);
   const below: string[] = [];
   let at: string | undefined = headRefOid;
   do {
-    const [first, second] = shownEntries(commits.find(({ oid }) => oid === at)?.parents);
-    at = second === undefined ? undefined : first?.oid;
+    const commit = commits.find(({ oid }) => oid === at);
+    const [first, second] = shownEntries(commit?.parents);
+    const isOfPerson = second === undefined && (commit === undefined || !isEmailOfBot(emailOf(commit)));
+    at = isOfPerson ? undefined : first?.oid;
     if (at !== undefined) below.push(at);
   } while (at !== undefined);
   return [headRefOid, ...below];

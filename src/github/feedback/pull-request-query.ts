@@ -65,7 +65,7 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
 
 const conversationFields = (lacking: LackingFields, page: number) =>
   `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standingFields(lacking)}
-          newest: commits(last: 10) { nodes { commit { oid parents(first: 2) { nodes { oid } } } } }
+          newest: commits(last: 10) { nodes { commit { oid author { email } parents(first: 2) { nodes { oid } } } } }
           reviewThreads(last: ${String(page)}) { ${THREADS} }
           reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }
           comments(last: ${String(page)}) { nodes { fullDatabaseId url isMinimized body createdAt author { ...Account } } }`;
@@ -157,6 +157,16 @@ export interface Nodes<T> {
   readonly nodes: readonly (T | null)[] | null;
 }
 
+/** The author of a commit as git names it; each part is null where git has none. */
+export interface CommitAuthor {
+  readonly author: { readonly email: string | null } | null;
+}
+
+/** Returns the address of a commit's author; empty if there is none. */
+export function emailOf({ author }: CommitAuthor): string {
+  return author?.email ?? '';
+}
+
 export interface PullAnswer extends StandingAnswer {
   readonly number: number;
   readonly url: string;
@@ -169,7 +179,7 @@ export interface PullAnswer extends StandingAnswer {
   readonly baseRef: { readonly target: (CommitAnswer & { readonly oid: string }) | null } | null;
   readonly commits: Nodes<{ readonly commit: CommitAnswer }>;
   readonly newest: Nodes<{
-    readonly commit: { readonly oid: string; readonly parents: Nodes<{ readonly oid: string }> };
+    readonly commit: CommitAuthor & { readonly oid: string; readonly parents: Nodes<{ readonly oid: string }> };
   }>;
   readonly reviewThreads: ThreadPage;
   readonly reviews: Nodes<ReviewAnswer> | null;

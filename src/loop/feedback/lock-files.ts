@@ -11,7 +11,7 @@ import {
 } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { setAnswer, beginRound, unpostedCommit } from '../../core/feedback/rounds.ts';
-import { serializeAnswer } from '../../core/journal/journal.ts';
+import { serializeEvent } from '../../core/journal/journal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { oneLine } from '../../core/text/phrase.ts';
@@ -106,8 +106,8 @@ export function answerWithoutCall(
   const said = { ...change, words: redact(own.words), isOurs: true, at: now };
   const feedback = setAnswer(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
   const answered: Work = { ...work, state: { ...finishWithoutCall(state, [id], head), feedback } };
-  const line = { version: 1, lane: lane.id, answeredAt: now, tasks: [id], result: change.kind, commit: head } as const;
-  appendJournal(serializeAnswer(line));
+  const by = { answeredAt: now, tasks: [id], result: change.kind, commit: head };
+  appendJournal(serializeEvent({ kind: 'answer', version: 1, lane: lane.id, ...by }));
   record(answered);
   return answered;
 }

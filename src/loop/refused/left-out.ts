@@ -1,6 +1,12 @@
-import { serializeLeftOut } from '../../core/journal/journal.ts';
+import { serializeEvent } from '../../core/journal/journal.ts';
 import { withLeftOutFiles } from '../../core/lane/change.ts';
-import { recordLeftOut, waitsAfterRefusal, withRenamedCommits } from '../../core/refusals/left-out.ts';
+import {
+  type LeftOutWork,
+  recordLeftOut,
+  waitsAfterRefusal,
+  withRenamedCommits,
+} from '../../core/refusals/left-out.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
@@ -57,7 +63,7 @@ async function withoutFiles(
     paths,
   }: { readonly refusal: Refusal; readonly remade: RemadeCommits; readonly paths: readonly string[] },
 ): Promise<Work> {
-  const { clock, log, redact } = deps;
+  const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
@@ -68,9 +74,7 @@ async function withoutFiles(
   );
   const tree = await takeHead(deps, { head: remade.head, refused, putBack });
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
-  const now = clock.now();
-  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
-  const state = recordLeftOut(withRenamedCommits(work.state, remade.places), left, now);
+  const state = leaveOut(deps, withRenamedCommits(work.state, remade.places), left);
   const change = withLeftOutFiles(state.change, {
     begun: work.stateBefore.change,
     ofRun: [],
@@ -94,21 +98,30 @@ async function withoutTasks(
     tasks,
   }: { readonly refusal: Refusal; readonly remade: RemadeCommits; readonly tasks: readonly TaskId[] },
 ): Promise<Work> {
-  const { clock, log, redact } = deps;
+  const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   log.warning(
     `The git server refused the commits for ${namesOf(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
   );
   const tree = await takeHead(deps, { head: remade.head, refused: [], putBack: true });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };
-  const now = clock.now();
-  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
   return recordedWork(deps, work, {
     head: remade.head,
     journal: withReplacedCommits(work, remade),
-    state: recordLeftOut(withRenamedCommits(work.state, remade.places), left, now),
+    state: leaveOut(deps, withRenamedCommits(work.state, remade.places), left),
     withheld: work.withheld,
   });
+}
+
+/** Records in the state and in the journal what the branch lacks because the git server refused it. */
+export function leaveOut(
+  { clock, appendJournal }: Pick<LeaveOutDeps, 'clock' | 'appendJournal'>,
+  state: LaneState,
+  left: LeftOutWork,
+): LaneState {
+  const leftOutAt = clock.now();
+  appendJournal?.(serializeEvent({ kind: 'left-out', version: 1, lane: state.lane, leftOutAt, ...left }));
+  return recordLeftOut(state, left, leftOutAt);
 }
 
 /**
@@ -124,9 +137,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
   if (refused === undefined || state !== 'in-progress' || !isThere || !isClaimed) return work;
   const tree = await takeHead(deps, { head: work.head, refused: [], putBack: true });
   const left = { tasks: [last.taskId], files: refused.files, words: refused.words, tree };
-  const now = deps.clock.now();
-  deps.appendJournal?.(serializeLeftOut({ version: 1, lane: work.lane.id, leftOutAt: now, ...left }));
-  const next = { ...work, state: recordLeftOut(work.state, left, now) };
+  const next = { ...work, state: leaveOut(deps, work.state, left) };
   deps.record?.(next);
   return next;
 }

@@ -93,26 +93,12 @@ interface Known extends Omit<OverviewFacts, 'lanes' | 'runs' | 'problems'> {
 }
 
 function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview['lanes'][number] {
-  switch (stored.kind) {
-    case 'unavailable':
-      return {
-        kind: 'unavailable',
-        lane,
-        place,
-        why: `The ${place} cannot be reached: ${completeSentence(stored.why)}`,
-      };
-    case 'unreadable':
-      return {
-        kind: 'unreadable',
-        lane,
-        place,
-        why: `The state in the ${place} cannot be read: ${completeSentence(stored.why)}`,
-      };
-    case 'newer':
-      return { kind: 'newer', lane, place, why: describeNewerState(place, stored.version) };
-    default:
-      return overviewLaneOf({ lane, place, stored }, known);
-  }
+  if (stored.kind === 'found' || stored.kind === 'absent') return overviewLaneOf({ lane, place, stored }, known);
+  const why =
+    stored.kind === 'newer'
+      ? describeNewerState(place, stored.version)
+      : `The ${stored.kind === 'unavailable' ? `${place} cannot be reached` : `state in the ${place} cannot be read`}: ${completeSentence(stored.why)}`;
+  return { kind: stored.kind, lane, place, why };
 }
 
 function overviewLaneOf(
@@ -149,17 +135,8 @@ function overviewLaneOf(
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
   });
   const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);
-  const waits = waitsOf({
-    state,
-    stored: kept,
-    orders: stored.orders,
-    lease: stored.lease,
-    tasks,
-    pullRequest,
-    sameLane: laneOption(lane),
-    cooldownMs,
-    now,
-  });
+  const { orders, lease } = stored;
+  const ofLane = { state, stored: kept, orders, lease, tasks, pullRequest, sameLane: laneOption(lane) };
   return {
     kind: 'lane',
     lane,
@@ -173,7 +150,7 @@ function overviewLaneOf(
       attempts: each.progress.attempts,
       current: each.id === state.currentTask,
     })),
-    waits: [...waits],
+    waits: [...waitsOf({ ...ofLane, cooldownMs, now })],
     spend: totalOf(addLedgers([state.ledger], now)),
     warnings: [...stored.warnings],
   };

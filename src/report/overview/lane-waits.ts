@@ -146,35 +146,24 @@ export function waitsOf(facts: LaneFacts): readonly LaneWait[] {
 function laneWaits(facts: LaneFacts): readonly LaneWait[] {
   const { state, stored, orders, lease, tasks, pullRequest, sameLane, cooldownMs, now } = facts;
   const { pause, circuit, park } = state;
-  const whole = { task: null, until: null, command: null };
+  const wait = (kind: LaneWait['kind'], on: string, until: number | null): LaneWait => ({
+    ...{ kind, task: null, on, until: until === null ? null : iso(until) },
+    command: kind === 'pause' || kind === 'circuit' ? `${renderContinuation(kind, 'terminal')}${sameLane}` : null,
+  });
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
-  const waits: readonly (LaneWait | null)[] = [
-    lease !== null && keepsOut(lease, nobody, now)
-      ? { ...whole, kind: 'run', on: lease.runUrl || `run ${lease.runId}`, until: iso(expiryOf(lease)) }
-      : null,
-    pause === null
-      ? null
-      : { ...whole, kind: 'pause', on: pause.by, command: `${renderContinuation('pause', 'terminal')}${sameLane}` },
-    circuit.kind === 'open'
-      ? {
-          ...whole,
-          kind: 'circuit',
-          on: circuit.reason,
-          until: iso(circuit.openedAt + cooldownMs),
-          command: `${renderContinuation('circuit', 'terminal')}${sameLane}`,
-        }
-      : null,
-    park === null || park.resumeAt <= now
-      ? null
-      : { ...whole, kind: 'park', on: park.reason, until: iso(park.resumeAt) },
-    ...effectiveOrders(openOrders(stored, orders)).map(({ kind, task, by }): LaneWait => ({
-      ...whole,
-      kind: 'order',
-      on: `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}, by ${by}`,
-    })),
-    pullRequest?.state === 'open' && isDone ? { ...whole, kind: 'review', on: `#${String(pullRequest.number)}` } : null,
+  const ordered = effectiveOrders(openOrders(stored, orders));
+  return [
+    ...(lease !== null && keepsOut(lease, nobody, now)
+      ? [wait('run', lease.runUrl || `run ${lease.runId}`, expiryOf(lease))]
+      : []),
+    ...(pause === null ? [] : [wait('pause', pause.by, null)]),
+    ...(circuit.kind === 'open' ? [wait('circuit', circuit.reason, circuit.openedAt + cooldownMs)] : []),
+    ...(park === null || park.resumeAt <= now ? [] : [wait('park', park.reason, park.resumeAt)]),
+    ...ordered.map(({ kind, task, by }) =>
+      wait('order', `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}, by ${by}`, null),
+    ),
+    ...(pullRequest?.state === 'open' && isDone ? [wait('review', `#${String(pullRequest.number)}`, null)] : []),
   ];
-  return waits.filter((wait) => wait !== null);
 }
 
 function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }: LaneFacts): readonly LaneWait[] {

@@ -5,7 +5,7 @@ import { answerMarker, OWN_COMMENT_MARKER } from '../../core/people/command.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { ProposedTask } from '../../core/proposal/proposal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { completeSentence, plainTitle } from '../../core/text/phrase.ts';
+import { completeSentence, plainTitle, namesOf } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { commitPage, renderCode, renderLink, renderProse, renderText } from '../markdown.ts';
 import { nextStepsForFeedback, renderSteps } from '../next/step.ts';
@@ -68,10 +68,11 @@ export function renderProposal(tasks: readonly ProposedTask[], hash: string): st
       [
         `**${String(at + 1)}. ${renderText(task.title, 200)}**`,
         ...linesOf(task).map((line) => `- ${line}`),
-        ...(task.dependsOn.length === 0 ? [] : [`- After: ${task.dependsOn.join(', ')}`]),
+        ...(task.dependsOn.length === 0 ? [] : [`- Waits for ${namesOf(task.dependsOn.map(String))}`]),
       ].join('\n'),
     ),
-    `**Next:** to have exactly these made as sub-issues, comment \`/ralph approve\`. That takes write permission, and is consent to work on them. To have others proposed, change the text of this issue and comment \`/ralph plan\`. If anybody edits this comment, or the text of the issue, it is void. The newest proposal counts.`,
+    '**Next:** comment `/ralph approve`, and exactly these become sub-issues, which Ralph then works on. It takes write permission. Or change the text of this issue and comment `/ralph plan`, for another proposal.',
+    'Only the newest proposal counts, and only while nobody edits it or the text of the issue.',
     `<sub>${hash}</sub>`,
   ].join('\n\n');
 }

@@ -222,6 +222,10 @@ function queueSection(facts: DashboardFacts, shown: number): string {
   const queue = lanes.find(({ lane }) => lane === QUEUE);
   const waits = queue?.waits.filter(({ task }) => task === null) ?? [];
   const isPaused = waits.some(({ kind }) => kind === 'pause');
+  const held = waits.flatMap(({ kind, on, until }) => {
+    if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordsOfReason(on)}).`];
+    return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
+  });
   const open = lanes.flatMap(({ lane, tasks, waits: all }) =>
     tasks
       .filter(({ state, id }) => state !== 'done' && !isFeedback(id))
@@ -238,16 +242,7 @@ function queueSection(facts: DashboardFacts, shown: number): string {
     );
   return [
     `### The queue: ${formatCount(open.length, 'open task')}`,
-    ...(waits.filter(({ kind }) => kind === 'park' || kind === 'order').length === 0
-      ? []
-      : [
-          waits
-            .flatMap(({ kind, on, until }) => {
-              if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordsOfReason(on)}).`];
-              return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
-            })
-            .join('\n'),
-        ]),
+    ...(held.length === 0 ? [] : [held.join('\n')]),
     ...listed(
       open.map(
         ({ lane, task, wait }) =>
@@ -279,10 +274,10 @@ function money({ overview, usage: { hour, day }, limits, now }: DashboardFacts):
   const today = overview.spend.find((entry) => entry.day === new Date(now).toISOString().slice(0, 10));
   const bound = (used: string, limit: number, name: string): string =>
     limit === 0 ? `${used} (no limit, \`${name}\`)` : `${used} (\`${name}\`)`;
-  const ofDay = limits.maxCostUsdPerDay === 0 ? '' : ` of ${formatCost(limits.maxCostUsdPerDay)}`;
+  const of = (limit: number, format: (limit: number) => string): string => (limit === 0 ? '' : ` of ${format(limit)}`);
+  const ofDay = of(limits.maxCostUsdPerDay, formatCost);
   const [spent = null] = knownCost({ tokens: today?.tokens ?? 0, costUsd: day?.costUsd ?? 0 });
-  const ofHour = limits.maxCallsPerHour === 0 ? '' : ` of ${String(limits.maxCallsPerHour)}`;
-  const ofTokens = limits.maxTokensPerHour === 0 ? '' : ` of ${formatTokens(limits.maxTokensPerHour)}`;
+  const [ofHour, ofTokens] = [of(limits.maxCallsPerHour, String), of(limits.maxTokensPerHour, formatTokens)];
   return [
     `- Today: ${bound(spent === null ? 'cost not known' : `${spent}${ofDay}`, limits.maxCostUsdPerDay, 'max-cost-usd-per-day')}, ${formatCount(today?.calls ?? 0, 'call')}.`,
     hour === null

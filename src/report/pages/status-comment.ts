@@ -1,7 +1,6 @@
-import { isUnpriced } from '../../core/lane/change.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import type { Forecast } from '../../core/forecast/forecast.ts';
-import type { JournalEntry } from '../../core/journal/journal.ts';
+import { countUnpriced, type JournalEntry } from '../../core/journal/journal.ts';
 import type { ParkReason } from '../../core/outcome.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
@@ -265,7 +264,7 @@ export function renderLiveStatus(live: LiveStatus): string {
   const named = `${taskLink(doing.task)} ${renderText(doing.task.title, 120)} (${renderLink('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
-  const unpriced = journal.filter(({ agent, analysis }) => isUnpriced({ ...analysis, agent })).length;
+  const unpriced = countUnpriced(journal);
   const isKnown = costUsd > 0 || unpriced === 0;
   const ofLimit = isKnown && limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : '';
   const cost = ` · ${costInList({ costUsd: isKnown ? costUsd : null, unpriced })}${ofLimit}`;

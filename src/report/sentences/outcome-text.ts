@@ -156,8 +156,8 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
   switch (reason) {
     case 'no_progress':
       return laneOf(report)?.openedBy === 'probe'
-        ? 'the one iteration that tried again changed nothing'
-        : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
+        ? 'the one iteration that tried again made no progress'
+        : `${policy === undefined ? 'several' : policy.noProgress} iterations in a row made no progress (${at('noProgress')})`;
     case 'same_error':
       return `the same error came back every time (${at('sameError')})`;
     case 'agent_error':

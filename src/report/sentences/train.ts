@@ -15,6 +15,7 @@ const LISTED = 20;
 
 const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   conflict: 'it conflicts with its base branch, which a run merges into it',
+  foreign: 'it conflicts with its base branch, which is not the one that runs merge',
   checks: 'a check fails, which a run works on',
   'changes-requested': 'a reviewer requested changes',
   unfinished: 'it is still a draft',
@@ -49,7 +50,7 @@ export function describePullStanding(train: Train, pull: TrainPull): string {
   const facts = [
     ...(pull.obstacle === null ? [] : [OBSTACLE_WORDS[pull.obstacle]]),
     ...(ahead.length === 0 ? [] : [`it conflicts with ${numbersOf(ahead)}, which comes first`]),
-    ...(pull.behind === 'left' && pull.obstacle !== 'conflict'
+    ...(pull.behind === 'left' && pull.obstacle !== 'conflict' && pull.obstacle !== 'foreign'
       ? ['it is only behind its base branch and stays so: no rule requires it to be up to date']
       : []),
     ...(pull.stale.length === 0

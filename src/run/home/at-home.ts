@@ -12,7 +12,7 @@ import { endIntake, type GateResult, type Intake, type Work, type WorkIntake } f
 import type { RunReport } from '../../handover/report.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { LoopAgent, OpenedAgent } from '../../loop/deps.ts';
-import { beginWork } from '../../loop/loop.ts';
+import { beginLoop } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { SealedTranscript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
@@ -134,7 +134,7 @@ async function work(
   } = deps;
   const { store } = gateDeps;
   const { pipeline } = intake;
-  const begun = beginWork(intake, { state: intake.state, agent: { name: '', version: '' }, now: clock.now() });
+  const begun = beginLoop(intake, clock.now());
   const outletDeps = {
     config: { ...config, policy: intake.policy },
     context,

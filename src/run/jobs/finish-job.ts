@@ -3,9 +3,8 @@ import { claimsOfRun } from '../../core/snapshot/changes.ts';
 import { runsIn } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { type Train, withPublished } from '../../core/train/train.ts';
+import { withPublished } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
-import type { EndOfLane } from '../../handover/together.ts';
 import { publishDashboard } from '../../publish/dashboard.ts';
 import { connectStages, giveBackLane } from '../stages.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
@@ -41,25 +40,16 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   }));
   const { notes, tasks } = handed.intake;
   // An earlier version has recorded none.
-  const train = notes.train === null ? null : trainAfter(notes.train, lanes, deps.clock.now());
+  const train =
+    notes.train &&
+    lanes.reduce((known, { branch, run }) => {
+      if (run === null || run.head === null || run.pullRequest === null) return known;
+      const published = { number: run.pullRequest, branch, head: run.head, isDraft: run.outcome.kind !== 'complete' };
+      return withPublished(known, { ...published, isOvertaken: false, now: deps.clock.now() });
+    }, notes.train);
   if (config.dashboard) {
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     for (const warning of await publishDashboard(stages, { ...notes, tasks, train })) log.warning(warning);
   }
   return { kind: 'summed-up', together: { lanes, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, train } };
-}
-
-/** Returns the open pull requests with those that the lanes have published. */
-function trainAfter(train: Train, lanes: readonly EndOfLane[], now: number): Train {
-  return lanes.reduce(
-    (known, { branch, run }) =>
-      run === null || run.head === null || run.pullRequest === null
-        ? known
-        : withPublished(known, {
-            ...{ number: run.pullRequest, branch, head: run.head, now },
-            isDraft: run.outcome.kind !== 'complete',
-            isOvertaken: false,
-          }),
-    train,
-  );
 }

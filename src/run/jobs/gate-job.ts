@@ -8,7 +8,7 @@ import { acknowledgeIssue } from '../../gate/people/trust.ts';
 import type { GateResult, HandedFile, HandedIntake, Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { WorkAfterAction } from '../../loop/deps.ts';
-import { beginWork } from '../../loop/loop.ts';
+import { beginLoop } from '../../loop/loop.ts';
 import { openBranch } from '../../loop/pushing.ts';
 import { createLiveStatus } from '../../publish/end.ts';
 import type { Stages } from '../stages.ts';
@@ -100,7 +100,7 @@ interface OpenedLane extends ClaimedLane {
 }
 
 function unbegunWork({ deps, begun }: ClaimedLane): Work {
-  return beginWork(begun, { state: begun.state, agent: { name: '', version: '' }, now: deps.clock.now() });
+  return beginLoop(begun, deps.clock.now());
 }
 
 async function createBranch(lane: ClaimedLane, recording: Recording): Promise<WorkAfterAction> {

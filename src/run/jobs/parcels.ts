@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
-import { documentOf, type HandedFile, type HandedIntake, parseHandedIntake, type Work } from '../../handover/intake.ts';
+import { type HandedFile, type HandedIntake, parseHandedIntake, type Work } from '../../handover/intake.ts';
 import { serializeFailure, serializeWork } from '../../handover/work-parcel.ts';
 import { changeFactTexts } from '../../core/isolation/texts.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
 import { parseState, type LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
+import { serializeState } from '../../core/lane/state/serialize-state.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';
 import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
@@ -87,7 +88,7 @@ export async function giveWork(
   if (transcript !== null) await folder.write('loop/session.sealed', transcript.content);
   const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   // The state is redacted separately, as it is stored, because it has rules of its own.
-  const stored = parseState(documentOf(work.state, { transcript: null, redact }), lane);
+  const stored = parseState(serializeState({ ...mapTexts(work.state, redact), transcript: null }), lane);
   const { isolation } = work;
   const clean: Work = {
     ...mapTexts(work, redact),

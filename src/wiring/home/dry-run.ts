@@ -16,7 +16,7 @@ import { makeTemporaryFolder } from '../../home/own-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import { mcpToolRules } from '../../core/mcp/values.ts';
 import { argumentsOf } from '../agent.ts';
-import { beginWork } from '../../loop/loop.ts';
+import { beginLoop } from '../../loop/loop.ts';
 import { budgetLeft, composeCallPrompt, setupInstructionsFor } from '../../loop/call.ts';
 import { readSetAsideFiles, readFileTasks } from '../../loop/marks.ts';
 import { sessionToResume } from '../../loop/turns.ts';
@@ -105,7 +105,7 @@ export async function showWhatWouldRun(
         print(`The run would wait until ${formatInstant(step.outcome.resumeAt)}.\n`);
       return ended(config, { outcome: step.outcome, now }, print);
     }
-    const work = beginWork(
+    const work = beginLoop(
       {
         ...{
           kind: 'work',
@@ -121,7 +121,7 @@ export async function showWhatWouldRun(
         },
         opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0, personHead: null, tasks: null },
       },
-      { state: preview.state, agent: { name: '', version: '' }, now },
+      now,
     );
     const { files, readLearnings } = machine;
     const { notes } = await readSetAsideFiles({ files, prompt: userPrompt });

@@ -154,11 +154,13 @@ test('the receipt that the job kept is the one of the state', () => {
 test('a receipt from an artifact replaces the state, and the command that checks its signature is printed', async () => {
   const clone = copyClone();
   git(clone, ['update-ref', '-d', STATE]);
+  // A receipt of another repository is never checked against that.
+  git(clone, ['remote', 'set-url', 'origin', 'git@github.com:acme/shop.git']);
   const { code, result, texts } = await verified(clone, '--receipt', receiptFile);
   // The receipt of the first run is missing.
   expect(code).toBe(3);
   expect(texts).toContain('are no longer remembered');
-  expect(result.signature).toEqual([`gh attestation verify ${receiptFile} --repo octo/sample`]);
+  expect(result.signature).toEqual([`gh attestation verify ${receiptFile} --repo acme/shop`]);
 });
 
 test('a clone without the state says how to fetch it', async () => {
@@ -319,14 +321,33 @@ describe('a receipt', () => {
     ['another base', 'bad', 'rebased, amended', (one) => ({ ...one, base: other })],
     ['another head', 'bad', 'rebased, amended', (one) => ({ ...one, head: other })],
     ['no head', 'part', 'its record says that it published none', (one) => ({ ...one, head: null })],
-    ['less cost', 'bad', 'the iterations of its journal cost', (one) => ({ ...one, costUsd: 0 })],
-    ['fewer calls', 'bad', 'more calls than', (one) => ({ ...one, calls: 0 })],
+    ['less cost', 'bad', '`costUsd` is 0 in its record', (one) => ({ ...one, costUsd: 0 })],
+    ['more cost', 'bad', '`costUsd` is 9 in its record', (one) => ({ ...one, costUsd: 9 })],
+    ['other tokens', 'bad', '`tokens` is 9 in its record', (one) => ({ ...one, tokens: 9 })],
+    ['unknown cost', 'bad', '`unpriced` is 9', (one) => ({ ...one, unpriced: 9 })],
+    ['fewer calls', 'bad', '`calls` is 0 in its record', (one) => ({ ...one, calls: 0 })],
     ['too many calls', 'bad', 'calls, and', (one) => ({ ...one, calls: 100 })],
-    ['fewer iterations', 'bad', 'its journal has', (one) => ({ ...one, iterations: 0 })],
+    ['fewer iterations', 'bad', 'number of iterations is 0', (one) => ({ ...one, iterations: 0 })],
+    ['another beginning', 'bad', 'beginning is 1', (one) => ({ ...one, startedAt: 1 })],
+    ['an earlier end', 'bad', 'end is 1 in', (one) => ({ ...one, endedAt: 1 })],
+    [
+      'another end',
+      'bad',
+      'outcome is limit (cost) in its record',
+      (one) => ({ ...one, outcome: { kind: 'limit', reason: 'cost' } }),
+    ],
+    ['another branch', 'bad', 'branch is main', (one) => ({ ...one, branch: 'main' })],
+    ['another title', 'bad', 'differently', (one) => ({ ...one, ...first(one, { title: 'Pay' }) })],
+    [
+      'another time of asking',
+      'bad',
+      'different texts or people',
+      (one) => ({ ...one, ...first(one, { askedAt: 1 }) }),
+    ],
     [
       'another result of verify',
       'bad',
-      'its journal does not',
+      'result of `verify` is failed',
       (one) => ({ ...one, headVerification: { commit: one.head ?? '', result: 'failed' } }),
     ],
     ['no task', 'bad', 'does not name', (one) => ({ ...one, tasks: [] })],

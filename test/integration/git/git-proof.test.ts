@@ -94,6 +94,24 @@ test('the old form of a changed or deleted test is put in place of the new one',
   ]);
 });
 
+test('a file of Rust is laid with its tests of now and its code of before', async () => {
+  await using scene = await setScene();
+  await scene.write('src/lib.rs', 'fn add() {}\n');
+  await scene.git('add', '--all');
+  await scene.git('commit', '--quiet', '-m', 'code');
+  await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+  await openFresh(scene);
+  const tests = '#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n';
+  const commit = await work(scene, 'issue-1', { 'src/lib.rs': `fn sum() {}\n\n${tests}` });
+  const plan = planProof(await changesOf(scene, 'issue-1'));
+  if (plan.kind !== 'prove') throw new Error(plan.kind);
+  const folder = await scene.repository.checkOutCommitAlone(
+    await scene.repository.commitReverted({ commit, files: plan.without }),
+    unaborted,
+  );
+  expect(await readFile(join(folder, 'src/lib.rs'), 'utf8')).toBe(`fn add() {}\n\n${tests}`);
+});
+
 test('modes and links come back, and a folder makes room for the file that it replaced', async () => {
   await using scene = await setScene();
   await scene.write('run.sh', 'old\n');

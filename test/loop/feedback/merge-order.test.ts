@@ -4,6 +4,7 @@ import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { addIssue, commented, createProject, labeled, makeRed, type Run, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
+import type { Behaviour } from '../stage/behaviours.ts';
 import { HOUR, next, worker } from './reviewing.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 
@@ -62,6 +63,19 @@ describe('the merge order', () => {
     await next(project);
     expect(bodyOf(project, 101)).not.toContain('ralph:merge-order');
     expect(project.forge.writes).not.toContain('rewrote #101');
+  });
+
+  test('says on a page that is alone how the run leaves it', async () => {
+    const inTwo: Behaviour = (call) =>
+      call.files['begun'] === undefined ? { writes: { begun: 'yes' } } : worker(call);
+    const project = createProject({ issues: [1], agent: [inTwo], inputs: { 'max-iterations': '1' } });
+    await next(project);
+    const draft = project.forge.pulls[0]?.draft;
+    await next(project);
+    expect([draft, project.forge.pulls[0]?.draft, bodyOf(project, 101)]).toEqual([
+      ...[true, false],
+      expect.not.stringContaining('it is still a draft'),
+    ]);
   });
 
   test('costs no run its work where the pages cannot be written', async () => {

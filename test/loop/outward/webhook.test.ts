@@ -105,7 +105,8 @@ describe('where no comment is written, the message comes alone', () => {
   ])('of a configuration that stops every run, %s', async (_, inputs, isReadable) => {
     const { project, bodies } = withWebhook([finisher], inputs);
     addPlan(project);
-    if (!isReadable) project.forge.faults.set('pullRequestOf', new UserError('configuration', 'Bad credentials'));
+    for (const asked of isReadable ? [] : (['pullRequestOf', 'openIssuesWithLabel'] as const))
+      project.forge.faults.set(asked, new UserError('configuration', 'Bad credentials'));
     await runOnce(project, { hasProviderKey: false });
     expect(bodies.map(needsIn)).toMatchObject([[{ kind: 'configuration', about: 'every-run' }]]);
     expect(read(bodies[0]).commentUrl).toContain('/actions/runs/');

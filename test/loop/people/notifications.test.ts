@@ -178,7 +178,7 @@ test.each<[string, Parameters<typeof createProject>[0], string, RegExp]>([
     'a circuit that opened',
     { agent: [stuck] },
     'halted (circuit_open)',
-    /in an earlier run 3 iterations in a row changed nothing .*comment `\/ralph retry`.*It stopped on \[#1\]/s,
+    /in an earlier run 3 iterations in a row made no progress .*comment `\/ralph retry`.*It stopped on \[#1\]/s,
   ],
   [
     'a task that was given up before the hour was used up',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { proposalIn } from '../../../src/core/snapshot/proposals.ts';
+import { answersIn } from '../../../src/core/snapshot/snapshot.ts';
 import { progressOf } from '../../../src/core/tasks/queue.ts';
 import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import {
@@ -127,7 +128,11 @@ describe('a proposal', () => {
     project.script.behaviours = [proposer(TWO)];
     await runOnce(project, { event: plan });
     expect(savedState(project).tasks).toEqual(before);
-    expect(savedState(project, 'issue-1').tasks['issue-1']).toMatchObject({ state: 'failed', attempts: 1 });
+    // The queue worked on it last, so only the queue's state says what became of it.
+    expect(savedState(project, 'issue-1').tasks['issue-1']).toMatchObject({ state: 'todo', attempts: 0 });
+    expect(answersIn(project.kept.refs.shared.snapshot)).toMatchObject([
+      { lane: 'queue', task: 'issue-1', progress: { state: 'failed', attempts: 1 } },
+    ]);
   });
 
   test.each(['cache', 'none'])('with `state-store: %s` it could not be kept, so no call is made', async (store) => {

@@ -874,7 +874,17 @@ export function createForge({ branches }: Origin): FakeForge {
     pulls.flatMap(({ number, branch, state, headSha: head, endedAt: at = 0 }) =>
       state === 'open'
         ? []
-        : [{ number, branch, kind: state, at, head, commit: null, commits: [{ id: head, subject: 'A commit' }] }],
+        : [
+            {
+              number,
+              branch,
+              kind: state,
+              at,
+              head,
+              commit: null,
+              commits: [{ id: head, message: 'A commit', email: '' }],
+            },
+          ],
     );
   const current = (pull: FakeForge['pulls'][number]) =>
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;

@@ -89,6 +89,9 @@ test.each<[keyof typeof ends, string]>([
   ['codex', 'Quota exceeded. Check your plan and billing details.'],
   ['copilot', '402 You have no quota'],
   ['opencode', "You've hit your monthly spend limit"],
+  ['codex', 'You hit your spend cap set by the owner of your workspace.'],
+  ['gemini', '[API Error: Your project has exceeded its monthly spending cap.]'],
+  ['copilot', 'You have exceeded your premium request allowance'],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
 });
@@ -97,6 +100,14 @@ test('a limit that should be retried later is not for a person', () => {
   const text = 'You’ve hit your usage limit. Upgrade to Pro (https://x) or try again later.';
   expect(failedWith('codex', text).usageLimit).toEqual({ window: 'unknown', resumeAt: null });
 });
+
+test.each(['[API Error: Resource exhausted. Please try again later.]', '{"code":429,"status":"RESOURCE_EXHAUSTED"}'])(
+  'a limit that another sign must confirm: %s',
+  (message) => {
+    const limit = { window: 'unknown', resumeAt: null, unconfirmed: true };
+    expect(failedWith('gemini', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
+  },
+);
 
 test.each<[keyof typeof ends, string, string]>([
   ['codex', 'Selected model is at capacity. Please try a different model.', 'server'],
@@ -164,6 +175,7 @@ describe('Claude Code', () => {
       'API Error: 400 You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
       '2026-12-01T00:00:00.000Z',
     ],
+    ['API Error: 429 Rate limited. Please try again in 10 minutes.', '2026-11-22T09:10:00.000Z'],
   ])('%s ends at %s', (text, resumeAt) => {
     const { usageLimit } = read(text);
     expect(usageLimit?.resumeAt).toBe(resumeAt);

@@ -130,8 +130,10 @@ describe('ralph status', () => {
 
   test('and what waits for a person on another branch', async () => {
     const progress = { ...untouchedProgress, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
-    const answer = { lane: 'issue-7', task: 'issue-7', progress, notice: null, at: noon };
     const place = placeWith(richState, {}, richBudget);
+    const document = serializeState({ ...initialState('issue-7', noon), tasks: { 'issue-7': progress } });
+    place.put(serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 1, document }), 'issue-7');
+    const answer = { lane: 'issue-7', task: 'issue-7', at: noon, attempts: 2, isAsked: false };
     await place.at.store.update((known) => ({ snapshot: withWaiting(known, [answer]), message: '', answer: null }));
     const { out } = await status(place);
     expect(out).toContain('    #7  blocked, 2 iterations\n');

@@ -264,7 +264,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'a failed probe is one iteration',
     { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: END },
     { openedBy: 'probe' },
-    'The one iteration that tried again changed nothing, so no further call is made',
+    'The one iteration that tried again made no progress, so no further call is made',
     'comment `/ralph retry`',
   ],
   [

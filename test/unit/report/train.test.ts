@@ -50,6 +50,7 @@ test.each<[string, Partial<TrainPull>]>([
   ['#2: it conflicts with #1, which comes first.', { conflictsWith: [1] }],
   ['#2: it is only behind its base branch and stays so: no rule requires it to be up to date.', { behind: 'left' }],
   ['#2: it conflicts with its base branch, which a run merges into it.', { obstacle: 'conflict', behind: 'left' }],
+  ['#2: it conflicts with its base branch, which is not the one that runs merge.', { obstacle: 'foreign' }],
   ['#2: it was verified before its base branch changed the same files (`a.ts`).', { stale: ['a.ts'] }],
 ])('of one it is said: %s', (expected, change) => {
   const second = pull(2, change);

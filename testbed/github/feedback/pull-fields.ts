@@ -218,7 +218,8 @@ export function commitFields(at: Surroundings, oid: string): object {
   return {
     __typename: 'Commit',
     oid,
-    messageHeadline: 'A commit',
+    message: 'A commit',
+    author: { email: state.emails.get(oid) ?? 'ann@example.com' },
     parents: async (slice: Slice) => {
       const parents = [await at.call.parentOf(oid), state.mergedParents.get(oid) ?? null];
       return connection(

@@ -236,7 +236,7 @@ function reportedLimit(failure: ClaudeFailure | null, rejected: RateLimit | null
   if (epoch) return { window: 'unknown', resumeAt: parseResetEpoch(Number(epoch)) };
   if (limit !== null || failure.apiError === 'usage_limit_reached')
     return { window: windowOfText(limit ?? text), resumeAt: parseResetTime(text, now) };
-  return isOverload(failure) ? { window: 'unknown', resumeAt: null } : null;
+  return isOverload(failure) ? { window: 'unknown', resumeAt: parseResetTime(text, now) } : null;
 }
 
 function windowOfText(text: string): Window {

@@ -45,23 +45,12 @@ export function loseProgress(
   now: number,
 ): LaneState {
   const { before, after } = run;
-  const nothing: CircuitFacts = {
-    progress: false,
-    neutral: false,
-    agentFailed: false,
-    questionOnly: false,
-    fingerprints: [],
-    countedDenials: 0,
-    output: 'unmeasured',
-    taskId: before.currentTask,
-    returned: false,
-  };
-  let circuit = before.circuit;
-  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
-    circuit = recordInCircuit(circuit, nothing, policy.circuit, now);
-  // A circuit that was already open has been probed, and the probe failed.
-  if (before.circuit.kind === 'open' && run.iterations > 0)
-    circuit = recordInCircuit(before.circuit, nothing, policy.circuit, now);
+  let { circuit } = before;
+  for (let left = run.iterations; left > 0; left -= 1) {
+    ({ circuit } = countAsIdle({ ...before, circuit }, policy, now));
+    // A circuit that was already open has been probed, and the probe failed.
+    if (circuit.kind === 'open') break;
+  }
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts, approval, answer, ceiling }]) => {
       const reason = whyGivenUp(id, { attempts, ceiling }, policy);
@@ -72,6 +61,32 @@ export function loseProgress(
   const { currentTask, signals, lastIteration, steps } = before;
   const feedback = withoutAnswers(before.feedback, after.feedback);
   return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
+}
+
+/** Returns the state after an iteration that a failure of the machine cut off: its task is not to blame. */
+export function loseIteration(state: LaneState, policy: Policy, now: number): LaneState {
+  const current = state.currentTask === null ? [] : [state.currentTask];
+  const refunded = withChangedTasks(state.tasks, current, (known) => ({
+    ...known,
+    attempts: Math.max(0, known.attempts - 1),
+  }));
+  return countAsIdle({ ...state, tasks: refunded }, policy, now);
+}
+
+/** Returns the state with one more iteration without progress in its circuit. */
+function countAsIdle(state: LaneState, policy: Policy, now: number): LaneState {
+  const nothing: CircuitFacts = {
+    progress: false,
+    neutral: false,
+    agentFailed: false,
+    questionOnly: false,
+    fingerprints: [],
+    countedDenials: 0,
+    output: 'unmeasured',
+    taskId: state.currentTask,
+    returned: false,
+  };
+  return { ...state, circuit: recordInCircuit(state.circuit, nothing, policy.circuit, now) };
 }
 
 /** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */

@@ -38,11 +38,12 @@ export async function findGitConfigs(
 ): Promise<GitConfigs> {
   const inTree = await searchWorkTree(top, limits);
   const others = inTree.places.filter((place) => place !== join(top, '.git'));
-  const own = new Set([commonFolder, gitFolder, ...(await modulesOf(commonFolder))].flatMap(configsIn));
+  const own = new Set([commonFolder, gitFolder, ...(await listModules(commonFolder))].flatMap(configsIn));
   const nested = new Set<string>();
   for (const place of others.slice(0, limits.found)) {
     for (const folder of await gitDirectoriesAt(place))
-      for (const found of [folder, ...(await modulesOf(folder))]) for (const path of configsIn(found)) nested.add(path);
+      for (const found of [folder, ...(await listModules(folder))])
+        for (const path of configsIn(found)) nested.add(path);
   }
   return {
     own: [...own],
@@ -104,7 +105,7 @@ async function readIfExists(path: string): Promise<string> {
 }
 
 /** Returns the git directories of submodules, also nested ones. */
-async function modulesOf(gitDirectory: string): Promise<readonly string[]> {
+export async function listModules(gitDirectory: string): Promise<readonly string[]> {
   const names = await readdir(join(gitDirectory, 'modules'), { recursive: true }).catch(() => []);
   return names
     .filter((name) => /(^|\/)config(\.worktree)?$/.test(name))

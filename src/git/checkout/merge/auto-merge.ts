@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../../../core/countdown.ts';
 import { taskFilePaths } from '../../../core/tasks/files/form/root-plan.ts';
 import { mergePlans } from '../../../core/tasks/files/plan-merge.ts';
 import { UserError } from '../../../errors.ts';
-import { lastLinesOfError } from '../../git.ts';
+import { identityVariables, lastLinesOfError } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
 import { writeTreeWith, type PathChange, type ObjectReader } from '../../objects.ts';
@@ -249,9 +249,4 @@ async function changesByPath(
   return new Map((await objects.changesBetween(before, after)).map((change) => [change.path, change]));
 }
 
-const ralphIdentity = {
-  GIT_AUTHOR_NAME: 'ralph',
-  GIT_AUTHOR_EMAIL: 'ralph@localhost',
-  GIT_COMMITTER_NAME: 'ralph',
-  GIT_COMMITTER_EMAIL: 'ralph@localhost',
-};
+const ralphIdentity = identityVariables({ name: 'ralph', email: 'ralph@localhost' });

@@ -146,6 +146,24 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     },
   );
 
+  test('files of a submodule that the agent changed are named, and kept as a patch', async () => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    const { folder } = scene;
+    const add = 'git init -q "$AWAY/lib"; cd "$AWAY/lib"; echo a > a.txt; git add .; git commit -q -m a; cd "$OLDPWD"';
+    await runIn(scene, `${add}; git -c protocol.file.allow=always submodule add -q "$AWAY/lib" vendor/lib`);
+    await scene.git('commit', '-q', '-m', 'Add a submodule');
+    await scene.git('push', '-q', scene.server.repositoryFolder, 'HEAD:main');
+    await openFresh(scene);
+    expect(scene.folder).not.toBe(folder);
+    const first = await iterate(scene, () => runIn(scene, 'echo x >> vendor/lib/a.txt; echo y > vendor/lib/new.txt'));
+    expect(first.committed.beside).toMatchObject([
+      { name: 'files of submodule vendor/lib', patch: expect.stringMatching(/a\.txt[^]*\+x[^]*new\.txt/) as string },
+    ]);
+    const second = await iterate(scene, () => runIn(scene, 'cd vendor/lib; git checkout -q .; rm new.txt'));
+    expect(second.committed).toMatchObject({ beside: [], besideNow: [] });
+  });
+
   test('files that git ignores are named once, each folder of them as one', async () => {
     if (agentSandbox !== null) workIn(agentSandbox);
     await using scene = await setScene();

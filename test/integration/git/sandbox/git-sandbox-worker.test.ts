@@ -48,7 +48,7 @@ async function opened(): Promise<Scene> {
 const ABSENT = '1'.repeat(40);
 const read = (change: string): string =>
   `if (question.kind === 'reset') return say({ kind: 'reset' });
-   const answer = { kind: 'read', head: null, tree: '${ABSENT}', standIns: [], packs: { commits: null, content: null } };
+   const answer = { kind: 'read', head: null, tree: '${ABSENT}', standIns: [], ignored: [], packs: { commits: null, content: null } };
    if (question.kind === 'read') return say({ ...answer, ${change} });`;
 
 describe('a worker that Ralph did not start', () => {
@@ -86,7 +86,7 @@ describe('a worker that Ralph did not start', () => {
     ],
     [
       'answers before it is asked',
-      `if (question.kind === 'read') process.stdout.write([{ kind: 'read', head: null, tree: '${ABSENT}', standIns: [], packs: { commits: null, content: null } }, { kind: 'reset' }].map((answer) => JSON.stringify({ warnings: [], ...answer }) + '\\n').join(''))`,
+      `if (question.kind === 'read') process.stdout.write([{ kind: 'read', head: null, tree: '${ABSENT}', standIns: [], ignored: [], packs: { commits: null, content: null } }, { kind: 'reset' }].map((answer) => JSON.stringify({ warnings: [], ...answer }) + '\\n').join(''))`,
       /answered before it was asked/,
     ],
     [

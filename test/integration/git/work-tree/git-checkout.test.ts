@@ -1,6 +1,7 @@
 import { chmod, chown, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { git, SAMPLE_ENVIRONMENT } from '../../../../testbed/git.ts';
 import { BRANCH, iterate, openFresh, runGit, setScene, TOKEN } from '../git-fixture.ts';
 
 const unaborted = new AbortController().signal;
@@ -198,10 +199,11 @@ describe('openLane()', () => {
       await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } }),
     ).toMatchObject({ kind: 'pushed' });
     await scene.repository.leave();
-    const on = (parents: readonly string[], message: string) =>
-      scene.serverGit(
-        ...['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'],
-        ...['commit-tree', 'main^{tree}', ...parents.flatMap((one) => ['-p', one]), '-m', message],
+    const on = (parents: readonly string[], message: string, email = 'ann@example.com') =>
+      git(
+        scene.server.repositoryFolder,
+        ['commit-tree', 'main^{tree}', ...parents.flatMap((one) => ['-p', one]), '-m', message],
+        { env: { ...SAMPLE_ENVIRONMENT, GIT_AUTHOR_EMAIL: email } },
       );
     const base = await on(['main'], 'Base');
     await scene.serverGit('update-ref', 'refs/heads/main', base);
@@ -212,6 +214,7 @@ describe('openLane()', () => {
     };
     const updated = await on([committed.head, base], `Merge branch 'main' into ${BRANCH}`);
     expect(await personHeadAt(updated)).toBeNull();
+    expect(await personHeadAt(await on([updated], 'Format', '1+bot[bot]@users.noreply.github.com'))).toBeNull();
     const byHand = await on([updated], 'By hand');
     expect(await personHeadAt(await on([byHand, base], 'Merge main'))).toBe(byHand);
   });

@@ -184,7 +184,10 @@ describe('the open pull requests', () => {
       expect.objectContaining({ number: 4, branch: 'revert-3-ralph/issue-3', kind: 'merged' }),
       {
         ...{ number: 3, branch: 'ralph/issue-3', kind: 'merged', at: now + 3000, head: '3'.padStart(40, '0') },
-        ...{ commit: '3'.padStart(40, '0'), commits: [{ id: '3'.padStart(40, '0'), subject: 'A commit' }] },
+        ...{
+          commit: '3'.padStart(40, '0'),
+          commits: [{ id: '3'.padStart(40, '0'), message: 'A commit', email: 'ann@example.com' }],
+        },
       },
       expect.objectContaining({ number: 2, kind: 'closed', commit: null, at: now + 1000 }),
     ]);

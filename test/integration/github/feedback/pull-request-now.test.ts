@@ -567,6 +567,15 @@ test('a head that only brings the branch up to date is known with the one below'
   expect((await nowOf(at)).heads).toEqual([HEAD, 'd'.repeat(40)]);
 });
 
+test('a head of a bot is known with the one below', async () => {
+  await using at = await openPull();
+  const { state } = at.github;
+  state.parents.set(HEAD, 'd'.repeat(40));
+  expect((await nowOf(at)).heads).toEqual([HEAD]);
+  state.emails.set(HEAD, '66853113+pre-commit-ci[bot]@users.noreply.github.com');
+  expect((await nowOf(at)).heads).toEqual([HEAD, 'd'.repeat(40)]);
+});
+
 async function nowOf({ forge }: ForgeFixture): Promise<PullRequestNow> {
   const found = await forge.pullRequestNow('ralph/queue');
   if (found === null) throw new Error('There is no pull request.');

@@ -47,7 +47,7 @@ export function publishedPull(own: Partial<PublishedPull> = {}): PublishedPull {
 
 /** Returns that pull request as GitHub lists it an hour after it was published: merged as it was. */
 export function closedPull(own: Partial<ClosedPull> = {}): ClosedPull {
-  const commits = [{ id: HEAD, subject: 'fix: the login form' }];
+  const commits = [{ id: HEAD, message: 'fix: the login form', email: 'ann@example.com' }];
   const merged = { kind: 'merged', at: noon + HOUR_MS, head: HEAD, commit: 'c'.repeat(40) } as const;
   return { number: 12, branch: 'ralph/issue-7', ...merged, commits, ...own };
 }
@@ -105,7 +105,10 @@ export function wholeHistory(): Snapshot {
       if (after > noon || index > 44) return withEnded(snapshot, published, null);
       if (index % 11 === 3) return withEnded(snapshot, published, { kind: 'closed', at: after, commit: null });
       const byPeople = index % 3 === 2;
-      const commits = [{ id: HEAD, subject: 'ours' }, ...(byPeople ? [{ id: PERSON_HEAD, subject: 'Rename it' }] : [])];
+      const commits = [
+        { id: HEAD, message: 'ours', email: 'ann@example.com' },
+        ...(byPeople ? [{ id: PERSON_HEAD, message: 'Rename it', email: 'ann@example.com' }] : []),
+      ];
       const merged = withEnded(snapshot, published, {
         ...{ at: after, head: byPeople ? PERSON_HEAD : HEAD },
         commits: index % 17 === 8 ? [] : commits,

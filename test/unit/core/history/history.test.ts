@@ -18,7 +18,10 @@ const historiesOf = (published: Partial<PublishedPull>, closed: Partial<ClosedPu
   taskHistoriesIn(withEnded(emptySnapshot, publishedPull(published), closed));
 
 describe('the history of a task', () => {
-  const person = { head: 'b'.repeat(40), commits: [{ id: 'b'.repeat(40), subject: 'Rename it' }] };
+  const person = {
+    head: 'b'.repeat(40),
+    commits: [{ id: 'b'.repeat(40), message: 'Rename it', email: 'ann@example.com' }],
+  };
   test.each<[string, Partial<PublishedPull>, Partial<ClosedPull> | null, Partial<TaskHistory>]>([
     ['open', {}, null, { end: 'open', endedAt: null, isUntouched: null }],
     ['merged untouched', {}, {}, { end: 'merged', endedAt: noon + HOUR_MS, isUntouched: true, peopleCommits: 0 }],
@@ -64,7 +67,6 @@ describe('the totals', () => {
     const after = (hours: number | null) =>
       historiesOf({ tasks: [pullTask({ labelledAt: hours === null ? null : noon - hours * HOUR_MS })] }, {});
     expect(historySummaryOf([after(0), after(4), after(null), after(100)].flat()).all).toMatchObject({
-      timed: 3,
       medianMs: 5 * HOUR_MS,
     });
   });
@@ -118,7 +120,6 @@ describe('the totals', () => {
         'priced',
         'judged',
         'untouched',
-        'timed',
         'reverted',
         'reviewRounds',
       ] as const;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { addIterationToRun, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
-import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
+import { serializeEntry, serializeEvent, serializeStart } from '../../../../src/core/journal/journal.ts';
 import type { KindsOfDenial } from '../../../../src/core/journal/replay.ts';
 import { passedOverAgents } from '../../../../src/core/agents/providers.ts';
 import { beginIteration, bookCallUsage, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
@@ -37,7 +37,12 @@ export function record(
     const step = nextStep({ state, tasks, run, policy: bounds, now });
     const play = script[iteration - 1];
     if (step.kind === 'stop')
-      lines.push(serializeEnd({ version: 1, lane: 'queue', decidedAt: now, cancelled: false, outcome: step.outcome }));
+      lines.push(
+        serializeEvent({
+          ...{ kind: 'end', version: 1, lane: 'queue', decidedAt: now, cancelled: false },
+          outcome: step.outcome,
+        }),
+      );
     // A script that ends before the run does simulates a kill.
     if (step.kind === 'stop' || play === undefined)
       return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };

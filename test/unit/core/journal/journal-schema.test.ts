@@ -50,7 +50,7 @@ const iteration: JournalEntry & { readonly kind: 'iteration' } = {
   }),
   sessionDroppedAt: noon,
 };
-const end: JournalEnd & { readonly kind: 'end' } = {
+const end: JournalEnd = {
   kind: 'end',
   version: 1,
   lane: 'queue',
@@ -68,7 +68,7 @@ function isRead(line: object, path: string, value: unknown): boolean {
       : parsed.kind === 'iteration'
         ? parsed.entry
         : parsed.kind === 'end'
-          ? parsed.end
+          ? parsed
           : null;
   return read !== null && isDeepStrictEqual(valueAt(read, path), value);
 }
@@ -252,7 +252,7 @@ describe('the end of a run', () => {
   test('one that an earlier version parked for the circuits of its steps names none', () => {
     const outcome = { kind: 'parked', reason: 'step_circuit', resumeAt: noon };
     expect(parseJournalLine(JSON.stringify({ ...end, outcome }))).toMatchObject({
-      end: { outcome: { ...outcome, step: null } },
+      outcome: { ...outcome, step: null },
     });
   });
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   parseJournalLine,
-  serializeEnd,
   serializeEntry,
+  serializeEvent,
   serializeStart,
   type JournalEnd,
   type JournalEntry,
@@ -103,8 +103,8 @@ test('so is the start of a run', () => {
 
 test('and its end', () => {
   for (const outcome of OUTCOMES) {
-    const end: JournalEnd = { version: 1, lane: 'queue', decidedAt: noon, cancelled: false, outcome };
-    expect(parseJournalLine(serializeEnd(end))).toEqual({ kind: 'end', end });
+    const end: JournalEnd = { kind: 'end', version: 1, lane: 'queue', decidedAt: noon, cancelled: false, outcome };
+    expect(parseJournalLine(serializeEvent(end))).toEqual(end);
   }
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { changePolicy, parsePolicyInputs } from '../../../../src/config/agent-inputs.ts';
-import { serializeEnd } from '../../../../src/core/journal/journal.ts';
+import { serializeEvent } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
 import { replayDecisions, replayUnderPolicy, type Difference } from '../../../../src/core/journal/replay.ts';
 import { idle, noon, policy, progress, task, type Play } from '../core-fixtures.ts';
@@ -161,7 +161,7 @@ describe('a run without an end is asked about', () => {
 });
 
 test('a cancelled run ends as it did', () => {
-  const text = `${record([progress()]).text}${serializeEnd({ version: 1, lane: 'queue', decidedAt: noon, cancelled: true, outcome: { kind: 'cancelled', reason: 'signal' } })}\n`;
+  const text = `${record([progress()]).text}${serializeEvent({ kind: 'end', version: 1, lane: 'queue', decidedAt: noon, cancelled: true, outcome: { kind: 'cancelled', reason: 'signal' } })}\n`;
   expect(replayDecisions(journalOf(text), () => kindOfDenial)).toEqual([]);
   expect(withSet(journalOf(text), {})).toBe('1: cancelled (signal)');
 });

@@ -23,6 +23,7 @@ function file(path: string, textBefore: string | null, textAfter: string | null)
 
 const code = file('src/sum.ts', 'old', 'new');
 const ADDS = "test('adds', () => expect(sum).toBe(1));";
+const RUST = '#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert!(true); }\n}\n';
 const SUBTRACTS = "test('subtracts', () => expect(sum).toBe(2));";
 
 describe('what is laid for a proof', () => {
@@ -50,6 +51,15 @@ describe('what is laid for a proof', () => {
       ],
       [['src/sum.ts'], ['test/a.test.ts', 'test/a.json']],
     ],
+    [
+      'a changed snapshot of an old test',
+      [
+        code,
+        file('test/b.test.ts', null, ADDS),
+        { ...file('test/__snapshots__/a.test.ts.snap', '1', '2'), textBefore: null, textAfter: null },
+      ],
+      [['src/sum.ts'], ['test/__snapshots__/a.test.ts.snap']],
+    ],
     ['no test', [code], 'none'],
     ['only a helper of tests', [code, file('test/helper.ts', null, 'export const a = 1;')], 'none'],
     ['only tests', [file('test/a.test.ts', null, ADDS)], 'none'],
@@ -58,7 +68,40 @@ describe('what is laid for a proof', () => {
       [code, file('vitest.config.ts', '1', '2'), file('test/a.test.ts', null, ADDS)],
       [['src/sum.ts'], []],
     ],
-    ['tests in a file of code', [file('src/lib.rs', 'fn a() {}', '#[test]\nfn a() { assert!(true); }')], 'in-code'],
+    [
+      'test data in the folders of go, jest and others stays with the tests',
+      [
+        code,
+        file('pkg/testdata/a.golden', null, '1'),
+        file('src/__mocks__/http.ts', null, '1'),
+        file('Shop.Tests/Builder.cs', null, '1'),
+        file('src/a.snap', null, '1'),
+        file('test/a.test.ts', null, ADDS),
+      ],
+      [['src/sum.ts'], []],
+    ],
+    [
+      'packages stay, which a test may need',
+      [code, file('package.json', '1', '2'), file('yarn.lock', '1', '2'), file('test/a.test.ts', null, ADDS)],
+      [['src/sum.ts'], []],
+    ],
+    [
+      'packages alone are what the tests are about',
+      [file('package.json', '1', '2'), file('README.md', '1', '2'), file('test/a.test.ts', null, ADDS)],
+      [['package.json', 'README.md'], []],
+    ],
+    [
+      'only documents and task lists beside the tests',
+      [file('docs/a.md', '1', '2'), file('prd.json', '1', '2'), file('test/a.test.ts', null, ADDS)],
+      'none',
+    ],
+    ['tests among code', [file('src/lib.rs', 'fn a() {}', '#[test]\nfn a() { assert!(true); }')], 'in-code'],
+    ['tests in a new file of code', [file('src/lib.rs', null, `fn a() {}\n${RUST}`)], 'in-code'],
+    [
+      'tests at the end of a file of code',
+      [file('src/lib.rs', 'fn a() {}\n', `fn b() {}\n${RUST}`)],
+      [['src/lib.rs'], []],
+    ],
     [
       'code of rust',
       [file('src/lib.rs', 'fn a() {}', 'fn b() {}'), file('tests/a.rs', null, '#[test]\nfn b() {}')],
@@ -66,6 +109,14 @@ describe('what is laid for a proof', () => {
     ],
   ])('%s', (_, files, expected) => {
     expect(plan(...files)).toEqual(expected);
+  });
+
+  test.each([
+    ['fn a() {}\n', 'fn b() {}\n'],
+    [`fn a() {}\n${RUST.replace('true', 'false')}`, 'fn a() {}\n'],
+  ])('a file of Rust is laid with its code of before and its tests of now', (before, now) => {
+    const planned = planProof({ task: 'issue-1', files: [file('src/lib.rs', before, `${now}${RUST}`)] });
+    expect(planned).toMatchObject({ without: [{ text: `fn a() {}\n\n${RUST}` }] });
   });
 });
 
@@ -75,7 +126,11 @@ function run(output: string, verification: Exclude<Verification, { kind: 'not-ru
   return proofRunOf(verification, parseTestReport(output));
 }
 
-const own: TaskChanges = { task: 'issue-1', files: [code, file('test/a.test.ts', null, `${ADDS}\n${SUBTRACTS}`)] };
+const codes = ['src/sum.py', 'src/lib.rs'].map((path) => file(path, 'old', 'new'));
+const own: TaskChanges = {
+  task: 'issue-1',
+  files: [code, ...codes, file('test/a.test.ts', null, `${ADDS}\n${SUBTRACTS}`)],
+};
 const A = ' ✓ test/a.test.ts > adds 1ms\n ✓ test/a.test.ts > subtracts 1ms';
 const OLD = ' ✓ test/old.test.ts > divides 1ms';
 
@@ -99,9 +154,28 @@ describe('the judgement of the new tests', () => {
     ['one passes', judge(run(A.replace('✓', '×'))), { ...all, passing: 1, named: ['test/a.test.ts > subtracts'] }],
     ['all pass', judge(run(A, { kind: 'passed', durationMs: 1 })), { ...all, passing: 2 }],
     [
-      'one is not reported where all of verify passes, so that it has not failed',
+      'one passes, and one is not reported',
       judge(run(A.split('\n')[0] ?? '', { kind: 'passed', durationMs: 1 })),
+      { ...all, passing: 1 },
+    ],
+    [
+      'none is reported where all of verify passes, so that none has failed',
+      judge(run(OLD, { kind: 'passed', durationMs: 1 })),
+      { kind: 'undecided', why: 'not-run' },
+    ],
+    [
+      'a test that only moved to another file is not new',
+      judge(run(A, { kind: 'passed', durationMs: 1 }), {
+        base: `${OLD}\n ✓ test/b.test.ts > adds 1ms\n ✓ test/b.test.ts > subtracts 1ms`,
+      }),
       { kind: 'whole', passed: true },
+    ],
+    [
+      'examples in a file of code went with it',
+      judge(run(' × test/a.test.ts > adds 1ms'), {
+        head: `${OLD}\nsrc/sum.py::sum.add PASSED\ntest src/lib.rs - add (line 3) ... ok\n ✓ test/a.test.ts > adds 1ms`,
+      }),
+      { kind: 'new', count: 1, passing: 0 },
     ],
     [
       'all fail, and verify hides it',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
+import { parseJournalLine } from '../../../../src/core/journal/journal.ts';
 import { CHAIN_START, chainLine } from '../../../../src/core/journal/parse-journal.ts';
 import {
   parseNamedRun,
@@ -40,8 +41,13 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
     return text;
   });
   const journalHash = journal === null ? null : prev;
-  const tasks = [storedTask({ state: 'in-progress' })];
-  const run = storedRun({ iterations: 0, calls: 0, costUsd: 1, tasks, journalHash, ...own });
+  const entries = lines
+    .map((line) => parseJournalLine(line))
+    .flatMap((line) => (line.kind === 'iteration' ? [line.entry] : []));
+  const sum = (of: 'tokens' | 'costUsd'): number => entries.reduce((all, { analysis }) => all + (analysis[of] ?? 0), 0);
+  const used = { iterations: 0, calls: 0, tokens: sum('tokens'), costUsd: sum('costUsd'), endedAt: noon + 60 * MINUTE };
+  const tasks = [storedTask({ state: 'in-progress', title: entries[0]?.taskTitle ?? '' })];
+  const run = storedRun({ ...used, tasks, journalHash, ...own });
   const made = receiptOf(run, journal === null ? null : `${chained.join('\n')}\n`);
   if (made === null) throw new Error('The receipt does not fit its own schema.');
   return made;
@@ -142,7 +148,11 @@ describe('a journal', () => {
 
   test('of an earlier version, without hashes, is not checked', () => {
     const text = record([progress(), idle, idle, idle]).text;
-    const old = { ...receipt(null, { ...unpublished, ...iterations(4), outcome: halted }), journal: text };
+    const old = {
+      ...receipt(text, { ...unpublished, ...iterations(4), outcome: halted }),
+      journal: text,
+      journalHash: null,
+    };
     expect(verifyReceipts([old], null, tools)).toMatchObject({ verdict: 'part' });
   });
 
@@ -154,12 +164,16 @@ describe('a journal', () => {
   });
 
   test.each<[string, Partial<StoredRun>, string]>([
-    ['did not finish', { tasks: [storedTask()] }, 'bad record: Its record says that issue-1 is done'],
+    [
+      'did not finish',
+      { tasks: [storedTask({ title: 'Title 1' })] },
+      'bad record: Its record says that issue-1 is done',
+    ],
     ['worked on', { tasks: [] }, 'bad record: Its record does not name issue-1'],
     [
       'never verified',
-      { tasks: [storedTask({ state: 'in-progress' })], headVerification: { commit: 'a'.repeat(40), result: 'passed' } },
-      'bad record: Its record says that `verify` passed',
+      { headVerification: { commit: 'a'.repeat(40), result: 'passed' } },
+      'bad record: Its result of `verify` is passed',
     ],
   ])('contradicts a record about a task that it %s', (_, own, words) => {
     const { text } = record([progress(), idle, idle, idle]);
@@ -171,7 +185,7 @@ describe('a journal', () => {
   test('of another branch contradicts the record', () => {
     const text = record([progress(), idle, idle, idle]).text;
     expect(findingsAbout(text, { ...iterations(4), outcome: halted, lane: 'issue-7' })).toEqual([
-      'bad record: Its journal is about queue, its record about issue-7.',
+      'bad record: Its lane is issue-7 in its record, and queue in its journal.',
     ]);
   });
 

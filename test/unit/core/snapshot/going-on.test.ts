@@ -132,7 +132,7 @@ describe('the lane of an issue continues', () => {
 
 describe("a person's request", () => {
   const waits = (lane: string, task: string): WaitingIssue => ({
-    ...{ lane, task, progress: progress('blocked'), notice: null, at: noon },
+    ...{ lane, task, at: noon, attempts: 2, isAsked: false },
   });
 
   test.each<[string, string, readonly string[], boolean]>([
@@ -143,7 +143,7 @@ describe("a person's request", () => {
     const snapshot = withWaiting(emptySnapshot, [waits(lane, 'issue-1'), waits('queue', 'issue-3')]);
     const after = withAskedTasks(snapshot, asked, noon + MINUTE);
     expect(asks(after)).toBe(expected);
-    expect(waitingIn(after).filter((one) => one.progress.state === 'todo')).toMatchObject([{ task: asked[0] }]);
+    expect(waitingIn(after).filter(({ isAsked }) => isAsked)).toMatchObject([{ task: asked[0] }]);
     expect(withAskedTasks(after, asked, noon + HOUR)).toBe(after);
   });
 
@@ -163,7 +163,7 @@ test('settling a run changes what waits and what continues, also where its state
     run,
     { runTag: 'a', now: noon },
   );
-  expect(waitingIn(snapshot)).toMatchObject([{ lane: LANE, task: LANE, progress: { state: 'blocked' }, at: noon }]);
+  expect(waitingIn(snapshot)).toMatchObject([{ lane: LANE, task: LANE, at: noon, isAsked: false }]);
   expect(asks(snapshot)).toBe(true);
   expect(settleSnapshot(snapshot, run, { runTag: 'a', now: noon + MINUTE })).toBe(snapshot);
 });
@@ -179,19 +179,14 @@ describe('an open circuit as an earlier version wrote it', () => {
     };
     const issues = waiting.map((task) => ({ lane: task, task, ...known, notice: null, at: noon }));
     return waitingOf({ circuits: open, waiting: issues }).map(
-      ({ task, progress, at }) => `${task} ${progress.state} ${String(at - noon)}`,
+      ({ task, attempts, at }) => `${task} ${String(attempts)} ${String(at - noon)}`,
     );
   };
 
   test.each<[string, readonly string[], readonly string[], readonly string[]]>([
-    ['is an issue that is set aside', ['issue-1'], [], [`issue-1 stuck ${String(-MINUTE)}`]],
-    [
-      'comes before what waits already',
-      ['issue-1'],
-      ['issue-2'],
-      [`issue-1 stuck ${String(-MINUTE)}`, 'issue-2 failed 0'],
-    ],
-    ['says nothing new of an issue that waits', ['issue-1'], ['issue-1'], ['issue-1 failed 0']],
+    ['is an issue that is set aside', ['issue-1'], [], [`issue-1 1 ${String(-MINUTE)}`]],
+    ['comes before what waits already', ['issue-1'], ['issue-2'], [`issue-1 1 ${String(-MINUTE)}`, 'issue-2 8 0']],
+    ['says nothing new of an issue that waits', ['issue-1'], ['issue-1'], ['issue-1 8 0']],
     ['says nothing of a task of a file', ['plan-1'], [], []],
   ])('%s', (_, circuits, waiting, expected) => {
     expect(read(circuits, waiting)).toEqual(expected);
@@ -199,25 +194,13 @@ describe('an open circuit as an earlier version wrote it', () => {
 
   test('is forgotten where there is no room', () => {
     const issues = Array.from({ length: MAX_WAITING }, (_, i) => `issue-${String(i + 2)}`);
-    expect(read(['issue-1'], issues)).toEqual(issues.map((id) => `${id} failed 0`));
+    expect(read(['issue-1'], issues)).toEqual(issues.map((id) => `${id} 8 0`));
   });
 
-  test('is one iteration without progress, and nobody was notified of it', () => {
+  test('is one iteration of the lane whose circuit it opened', () => {
     const circuits = [{ lane: 'queue', task: 'issue-1', openedAt: noon }];
     expect(waitingOf({ circuits })).toEqual([
-      {
-        lane: 'queue',
-        task: 'issue-1',
-        progress: {
-          ...untouchedProgress,
-          state: 'stuck',
-          attempts: 1,
-          reason: 'no_progress',
-          setAside: { times: 1, at: noon },
-        },
-        notice: null,
-        at: noon,
-      },
+      { lane: 'queue', task: 'issue-1', at: noon, attempts: 1, isAsked: false },
     ]);
   });
 });

@@ -19,12 +19,10 @@ import {
   withWaiting,
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
-import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
 
-const blocked = { ...untouchedProgress, state: 'blocked', attempts: 1, reason: 'status_blocked' } as const;
 const waits = (issue: number, at = noon) =>
-  ({ lane: 'queue', task: `issue-${String(issue)}`, progress: blocked, notice: null, at }) as const;
+  ({ lane: 'queue', task: `issue-${String(issue)}`, at, attempts: 1, isAsked: false }) as const;
 const full: Budget = {
   ...emptyBudget,
   windows: { hour: { openedAt: noon, calls: 3, tokens: 4 }, day: { openedAt: noon, costUsd: 1.5 } },

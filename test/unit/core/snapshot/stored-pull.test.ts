@@ -76,14 +76,28 @@ describe('the pull requests that a repository remembers', () => {
 });
 
 describe('how a pull request ended', () => {
-  const person = { id: 'b'.repeat(40), subject: 'Rename it' };
-  const ours = { id: HEAD, subject: 'ours' };
+  const person = { id: 'b'.repeat(40), message: 'Rename it', email: 'ann@example.com' };
+  const ours = { id: HEAD, message: 'ours', email: 'ann@example.com' };
   test.each([
     ['merged as Ralph left it', {}, { kind: 'merged', peopleCommits: 0 }],
     ['merged with a commit of a person', { head: person.id, commits: [ours, person] }, { peopleCommits: 1 }],
     [
       'brought up to date by a button',
-      { head: 'e', commits: [ours, { id: 'e', subject: "Merge branch 'main' into ralph/x" }] },
+      {
+        head: 'e',
+        commits: [ours, { id: 'e', message: "Merge branch 'main' into ralph/x", email: 'ann@example.com' }],
+      },
+      { peopleCommits: 0 },
+    ],
+    [
+      'rebased with the button, with a fix of a bot',
+      {
+        head: 'f',
+        commits: [
+          { ...ours, id: 'e', message: 'fix: it\n\nRalph-Run: 1' },
+          { ...ours, id: 'f', email: '1+pre-commit-ci[bot]@users.noreply.github.com' },
+        ],
+      },
       { peopleCommits: 0 },
     ],
     ['rewritten by a person', { head: person.id, commits: [person, { ...person, id: 'f' }] }, { peopleCommits: 2 }],

@@ -115,6 +115,18 @@ describe('the task files before and after an iteration on a', () => {
       { current: 'open', removed: 1, added: 1 },
     ]),
     [
+      'it was reworded, and an item was added below it',
+      ['[ ] Read the header row', '[ ] a'],
+      ['[x] ✅ Read header row', '[ ] a', '[ ] b'],
+      { current: 'open', done: ['plan-Read-the-header-row'], finished: 1, added: 1 },
+    ],
+    [
+      'it was reworded, and an item was added above it',
+      ['[ ] Read the header row', '[ ] a'],
+      ['[ ] b', '[x] ✅ Read header row', '[ ] a'],
+      { current: 'open', done: ['plan-Read-the-header-row'], finished: 1, added: 1 },
+    ],
+    [
       'it was reworded, and other items are gone',
       ['[ ] Read the header row', '[ ] a', '[ ] b'],
       ['[x] ✅ Read the header row', '[ ] a'],

@@ -6,12 +6,17 @@ import {
   type ComparedPull,
   findNextPull,
   findPullToUpdate,
-  trainOf,
+  trainOf as trainOn,
   withPublished,
 } from '../../../../src/core/train/train.ts';
 import { runs } from '../../../runs.ts';
 
 type Change = Partial<WaitingPullRequest>;
+
+const trainOf = (
+  pulls: readonly WaitingPullRequest[],
+  facts: readonly ComparedPull[] | null,
+): ReturnType<typeof trainOn> => trainOn(pulls, facts, 'main');
 
 /** Returns an open pull request that can be merged; a higher number is younger. */
 function open(number: number, change: Change = {}): WaitingPullRequest {
@@ -113,6 +118,7 @@ describe('the next to merge', () => {
 
   test.each<[string, Change]>([
     ['conflict', { mergeable: 'conflicting', isBehind: true }],
+    ['foreign', { mergeable: 'conflicting', baseBranch: 'develop' }],
     ['checks', { checks: 'failed' }],
     ['changes-requested', { decision: 'changes-requested' }],
     ['unfinished', { isDraft: true }],
@@ -130,6 +136,7 @@ describe('the base branch', () => {
     expect(findPullToUpdate(trainOf(pulls, compared([1, 2], [], [2])))).toBe(null);
     expect(findPullToUpdate(trainOf([open(1)], compared([1], [], [1])))).toBe(null);
     expect(findPullToUpdate(trainOf([open(1, { isBehind: true })], null))).toBe(1);
+    expect(findPullToUpdate(trainOf([open(1, { isBehind: true, baseBranch: 'develop' })], null))).toBe(null);
   });
 
   test.each<[string, Change, readonly number[] | null, string]>([

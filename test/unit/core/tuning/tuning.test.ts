@@ -8,7 +8,7 @@ import {
   type LimitEffect,
   effectOfLimits,
   type ReplayLimit,
-  recommendValue,
+  recommendValues,
   replaysOf,
   tryValue,
   tuneLimit,
@@ -221,7 +221,7 @@ describe('recommended', () => {
   const recovering = journalOf([stuck, stuck, progress(finishes)], { now: noon + 9 * HOUR });
   const recommended = (journals: readonly Journal[]): number | null => {
     const replays = replaysOf(journals, kindsOf);
-    return recommendValue(replays, tuneLimit(replays, noProgress, 3));
+    return recommendValues(replays, [tuneLimit(replays, noProgress, 3)])[0]?.value ?? null;
   };
 
   test.each<[string, readonly Journal[], number | null]>([
@@ -230,6 +230,20 @@ describe('recommended', () => {
     ['is nothing that lost a task', [...[0, 1, 2, 3].map(wasteful), recovering], null],
   ])('%s', (_, runs, expected) => {
     expect(recommended(runs)).toBe(expected);
+  });
+
+  test('is what loses nothing together with the others', () => {
+    const recovered = journalOf([stuck, progress(finishes)], { tasks: [task(2)], now: noon });
+    const replays = replaysOf([recovered, ...[1, 2, 3, 4].map(wasteful)], kindsOf);
+    // One step down is harmless, two are not.
+    const stepDown = (name: string): ReplayLimit => ({
+      ...noProgress,
+      name,
+      change: (now) => changePolicy(now, { circuit: { noProgress: now.circuit.noProgress - 1 } }),
+    });
+    const tried = ['one', 'other'].map((name) => tryValue(replays, stepDown(name), 0));
+    for (const alone of tried) expect(recommendValues(replays, [alone])).toHaveLength(1);
+    expect(recommendValues(replays, tried).map(({ limit }) => limit.name)).toEqual(['one']);
   });
 
   test('is nothing that saved only what has no known cost', () => {

@@ -15,10 +15,8 @@ export const ROOT_PRD = 'prd.json';
 /** The plan of the earliest Ralphs, before they marked it with an `@`. Any project may have a file of this name. */
 export const ROOT_PLAN = 'fix_plan.md';
 
-/** Files that those Ralphs put at the root under names that no other tool uses. */
-export const EARLY_MARKS: readonly string[] = [
-  '@AGENT.md',
-  'ralph_loop.sh',
+/** State files of those Ralphs, at the root. */
+export const EARLY_STATE: readonly string[] = [
   '.call_count',
   '.last_reset',
   '.exit_signals',
@@ -26,6 +24,9 @@ export const EARLY_MARKS: readonly string[] = [
   '.circuit_breaker_state',
   '.circuit_breaker_history',
 ];
+
+/** Files that those Ralphs put at the root under names that no other tool uses. */
+export const EARLY_MARKS: readonly string[] = ['@AGENT.md', 'ralph_loop.sh', ...EARLY_STATE];
 
 /** Names of files that show that a `fix_plan.md` beside them is the plan of a Ralph; one is enough. */
 export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];

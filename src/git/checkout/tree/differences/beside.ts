@@ -1,11 +1,13 @@
-import { lstat, mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { lstat, mkdir, readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { ObjectId } from '../../../../core/evidence.ts';
 import { MOST_BESIDE, type BesideWork } from '../../../../core/work-tree/answers.ts';
 import { changesBetween } from '../../../objects.ts';
 import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
 import { refOf, type Workspace } from '../../workspace.ts';
+import { listModules } from '../../credentials/git-configs.ts';
 import { plainReading, readWorkTree } from '../work-tree.ts';
 import type { ToleratedChange } from './tolerated-changes.ts';
 
@@ -39,7 +41,7 @@ const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
 /**
  * Finds work that the git directory knows of outside the checked-out branch: other branches, tags, stashes, heads that
- * were left, other work trees.
+ * were left, other work trees, files of submodules.
  */
 export async function findBeside(
   options: BesideOptions,
@@ -99,8 +101,8 @@ async function lastLines(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Returns the other work trees; the id is that of their content. Git writes their files as it wrote those of the
- * checkout.
+ * Returns the other work trees and the submodules; the id is that of their content. Git writes the files of the former
+ * as it wrote those of the checkout.
  */
 async function workTreesOf(
   options: BesideOptions,
@@ -115,6 +117,14 @@ async function workTreesOf(
     const id = await storeWorkTree(options, place, tolerated).catch(() => null);
     const head = await refOf(options.workspace, `worktrees/${name}/HEAD`);
     if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
+  }
+  const { top, commonFolder } = options.workspace;
+  for (const module of (await listModules(commonFolder)).slice(0, MOST_WORK_TREES)) {
+    const config = (await readRegular(join(module, 'config'), MOST_LOG_BYTES))?.bytes.toString() ?? '';
+    const name = relative(top, resolve(module, /^\s*worktree\s*=\s*(.+?)\s*$/m.exec(config)?.[1] ?? ''));
+    if (name === '' || name.startsWith('..') || (await readRegular(join(top, name, '.git'))) === null) continue;
+    const id = await storeWorkTree(options, join(top, name), []).catch(() => null);
+    if (id !== null) found.push({ is: 'submodule', name, id });
   }
   return found;
 }
@@ -134,20 +144,27 @@ async function storeWorkTree(
   tolerated: readonly ToleratedChange[],
 ): Promise<ObjectId> {
   const repository = await besideRepository(options, top);
-  await rm(repository.indexFile, { force: true });
   const { objectFormat } = options.workspace;
   const { tree } = await readWorkTree(repository, { top, objectFormat }, { ...plainReading, tolerated });
   return tree;
 }
 
-/** Creates a repository with objects of its own that also reads the objects of all others. */
+/**
+ * Creates a repository that also reads the objects of all others. Each folder has an index of its own: git reads only
+ * the files that changed since it was read before.
+ */
 async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
-  const folder = join(own.folder, 'beside');
+  const beside = join(own.folder, 'beside');
+  const folder = join(beside, createHash('sha256').update(top).digest('hex').slice(0, 16));
   const { setup } = own;
-  await mkdir(join(folder, 'objects', 'pack'), { recursive: true });
+  await Promise.all([mkdir(folder, { recursive: true }), mkdir(join(beside, 'objects', 'pack'), { recursive: true })]);
+  const borrowed = [
+    ...objects,
+    ...(await listModules(workspace.commonFolder)).map((module) => join(module, 'objects')),
+  ];
   return await createOwnRepository(
     { top, gitFolder: workspace.gitFolder, removePipes: workspace.removePipes },
-    { ...setup, folder, objects: join(folder, 'objects'), borrowed: objects.join(':'), shallow: [] },
+    { ...setup, folder, objects: join(beside, 'objects'), borrowed: borrowed.join(':'), shallow: [] },
   );
 }
 
@@ -155,7 +172,7 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
 export async function patchOf(options: BesideOptions, { item, known, now }: BesideQuestion): Promise<string | null> {
   const repository = await besideRepository(options, options.workspace.top);
   const { git } = repository;
-  const isTree = item.is === 'work-tree';
+  const isTree = item.is === 'work-tree' || item.is === 'submodule';
   if (!isTree) {
     const news = await git.answer(['rev-list', '--max-count=1', item.id, ...known.map((id) => `^${id}`)]);
     if (news.exitCode !== 0 || news.stdout.length === 0) return null;
@@ -173,6 +190,7 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
   /** Returns the commit that the work began from. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
+    if (item.is === 'submodule') return git.text(['rev-parse', '--verify', `${now}:${item.name}`]);
     const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
     return merged.exitCode === 0 ? merged.stdout.toString().trim() : (known[0] ?? '');
   }
