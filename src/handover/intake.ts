@@ -31,7 +31,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import type { LaneStart, OpenedLane, Withheld } from '../ports/repository.ts';
+import type { LaneStart, OpenedLane, WithheldChange } from '../ports/repository.ts';
 
 /**
  * The gate's hand-over to the loop, or the end of the run that the gate decided; plain data. `policy` is the user's,
@@ -326,7 +326,7 @@ export interface Work {
   readonly lastPublished: { readonly state: LaneState; readonly iterations: number };
   /** Set when this run made commits. */
   readonly hasNewCommits: boolean;
-  readonly withheld: readonly Withheld[];
+  readonly withheld: readonly WithheldChange[];
   /** Changes of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];

@@ -7,7 +7,7 @@ import type { Policy } from '../../core/policy.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import {
-  type Limit,
+  type ReplayLimit,
   recommendValues,
   replaysOf,
   RUNS_TO_RECOMMEND,
@@ -37,7 +37,7 @@ const LIMITS = [
 ];
 
 /** The limits that are tuned, in the units of their inputs. */
-const TUNED: readonly Limit[] = [
+const TUNED: readonly ReplayLimit[] = [
   ...THRESHOLDS.map((field) => ({
     name: policyInputs.circuit[field].name,
     of: ({ circuit }: Policy) => circuit[field],
@@ -161,7 +161,7 @@ function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned'
 function tuneRuns(
   stored: readonly StoredRun[],
   options: {
-    readonly named: ReadonlyMap<Limit, number>;
+    readonly named: ReadonlyMap<ReplayLimit, number>;
     readonly texts: ReadonlyMap<string, string>;
     readonly kindsOf: KindsOfDenial;
   },
@@ -176,7 +176,7 @@ function tuneRuns(
     kindsOf,
   );
   const { journals } = replays;
-  const nowOf = ({ name }: Limit): string => texts.get(name) ?? defaultOf(name);
+  const nowOf = ({ name }: ReplayLimit): string => texts.get(name) ?? defaultOf(name);
   const isNamed = named.size > 0;
   const tuned = isNamed
     ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
@@ -201,11 +201,11 @@ function tuneRuns(
 
 /** Parses `NAME=VALUE` texts as the action parses its inputs. */
 function parseNamed(given: readonly string[]): {
-  readonly values: ReadonlyMap<Limit, number>;
+  readonly values: ReadonlyMap<ReplayLimit, number>;
   readonly problems: readonly string[];
 } {
   const problems: string[] = [];
-  const values = new Map<Limit, number>();
+  const values = new Map<ReplayLimit, number>();
   for (const text of given) {
     const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
     const limit = TUNED.find((one) => one.name === name.trim());

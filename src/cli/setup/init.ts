@@ -1,6 +1,6 @@
 import { AGENT_NAMES, AGENTS, DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
-import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
+import { filesOf, SETUP_PATHS, type SetupChoices, type Templates } from '../../core/setup/files.ts';
 import { changeToRemove, changeToWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
@@ -212,7 +212,7 @@ function choicesOf(
     readonly left: LeftToFile | null;
     readonly defaults: Defaults;
   },
-): Choices {
+): SetupChoices {
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');

@@ -1,6 +1,6 @@
 import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
-import type { Choices } from '../../core/setup/files.ts';
+import type { SetupChoices } from '../../core/setup/files.ts';
 import { AGENT_NAMES, type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { LOGINS } from '../../core/agents/login-term.ts';
 import { isLeftToFile } from '../../core/setup/workflow.ts';
@@ -21,7 +21,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
   updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
   return {
     choose: async (found, offered) => {
-      const shape = await select<Choices['shape']>({
+      const shape = await select<SetupChoices['shape']>({
         ...terminal,
         message: 'Which form should the workflow have?',
         options: [
@@ -72,7 +72,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
       const key =
         agent !== 'claude'
           ? found.key
-          : await select<Choices['key']>({
+          : await select<SetupChoices['key']>({
               ...terminal,
               message: 'Who pays for the model?',
               options: [

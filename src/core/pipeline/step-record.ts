@@ -4,7 +4,7 @@ import type { Denial } from '../analysis/analysis.ts';
 import { callUsageSchema } from '../lane/ledger.ts';
 import { anyInstant, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { completeSentence, oneLine } from '../text/phrase.ts';
-import { type Breaker, stepKinds } from './pipeline.ts';
+import { type StepThresholds, stepKinds } from './pipeline.ts';
 import { isHeldBy, type ReviewResult, reviewSchema } from './review.ts';
 
 const stepCircuitSchema = z.object({
@@ -133,7 +133,7 @@ export function refusedIn(
  */
 export function probeAtOf(
   { openedAt }: StepCircuit,
-  { resetAfterMs }: Pick<Breaker, 'resetAfterMs'>,
+  { resetAfterMs }: Pick<StepThresholds, 'resetAfterMs'>,
   now: number,
 ): number | null {
   if (openedAt === null || (now >= openedAt && now - openedAt >= resetAfterMs)) return null;
@@ -141,7 +141,12 @@ export function probeAtOf(
 }
 
 /** Returns the circuit after one more run of the step. A failed probe opens it again. */
-export function recordStepRun(circuit: StepCircuit, passed: boolean, { threshold }: Breaker, now: number): StepCircuit {
+export function recordStepRun(
+  circuit: StepCircuit,
+  passed: boolean,
+  { threshold }: StepThresholds,
+  now: number,
+): StepCircuit {
   if (passed) return { failures: 0, openedAt: null };
   const failures = circuit.failures + 1;
   return { failures, openedAt: circuit.openedAt !== null || failures >= threshold ? now : null };

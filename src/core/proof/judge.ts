@@ -6,7 +6,7 @@ import { countInTests, isTestFile, mayHoldTests } from '../review/test-files.ts'
 import type { TaskId } from '../tasks/ids.ts';
 import { capText } from '../text/phrase.ts';
 import type { NamedTest } from './junit.ts';
-import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type Undecided } from './proof.ts';
+import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type UndecidedProof } from './proof.ts';
 import { failingTests, nameOfTest, type TestReport } from './test-report.ts';
 
 /** A content of a file in git: its mode as an octal text, and the id of its object. */
@@ -112,7 +112,7 @@ export type ProofRun =
       readonly verification: Exclude<Verification, { kind: 'not-run' }>;
       readonly report: TestReport;
     }
-  | { readonly kind: 'undecided'; readonly why: Undecided };
+  | { readonly kind: 'undecided'; readonly why: UndecidedProof };
 
 interface Reports {
   /** The tests of the base branch; null if they are not known. */

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../../core/evidence.ts';
 import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
-import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
+import type { KeptAlone, WithheldChange } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
 import { type PathChange, commitsOf, type ObjectReader, writeTreeWith } from '../../objects.ts';
@@ -192,7 +192,7 @@ type CommittedMerge =
   | {
       readonly kind: 'open';
       readonly putBack: readonly string[];
-      readonly withheld: readonly Withheld[];
+      readonly withheld: readonly WithheldChange[];
       readonly withheldPaths: WithheldPaths;
     };
 

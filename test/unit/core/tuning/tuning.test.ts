@@ -5,9 +5,9 @@ import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { type Journal, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import {
-  type Effect,
+  type LimitEffect,
   effectOfLimits,
-  type Limit,
+  type ReplayLimit,
   recommendValues,
   replaysOf,
   tryValue,
@@ -29,17 +29,17 @@ function journalOf(script: readonly Play[], start: Start = {}): Journal {
   return parsed.journal;
 }
 
-function effectOn(journals: readonly Journal[], limit: Limit, value: number): Effect {
+function effectOn(journals: readonly Journal[], limit: ReplayLimit, value: number): LimitEffect {
   return effectOfLimits(replaysOf(journals, kindsOf), (now) => limit.change(now, value));
 }
 
-const noProgress: Limit = {
+const noProgress: ReplayLimit = {
   name: 'circuit-no-progress',
   of: ({ circuit }) => circuit.noProgress,
   change: (now, value) => changePolicy(now, { circuit: { noProgress: value } }),
   isWhole: true,
 };
-const plain = (field: 'maxIterations' | 'maxIterationsPerTask' | 'maxCostUsd' | 'maxCallsPerHour'): Limit => ({
+const plain = (field: 'maxIterations' | 'maxIterationsPerTask' | 'maxCostUsd' | 'maxCallsPerHour'): ReplayLimit => ({
   name: field,
   of: (now) => now[field],
   change: (now, value) => changePolicy(now, { [field]: value }),
@@ -51,7 +51,7 @@ const spent = (iterations: number, costUsd: number | null, unpriced = 0): object
 const title = (number: number): object => ({ id: `issue-${String(number)}`, title: `Title ${String(number)}` });
 
 describe('a stricter limit', () => {
-  test.each<[string, readonly Journal[], Limit, number, object]>([
+  test.each<[string, readonly Journal[], ReplayLimit, number, object]>([
     [
       'saves what was spent after the end that it would have made',
       [journalOf([progress(), stuck, stuck, stuck])],
@@ -205,7 +205,7 @@ describe('a looser limit', () => {
     expect(tried).toMatchObject([{ value: 5, effect: { runs: 1, saved: nothing, undecided: 1 } }]);
   });
 
-  test.each<[string, Limit, readonly Play[], Partial<Policy>]>([
+  test.each<[string, ReplayLimit, readonly Play[], Partial<Policy>]>([
     ['iterations of a run', plain('maxIterations'), [progress(), progress()], { maxIterations: 2 }],
     ['iterations of a task', plain('maxIterationsPerTask'), [progress(), progress()], { maxIterationsPerTask: 2 }],
     ['money of a run', plain('maxCostUsd'), [progress({ output: costs(3) })], { maxCostUsd: 2 }],
@@ -236,7 +236,7 @@ describe('recommended', () => {
     const recovered = journalOf([stuck, progress(finishes)], { tasks: [task(2)], now: noon });
     const replays = replaysOf([recovered, ...[1, 2, 3, 4].map(wasteful)], kindsOf);
     // One step down is harmless, two are not.
-    const stepDown = (name: string): Limit => ({
+    const stepDown = (name: string): ReplayLimit => ({
       ...noProgress,
       name,
       change: (now) => changePolicy(now, { circuit: { noProgress: now.circuit.noProgress - 1 } }),
