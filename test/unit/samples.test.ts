@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { type LaneState, parseState, STATE_VERSION } from '../../src/core/lane/state/state.ts';
-import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
+import { serializeState, withoutCopies } from '../../src/core/lane/state/serialize-state.ts';
 import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
-import { withAnswers, withoutCopies } from '../../src/core/sharing/waiting-issues.ts';
+import { withAnswers } from '../../src/core/sharing/waiting-issues.ts';
 import { migrateSnapshot } from '../../src/core/snapshot/migration.ts';
 import { hasWorkLeft } from '../../src/core/snapshot/going-on.ts';
 import {

@@ -7,7 +7,7 @@ import { needKindOf } from '../people/needs.ts';
 import { subjectOfLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { progressOf, untouchedProgress } from '../tasks/queue.ts';
 import { isFinished, isStuck, type TaskProgress, taskStates } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
