@@ -44,29 +44,6 @@ const gemini: Printed = {
   ],
 };
 
-const opencode: Printed = {
-  begin: [],
-  turn: (turn, output) => [
-    inSession('step_start', { type: 'step-start' }),
-    inSession('text', { type: 'text', text: say(turn) }),
-    inSession('tool_use', {
-      type: 'tool',
-      tool: 'bash',
-      callID: `call_${String(turn)}`,
-      state: { status: 'completed', input: { command: 'ls', description: 'x' }, output, metadata: { output, exit: 0 } },
-    }),
-    inSession('step_finish', { reason: 'tool-calls', type: 'step-finish', tokens: { total: 150 }, cost: 0.0001 }),
-  ],
-  end: [
-    inSession('text', { type: 'text', text: FINAL }),
-    inSession('step_finish', { reason: 'stop', type: 'step-finish', tokens: { total: 150 }, cost: 0.0001 }),
-  ],
-};
-
-function inSession(type: string, part: object): object {
-  return { type, timestamp: 1795337803879, sessionID: 'ses_dfd873624ffevkhmOGafMjYY0R', part };
-}
-
 const copilot: Printed = {
   begin: [],
   turn: (turn, content) => {
@@ -89,10 +66,10 @@ const copilot: Printed = {
   ],
 };
 
-const PRINTED = { codex, gemini, opencode, copilot };
+const PRINTED = { codex, gemini, copilot };
 
 /** Agents whose output is read line by line. */
-export const LINE_AGENTS = ['codex', 'gemini', 'opencode', 'copilot'] as const;
+export const LINE_AGENTS = ['codex', 'gemini', 'copilot'] as const;
 
 /** Generates whole lines in the format of the agent's CLI, about `bytes` bytes in all. */
 export function* agentLines(agent: (typeof LINE_AGENTS)[number], bytes: number): Generator<string> {

@@ -50,6 +50,7 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       model,
       allowedTools: ['Read', 'Write'],
       servers: [],
+      prices: {},
       extraArgs: [],
       stallMs: STALL_MS,
       lingerMs: STALL_MS,

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { codexDialect } from '../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../src/agents/copilot/events/dialect.ts';
 import { geminiDialect } from '../../src/agents/gemini/events/dialect.ts';
-import { opencodeDialect } from '../../src/agents/opencode/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
 /** The parameters of one start of a CLI. */
@@ -111,50 +110,6 @@ const gemini: Cli = {
   },
 };
 
-const opencode: Cli = {
-  name: 'opencode',
-  package: 'opencode-ai',
-  version: '1.18.33',
-  megabytes: 354,
-  program: 'opencode-linux-x64-baseline/bin/opencode',
-  events: opencodeDialect,
-  takesId: false,
-  tellsFailure: false,
-  args: ({ session }) => [
-    ...['run', '--format', 'json', '--pure', '--auto', '--title', 'loop', '-m', 'scripted/scripted'],
-    ...(session.kind === 'resumed' ? ['--session', session.id] : []),
-  ],
-  env: ({ url }) => ({
-    OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(url)),
-    ...Object.fromEntries(
-      [
-        ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
-        ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
-      ].map((name) => [`OPENCODE_DISABLE_${name}`, '1']),
-    ),
-  }),
-  files: {},
-};
-
-function opencodeSettings(url: string): object {
-  const model = { name: 'scripted', cost: { input: 1, output: 2 }, limit: { context: 200_000, output: 8000 } };
-  return {
-    autoupdate: false,
-    share: 'disabled',
-    model: 'scripted/scripted',
-    small_model: 'scripted/scripted',
-    permission: { '*': 'deny', read: 'allow', edit: 'allow', glob: 'allow', grep: 'allow', bash: 'allow' },
-    provider: {
-      scripted: {
-        npm: '@ai-sdk/openai-compatible',
-        name: 'scripted',
-        options: { baseURL: `${url}/v1`, apiKey: KEY },
-        models: { scripted: model },
-      },
-    },
-  };
-}
-
 const copilot: Cli = {
   name: 'copilot',
   package: '@github/copilot',
@@ -183,7 +138,7 @@ const copilot: Cli = {
   files: {},
 };
 
-export const clis: readonly Cli[] = [codex, gemini, opencode, copilot];
+export const clis: readonly Cli[] = [codex, gemini, copilot];
 
 /** Programs that speak the Agent Client Protocol for a CLI, which has a package of its own here. */
 export const adapters: readonly CliPackage[] = [
@@ -206,6 +161,13 @@ export const adapters: readonly CliPackage[] = [
 /** All that are tested; those without events are talked to. */
 export const packages: readonly CliPackage[] = [
   ...clis,
+  {
+    name: 'opencode',
+    package: 'opencode-ai',
+    version: '1.18.33',
+    megabytes: 354,
+    program: 'opencode-linux-x64-baseline/bin/opencode',
+  },
   {
     name: 'qwen',
     package: '@qwen-code/qwen-code',

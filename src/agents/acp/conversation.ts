@@ -12,20 +12,24 @@ import {
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
 import { type McpServer, replaceVariables } from '../../core/mcp/values.ts';
+import { type Prices, priceOf } from '../../core/spending/prices.ts';
 import { messageOf } from '../../errors.ts';
 import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
+import { classifyFailure, failureInAnswer } from '../reading/failure.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
 import type { ToolCall } from './events/tool-calls.ts';
-import { createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
+import { acpErrors, createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
 
 /** The start of a call: the prompt, and what the agent may do. */
 export interface Talk {
   readonly prompt: string;
   readonly resume: string | null;
   readonly model: string | null;
+  /** The prices of models, for an agent that reports tokens and no cost. */
+  readonly prices: Prices;
   /** Maximum number of the model's answers, if this client has to hold it; null means no limit. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
@@ -61,6 +65,9 @@ const MAX_REFUSED_TURNS = 20;
 /** Maximum number of answers that are remembered until their calls are made. */
 const MAX_DECIDED = 1_000;
 
+/** The words of an agent that takes every refusal for the end of its turn. */
+const OF_REFUSAL = /^(?:Info: )?Operation cancelled by user\.?$/;
+
 const GO_ON =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
 
@@ -76,11 +83,14 @@ const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' }
 export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Talking {
   const { place, allowedTools, isolated } = talk;
   const input = new PassThrough();
-  const updates = createUpdates(talk.costs.get(talk.resume ?? '') ?? 0);
+  let { model } = talk;
+  const updates = createUpdates(talk.costs.get(talk.resume ?? '') ?? 0, () =>
+    model === null ? null : priceOf(talk.prices, model),
+  );
   /** Ids of requests that the agent has not answered. */
   const asked = new Set<unknown>();
-  /** The agent's requests by the call's id; `false` was refused. */
-  const decided = new Map<string, string | false>();
+  /** What was allowed by the call's id; `false` was refused. */
+  const decided = new Map<string, ToolCall | false>();
   let session: string | null = null;
   let hasPrompt = false;
   let isCancelled = false;
@@ -174,9 +184,10 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
-      const goesOn = said.length === 0 && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
+      const isSilent = said.every((event) => event.kind === 'text' && OF_REFUSAL.test(event.text.trim()));
+      const goesOn = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
       if (isSpent || (goesOn && hasUsedTurns())) return stopFailure('max_turn_requests');
-      if (!goesOn) return stopFailure(asObject(response)?.['stopReason']);
+      if (!goesOn) return stopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
       text = GO_ON;
     }
   }
@@ -219,7 +230,10 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (id === null) return problem('The agent began no session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
-    return talk.model === null ? null : await chooseModel(agent, { id, opened: asObject(answer) }, talk.model);
+    const offered = modelsIn(asObject(answer));
+    if (talk.model !== null) return await chooseModel(agent, { id, offered }, talk.model);
+    model = asString(offered?.['currentValue']);
+    return null;
   }
 
   function serversFor(abilities: JsonObject): ProtocolServer[] {
@@ -273,7 +287,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const isRefused = !isAllowed || once === undefined;
     // A forgotten answer is decided again.
     if (decided.size >= MAX_DECIDED) decided.clear();
-    decided.set(call.id, isRefused ? false : signatureOf(call));
+    decided.set(call.id, isRefused ? false : call);
     if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
     refusedTurn = isRefused ? turn : -1;
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
@@ -285,10 +299,17 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (call.status === 'completed') decided.delete(call.id);
     // A command that exits with an error has failed, and so has a call that was refused or never begun.
     else if (call.status !== 'failed' || answer === false || !call.hasBegun) return false;
-    if (answer === signatureOf(call)) return false;
+    if (answer !== undefined && answer !== false && isAsAllowed(answer, call)) return false;
     const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
     const isVague = (call.kind === 'read' || call.kind === 'search') && call.paths.length === 0;
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
+  }
+
+  /** True if a call is what was allowed: of the same command and address, and in no place that the rules forbid. */
+  function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
+    if (asked.command !== call.command || asked.url !== call.url) return false;
+    const more = call.paths.filter((path) => !asked.paths.includes(path));
+    return more.length === 0 || isPermitted({ ...call, paths: more }, allowedTools, place);
   }
 
   function report(call: ToolCall): void {
@@ -305,6 +326,14 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   }
 }
 
+/** The failure that an agent says in place of an answer, or null. */
+function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
+  const last = said.at(-1);
+  const words = last?.kind === 'text' ? failureInAnswer(last.text) : null;
+  const failure = words === null ? null : protocolFailure(0, words, null);
+  return failure === null || classifyFailure(failure, acpErrors).kind === 'other' ? null : failure;
+}
+
 const LATE = problem(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
 
 function problem(text: string): AgentFailure {
@@ -317,20 +346,24 @@ function requestFailure(error: unknown): AgentFailure {
     : problem(`The conversation with the agent failed: ${messageOf(error)}`);
 }
 
+/** Returns the option of a session by which its model is chosen, if the agent offers one. */
+function modelsIn(opened: JsonObject | null): JsonObject | null | undefined {
+  return asArray(opened?.['configOptions'])
+    .map(asObject)
+    .find((one) => one?.['category'] === 'model');
+}
+
 /** Chooses the model among those that the agent offers. Returns the failure, or null. */
 async function chooseModel(
   agent: ClientContext,
-  { id: sessionId, opened }: { readonly id: string; readonly opened: JsonObject | null },
+  { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof modelsIn> },
   model: string,
 ): Promise<AgentFailure | null> {
-  const option = asArray(opened?.['configOptions'])
-    .map(asObject)
-    .find((one) => one?.['category'] === 'model');
-  const values = asArray(option?.['options'])
+  const values = asArray(offered?.['options'])
     .map(asObject)
     .flatMap((one) => [one, ...asArray(one?.['options']).map(asObject)])
     .map((one) => asString(one?.['value']));
-  const configId = asString(option?.['id']);
+  const configId = asString(offered?.['id']);
   if (configId === null || !values.includes(model))
     return problem(
       `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none, so name it in `agent-args` instead of `model`'}.`,
@@ -351,9 +384,4 @@ function protocolServer(server: McpServer, variables: Readonly<Record<string, st
 
 function isOffered(value: unknown): boolean {
   return asObject(value) !== null;
-}
-
-/** Returns what of a call must be the same when it is made as when it was allowed. */
-function signatureOf({ command, url }: ToolCall): string {
-  return JSON.stringify([command, url]);
 }

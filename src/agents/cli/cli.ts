@@ -4,6 +4,7 @@ import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
+import type { Prices } from '../../core/spending/prices.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
 import type { InstantSource } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
@@ -72,6 +73,8 @@ export interface CliPlace extends SessionPlace {
   readonly inbox: string;
   /** True if the CLI runs in the agent's sandbox, which limits its commands. */
   readonly isolated: boolean;
+  /** The prices of models, for a CLI whose requests nobody counts. */
+  readonly prices: Prices;
   /** Runs the CLI outside of the call, at the same place and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;
 }

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
 import { geminiDialect } from '../../../src/agents/gemini/events/dialect.ts';
-import { opencodeDialect } from '../../../src/agents/opencode/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
@@ -20,14 +19,6 @@ const ends = {
   copilot: (message: string): readonly [Dialect, string] => [
     copilotDialect,
     jsonLines({ type: 'session.error', data: { errorType: 'query', message } }, { type: 'result', exitCode: 1 }),
-  ],
-  opencode: (message: string): readonly [Dialect, string] => [
-    opencodeDialect,
-    jsonLines({
-      type: 'error',
-      sessionID: 'ses_00000000000000000000000000',
-      error: { name: 'APIError', data: { message } },
-    }),
   ],
 } satisfies Readonly<Record<string, (message: string) => readonly [Dialect, string]>>;
 
@@ -71,7 +62,7 @@ describe('a limit that ends by itself', () => {
       '{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","resets_in_seconds":7200}}',
       2 * HOUR,
     ],
-    ['opencode', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
+    ['copilot', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
   ])('%s: %s', (agent, message, ms) => {
     const { agentError, usageLimit } = failedWith(agent, message);
     expect(agentError?.kind).toBe('rate-limit');
@@ -88,7 +79,7 @@ describe('a limit that ends by itself', () => {
 test.each<[keyof typeof ends, string]>([
   ['codex', 'Quota exceeded. Check your plan and billing details.'],
   ['copilot', '402 You have no quota'],
-  ['opencode', "You've hit your monthly spend limit"],
+  ['copilot', "You've hit your monthly spend limit"],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
 });
@@ -101,7 +92,7 @@ test('a limit that should be retried later is not for a person', () => {
 test.each<[keyof typeof ends, string, string]>([
   ['codex', 'Selected model is at capacity. Please try a different model.', 'server'],
   ['gemini', '[API Error: No capacity available for model gemini-3-pro on the server]', 'server'],
-  ['opencode', 'overloaded_error: Overloaded', 'server'],
+  ['copilot', 'overloaded_error: Overloaded', 'server'],
   ['codex', "The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", 'model'],
   ['copilot', 'Model "gpt-9" is not available.', 'model'],
   [
@@ -119,7 +110,7 @@ test.each<[keyof typeof ends, string, string]>([
     '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]',
     'auth',
   ],
-  ['opencode', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
+  ['copilot', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
 ])('whose it is: %s, %s → %s', (agent, message, kind) => {
   const { agentError, usageLimit } = failedWith(agent, message);
   expect(agentError?.kind).toBe(kind);

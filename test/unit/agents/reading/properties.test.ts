@@ -41,11 +41,6 @@ const CALLS: Readonly<Record<string, (text: string) => readonly object[]>> = {
     { type: 'message', role: 'assistant', content: text, delta: true },
     { type: 'result', status: 'success', stats: {} },
   ],
-  opencode: (text) => [
-    { type: 'tool_use', sessionID: 's', part: { tool: 'bash', state: { status: 'error', error: text } } },
-    { type: 'text', sessionID: 's', part: { text } },
-    { type: 'step_finish', sessionID: 's', part: { reason: 'stop' } },
-  ],
   copilot: (text) => [
     { type: 'user.message', data: { content: text } },
     { type: 'tool.execution_complete', data: { success: false, error: { code: 'failure', message: text } } },

@@ -123,6 +123,6 @@ describe('commands that only read', () => {
 
   /** Returns true if the agent needs a rule for such commands; the others allow them by themselves. */
   function needsRules({ name }: { readonly name: string }): boolean {
-    return name === 'gemini' || name === 'opencode';
+    return name === 'gemini';
   }
 });

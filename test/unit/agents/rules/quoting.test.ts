@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
 import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
-import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
 import { runs } from '../../../runs.ts';
 import { policyEntries } from './matchers.ts';
 
@@ -72,21 +71,6 @@ describe('no text of a rule leaves its place', () => {
         expect(entries.length).toBeLessThanOrEqual(given.length + 4);
         expect(entries.at(-1)).toEqual({ toolName: '*', decision: 'deny', priority: 1 });
         expect(entries.slice(0, -1).every(({ priority }) => priority === 500 || priority === 400)).toBe(true);
-      }),
-      { numRuns: runs(2_000) },
-    );
-  });
-
-  test('in permissions of opencode, which also fills in what looks like `{env:NAME}`', () => {
-    fc.assert(
-      fc.property(rules, (given) => {
-        const { own } = opencode.opencodeRules(given);
-        expect(JSON.stringify(own)).not.toMatch(/\{(?:env|file):/);
-        expect(JSON.parse(JSON.stringify(own))).toEqual(own);
-        expect(Object.keys(own)[0]).toBe('*');
-        expect([own['*'], own['external_directory'], own['doom_loop'], own['skill']]).toEqual(Array(4).fill('deny'));
-        const patterns = Object.values(own).flatMap((value) => (typeof value === 'string' ? [] : [value]));
-        for (const pattern of patterns) expect(pattern['*']).toBe('deny');
       }),
       { numRuns: runs(2_000) },
     );
