@@ -28,22 +28,6 @@ const codex: Printed = {
   ],
 };
 
-const gemini: Printed = {
-  begin: [{ type: 'init', timestamp: TIME, session_id: ID, model: 'model' }],
-  turn: (turn, output) => {
-    const tool = { timestamp: TIME, tool_id: `run_shell_command_${String(turn)}` };
-    return [
-      { type: 'message', timestamp: TIME, role: 'assistant', content: say(turn), delta: true },
-      { type: 'tool_use', ...tool, tool_name: 'run_shell_command', parameters: { command: 'ls', description: 'x' } },
-      { type: 'tool_result', ...tool, status: 'success', output },
-    ];
-  },
-  end: [
-    { type: 'message', timestamp: TIME, role: 'assistant', content: FINAL, delta: true },
-    { type: 'result', timestamp: TIME, status: 'success', stats: { total_tokens: 310 } },
-  ],
-};
-
 const copilot: Printed = {
   begin: [],
   turn: (turn, content) => {
@@ -66,10 +50,10 @@ const copilot: Printed = {
   ],
 };
 
-const PRINTED = { codex, gemini, copilot };
+const PRINTED = { codex, copilot };
 
 /** Agents whose output is read line by line. */
-export const LINE_AGENTS = ['codex', 'gemini', 'copilot'] as const;
+export const LINE_AGENTS = ['codex', 'copilot'] as const;
 
 /** Generates whole lines in the format of the agent's CLI, about `bytes` bytes in all. */
 export function* agentLines(agent: (typeof LINE_AGENTS)[number], bytes: number): Generator<string> {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { codexDialect } from '../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../src/agents/copilot/events/dialect.ts';
-import { geminiDialect } from '../../src/agents/gemini/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
 /** The parameters of one start of a CLI. */
@@ -80,36 +79,6 @@ function overrides(settings: Readonly<Record<string, unknown>>): readonly string
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
 }
 
-const gemini: Cli = {
-  name: 'gemini',
-  package: '@google/gemini-cli',
-  version: '0.61.0',
-  megabytes: 100,
-  program: '@google/gemini-cli/bundle/gemini.js',
-  events: geminiDialect,
-  takesId: true,
-  tellsFailure: true,
-  args: ({ session }) => [
-    ...['-o', 'stream-json', '-m', 'gemini-2.5-pro', '--approval-mode', 'yolo', '--skip-trust'],
-    ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
-  ],
-  env: ({ url }) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_NO_RELAUNCH: 'true' }),
-  files: {
-    '.gemini/settings.json': {
-      security: { auth: { selectedType: 'gemini-api-key' } },
-      general: {
-        enableAutoUpdate: false,
-        enableAutoUpdateNotification: false,
-        maxAttempts: 2,
-        retryFetchErrors: false,
-      },
-      model: { maxSessionTurns: 50 },
-      privacy: { usageStatisticsEnabled: false },
-      telemetry: { enabled: false },
-    },
-  },
-};
-
 const copilot: Cli = {
   name: 'copilot',
   package: '@github/copilot',
@@ -138,7 +107,7 @@ const copilot: Cli = {
   files: {},
 };
 
-export const clis: readonly Cli[] = [codex, gemini, copilot];
+export const clis: readonly Cli[] = [codex, copilot];
 
 /** Programs that speak the Agent Client Protocol for a CLI, which has a package of its own here. */
 export const adapters: readonly CliPackage[] = [
@@ -161,6 +130,13 @@ export const adapters: readonly CliPackage[] = [
 /** All that are tested; those without events are talked to. */
 export const packages: readonly CliPackage[] = [
   ...clis,
+  {
+    name: 'gemini',
+    package: '@google/gemini-cli',
+    version: '0.61.0',
+    megabytes: 100,
+    program: '@google/gemini-cli/bundle/gemini.js',
+  },
   {
     name: 'opencode',
     package: 'opencode-ai',

@@ -22,9 +22,10 @@ interface Conversing extends Pick<
   readonly prepare: (call: ConversingCall, place: CliPlace) => Promise<PreparedCall>;
 }
 
-/** What an agent says in its own way: retries on stderr, and calls in messages. */
-interface OwnWords extends Pick<Dialect, 'parseText'> {
-  readonly readMessage: (message: JsonObject) => JsonObject;
+/** The differences of one agent from the others. */
+interface OwnWords extends Pick<Dialect, 'parseText' | 'reported'> {
+  /** Returns the command of a call of the kind `execute` that has no raw input; null if nothing names it. */
+  readonly commandOf: Talk['commandOf'];
 }
 
 type ConversingCall = CliCall & Pick<Talk, 'turnLimit'>;
@@ -49,13 +50,16 @@ export function createAcpCli(): AgentCli {
 }
 
 /** Creates what all agents that are talked to have in common. */
-export function createConversing(name: AgentName, own: Partial<OwnWords> = {}): Conversing {
+export function createConversing(
+  name: AgentName,
+  { commandOf = () => null, reported = [], parseText = () => null }: Partial<OwnWords> = {},
+): Conversing {
   // Agents report only the sum of a session; that of an earlier run counts again as a whole.
   const costs = new Map<string, number>();
   const questionTool = AGENTS[name].tools.question;
   const dialect = {
-    ...{ ...acpErrors, unread: /^(?!)/, parseText: () => null, questionTool },
-    ...own,
+    ...{ ...acpErrors, unread: /^(?!)/, parseText, questionTool },
+    reported: [...acpErrors.reported, ...reported],
   };
   return {
     printsRetries: false,
@@ -64,7 +68,7 @@ export function createConversing(name: AgentName, own: Partial<OwnWords> = {}): 
     rulesGap: () => ({ unmapped: [], allowsMore: null }),
     unmappedServers: () => [],
     prepare: async (call, place) => {
-      const talk = { ...(await talkOf(call, place)), questionTool, costs };
+      const talk = { ...(await talkOf(call, place)), questionTool, costs, commandOf };
       let unasked: ToolCall | null = null;
       return {
         args: call.extraArgs,
@@ -86,7 +90,7 @@ export function createConversing(name: AgentName, own: Partial<OwnWords> = {}): 
 async function talkOf(
   { resume, model, allowedTools, servers, environment, turnLimit }: ConversingCall,
   { workFolder, alsoFolder, isolated, prices }: CliPlace,
-): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs'>> {
+): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs' | 'commandOf'>> {
   const real = (path: string): Promise<string> => (isolated ? Promise.resolve(path) : realPathOfFolder(path));
   const folder = await real(workFolder);
   const place = { folder, tree: alsoFolder === null ? folder : await real(alsoFolder) };

@@ -41,6 +41,8 @@ export interface Talk {
   readonly place: AskedPlace;
   /** True if the agent's sandbox limits it as well. Otherwise a call that it makes without asking ends the turn. */
   readonly isolated: boolean;
+  /** Returns the command of a call without raw input, for an agent that names it in a field of its own. */
+  readonly commandOf: (call: JsonObject) => string | null;
   /** The costs of sessions in dollars so far, by their ids. Gets the sum of this one. */
   readonly costs: Map<string, number>;
 }
@@ -84,12 +86,14 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   const { place, allowedTools, isolated } = talk;
   const input = new PassThrough();
   let { model } = talk;
-  const updates = createUpdates(talk.costs.get(talk.resume ?? '') ?? 0, () =>
-    model === null ? null : priceOf(talk.prices, model),
-  );
+  const updates = createUpdates({
+    costBefore: talk.costs.get(talk.resume ?? '') ?? 0,
+    price: () => (model === null ? null : priceOf(talk.prices, model)),
+    commandOf: talk.commandOf,
+  });
   /** Ids of requests that the agent has not answered. */
   const asked = new Set<unknown>();
-  /** What was allowed by the call's id; `false` was refused. */
+  /** The allowed calls by their ids; `false` was refused. */
   const decided = new Map<string, ToolCall | false>();
   let session: string | null = null;
   let hasPrompt = false;
@@ -301,7 +305,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     else if (call.status !== 'failed' || answer === false || !call.hasBegun) return false;
     if (answer !== undefined && answer !== false && isAsAllowed(answer, call)) return false;
     const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
-    const isVague = (call.kind === 'read' || call.kind === 'search') && call.paths.length === 0;
+    const isVague =
+      ((call.kind === 'read' || call.kind === 'search') && call.paths.length === 0) ||
+      (call.kind === 'fetch' && call.url === null && allowedTools.includes('WebFetch'));
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
   }
 

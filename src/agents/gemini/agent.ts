@@ -27,8 +27,9 @@ export const geminiAgent = {
   hosts: ['generativelanguage.googleapis.com', '*.generativelanguage.googleapis.com'],
   directLogin: DIRECT_LOGIN,
   // Gemini's own question tool is refused without a person, and is not offered then.
-  tools: { shell: ['run_shell_command'], question: 'ask_user' },
+  // The second name of the shell is in journals of earlier versions.
+  tools: { shell: ['execute', 'run_shell_command'], question: 'ask_user' },
   coAuthor: 'Gemini CLI <218195315+gemini-cli@users.noreply.github.com>',
   adapter: async () => (await import('./cli.ts')).geminiCli,
-  output: async () => (await import('./events/dialect.ts')).geminiDialect,
+  output: null,
 } as const satisfies LoadableAgent;

@@ -29,7 +29,7 @@ export function opencodeGap(rules: readonly string[]): RulesGap {
 
 /**
  * Returns the values for `permission` of the configuration (OpenCode, 1.18); of the keys that match a tool, the last
- * counts. What it asks for is decided by the rules themselves; what no rule can allow is not offered to the model.
+ * counts. The rules themselves decide on what it asks for; what no rule can allow is not offered to the model.
  */
 export function opencodePermissions(
   rules: readonly string[],
@@ -101,6 +101,6 @@ function permissionOf({ name, tools }: McpServer): readonly (readonly [string, A
   if (tools.length === 0) return [[`${name}_*`, 'allow']];
   return [
     [`${name}_*`, 'deny'],
-    ...tools.map((tool) => [`${name}_${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`, 'allow'] as const),
+    ...tools.map((tool) => [`${name}_${tool.replaceAll(/[^A-Za-z0-9_*-]/g, '_')}`, 'allow'] as const),
   ];
 }

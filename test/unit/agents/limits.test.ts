@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
-import { geminiDialect } from '../../../src/agents/gemini/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
@@ -11,10 +10,6 @@ const ends = {
   codex: (message: string): readonly [Dialect, string] => [
     codexDialect,
     jsonLines({ type: 'turn.failed', error: { message } }),
-  ],
-  gemini: (message: string): readonly [Dialect, string] => [
-    geminiDialect,
-    jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } }),
   ],
   copilot: (message: string): readonly [Dialect, string] => [
     copilotDialect,
@@ -32,12 +27,12 @@ const DAY = 24 * HOUR;
 describe('a limit that ends by itself', () => {
   test.each<[keyof typeof ends, string, number]>([
     [
-      'gemini',
+      'copilot',
       '[API Error: You have exhausted your capacity on this model. Your quota will reset after 14h32m10s.]',
       14 * HOUR + 32 * MINUTE + 10_000,
     ],
     [
-      'gemini',
+      'copilot',
       '[API Error: [{ "error": { "code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 8h44m7s." } }]]',
       8 * HOUR + 44 * MINUTE + 7_000,
     ],
@@ -91,7 +86,7 @@ test('a limit that should be retried later is not for a person', () => {
 
 test.each<[keyof typeof ends, string, string]>([
   ['codex', 'Selected model is at capacity. Please try a different model.', 'server'],
-  ['gemini', '[API Error: No capacity available for model gemini-3-pro on the server]', 'server'],
+  ['copilot', '[API Error: No capacity available for model gemini-3-pro on the server]', 'server'],
   ['copilot', 'overloaded_error: Overloaded', 'server'],
   ['codex', "The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", 'model'],
   ['copilot', 'Model "gpt-9" is not available.', 'model'],
@@ -106,7 +101,7 @@ test.each<[keyof typeof ends, string, string]>([
     'auth',
   ],
   [
-    'gemini',
+    'copilot',
     '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]',
     'auth',
   ],

@@ -39,8 +39,8 @@ const SHELLS = ['shell', 'interpreter', 'executable'];
 /** The machine's shells, whose argument after the options is the command line. */
 const SHELL = /^(?:(?:\/usr(?:\/local)?)?\/bin\/)?(?:ba|da|z|k)?sh$/;
 
-/** Creates an empty list of calls. */
-export function createToolCalls(): ToolCalls {
+/** Creates an empty list of calls. `commandOf` returns the command of one without raw input, see Talk. */
+export function createToolCalls(commandOf: (call: JsonObject) => string | null): ToolCalls {
   const pending = createPendingCalls<{ readonly known: JsonObject; readonly hasBegun: boolean }>();
   return {
     take: (message) => {
@@ -55,7 +55,8 @@ export function createToolCalls(): ToolCalls {
       const status = asString(known['status']);
       const hasBegun = hadBegun || status === 'in_progress';
       pending.add(id, { known, hasBegun });
-      return { id, status, hasBegun, ...askedCall(known) };
+      const command = known['kind'] === 'execute' && Object.keys(input).length === 0 ? commandOf(known) : null;
+      return { id, status, hasBegun, ...askedCall(command === null ? known : { ...known, rawInput: { command } }) };
     },
   };
 }

@@ -38,10 +38,18 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
 
 /**
  * Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. `price` returns the
- * price of its model, for an agent that reports tokens and no cost.
+ * price of its model, for an agent that reports tokens and no cost; for `commandOf`, see Talk.
  */
-export function createUpdates(costBefore: number, price: () => Price | null): Updates {
-  const calls = createToolCalls();
+export function createUpdates({
+  costBefore,
+  price,
+  commandOf,
+}: {
+  readonly costBefore: number;
+  readonly price: () => Price | null;
+  readonly commandOf: (call: JsonObject) => string | null;
+}): Updates {
+  const calls = createToolCalls(commandOf);
   const shown = new Set<string>();
   let said = '';
   let message: unknown = null;
@@ -188,7 +196,7 @@ interface Usage {
   readonly output: number;
 }
 
-/** Returns the tokens in a message, or null; those of which it does not say what they are count as output. */
+/** Returns the tokens in a message, or null; a sum that is not divided counts as output. */
 function usageIn(message: JsonObject): Usage | null {
   const meta = asObject(message['_meta']);
   const usage = asObject(message['usage']) ?? asObject(meta?.['usage']);

@@ -1,22 +1,6 @@
 // The matchers below apply each CLI's own rules to one simple command, according to its documentation and to tests with
 // the real CLI.
 
-/**
- * True if Gemini CLI runs a command: the entry of the highest priority counts; its pattern is searched in the
- * arguments as JSON.
- */
-export function geminiAllows(policy: string, command: string): boolean {
-  const args = JSON.stringify({ command, description: 'run npm test' }).replace(/,"description"/, '\0,\0"description"');
-  const entry = policyEntries(policy)
-    .toSorted((one, other) => Number(other['priority']) - Number(one['priority']))
-    .find(({ toolName, commandRegex, mcpName }) => {
-      if (mcpName !== undefined || ![toolName].flat().some((name) => name === '*' || name === 'run_shell_command'))
-        return false;
-      return typeof commandRegex !== 'string' || new RegExp(`"command":"${commandRegex}`).test(args);
-    });
-  return entry?.['decision'] === 'allow';
-}
-
 /** Returns the entries of a policy file. It is strict: it throws for anything but one value per line. */
 export function policyEntries(policy: string): readonly Readonly<Record<string, unknown>>[] {
   return policy.split('[[rule]]\n').flatMap((text, index) => {

@@ -41,7 +41,7 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
   ['a folder beside it in the tree', run('npm test', { cwd: '/srv/lib' }), NPM, true],
   ['a step out of the tree', run('cd / && cat etc/passwd'), NPM, false],
   ['a step to the work folder', run('cd /srv/app && ls'), NPM, true],
-  ['a comment that is none for a shell', run('npm test \u00a0#; curl example.com'), NPM, false],
+  ['a comment that a shell does not see', run('npm test \u00a0#; curl example.com'), NPM, false],
   ['a comment after a form feed', run('npm test \f#; curl example.com'), NPM, false],
   ['a line that is not continued', run('npm test x\\\r\ncurl example.com'), NPM, false],
   ['blanks of another kind in quotes', run("npm test -- 'a\u00a0#b'"), NPM, true],

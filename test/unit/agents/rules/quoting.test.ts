@@ -60,17 +60,10 @@ describe('no text of a rule leaves its place', () => {
   test('in a policy file of Gemini CLI', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        const { own } = gemini.geminiRules(given);
-        expect(own.isWellFormed()).toBe(true);
-        const entries = policyEntries(own);
-        for (const entry of entries) {
-          expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
-          expect(isTakenByTheEngine(entry['commandRegex'] ?? '')).toBe(true);
-        }
-        // Every entry except the constant ones corresponds to one rule.
-        expect(entries.length).toBeLessThanOrEqual(given.length + 4);
+        const entries = policyEntries(gemini.geminiPolicy(given));
+        for (const entry of entries) expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
         expect(entries.at(-1)).toEqual({ toolName: '*', decision: 'deny', priority: 1 });
-        expect(entries.slice(0, -1).every(({ priority }) => priority === 500 || priority === 400)).toBe(true);
+        expect(entries.slice(0, -1).every(({ priority }) => priority === 500)).toBe(true);
       }),
       { numRuns: runs(2_000) },
     );
@@ -89,12 +82,4 @@ describe('no text of a rule leaves its place', () => {
   });
 });
 
-const KEYS = new Set(['toolName', 'mcpName', 'commandRegex', 'allowRedirection', 'decision', 'priority']);
-
-/** Returns true if the engine accepts a pattern; it drops a rule whose pattern is long, or could take long. */
-function isTakenByTheEngine(commandRegex: unknown): boolean {
-  if (typeof commandRegex !== 'string') return false;
-  const regex = `"command":"${commandRegex}`;
-  new RegExp(regex);
-  return regex.length <= 2_048 && !/\([^)]*[*+?{].*\)[*+?{]/.test(regex);
-}
+const KEYS = new Set(['toolName', 'mcpName', 'decision', 'priority']);
