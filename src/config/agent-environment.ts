@@ -63,6 +63,7 @@ export function mergeProviders(providers: readonly ProviderVariables[]): Provide
   return {
     variables: any(({ variables }) => variables),
     keys: all(({ keys }) => keys),
+    ownLogin: null,
     otherSecrets: all(({ otherSecrets }) => otherSecrets),
     keyForms: all(({ keyForms }) => keyForms),
     switches: all(({ switches }) => switches),
