@@ -34,6 +34,7 @@ export const claudeAgent = {
       },
     ],
     otherSecrets: ['ANTHROPIC_CUSTOM_HEADERS'],
+    telemetryName: 'anthropic',
     ownLogin: {
       ...{ program: 'claude', folderVariable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
       otherwise: 'ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` creates one)',

@@ -9,6 +9,7 @@ export const geminiAgent = {
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
   provider: {
     ...NO_CLOUD,
+    telemetryName: 'gcp.gemini',
     variables: /^(GEMINI_API_KEY|GEMINI_MODEL|GOOGLE_GEMINI_BASE_URL)$/,
     keys: ['GEMINI_API_KEY'],
     keyForms: [

@@ -62,6 +62,8 @@ export interface ProviderVariables {
   readonly variables: RegExp;
   /** Names of keys, each of which is a login if it is set; empty if there is nothing to log in to. */
   readonly keys: readonly string[];
+  /** Its name in OpenTelemetry's conventions; null if only a run knows it, or it has none there. */
+  readonly telemetryName: string | null;
   readonly otherSecrets: readonly string[];
   /** null for an agent that has only keys. */
   readonly ownLogin: OwnLogin | null;
