@@ -11,17 +11,26 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { type McpServer, replaceVariables } from '../../core/mcp/values.ts';
+import type { McpServer } from '../../core/mcp/values.ts';
 import { type Prices, priceOf } from '../../core/spending/prices.ts';
 import { messageOf } from '../../errors.ts';
 import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
 import { classifyFailure, failureInAnswer } from '../reading/failure.ts';
-import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
+import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
 import type { ToolCall } from './events/tool-calls.ts';
-import { acpErrors, createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
+import {
+  acpErrors,
+  createUpdates,
+  detailOf,
+  plainFailure,
+  protocolFailure,
+  stopFailure,
+  toolName,
+} from './events/updates.ts';
+import { chooseModel, modelsIn, protocolServer } from './session.ts';
 
 /** The start of a call: the prompt, and what the agent may do. */
 export interface Talk {
@@ -205,7 +214,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     });
     const version = asObject(hello)?.['protocolVersion'];
     if (version !== PROTOCOL_VERSION)
-      return problem(
+      return plainFailure(
         `It speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
       );
     const abilities = asObject(asObject(hello)?.['agentCapabilities']) ?? {};
@@ -214,7 +223,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const setting = { cwd: place.folder, mcpServers: serversFor(asObject(abilities['mcpCapabilities']) ?? {}) };
     let answer: unknown;
     if (talk.resume === null) answer = await agent.request(methods.agent.session.new, setting);
-    else if (!canResume && !canLoad) return problem('The session cannot be continued: the agent keeps none.');
+    else if (!canResume && !canLoad) return plainFailure('The session cannot be continued: the agent keeps none.');
     else {
       const known = { ...setting, sessionId: talk.resume };
       const request = canResume
@@ -226,12 +235,12 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       } catch (error) {
         const failure = requestFailure(error);
         return failure.status === null && !isOver
-          ? problem(`The session cannot be continued: ${failure.text}`)
+          ? plainFailure(`The session cannot be continued: ${failure.text}`)
           : failure;
       }
     }
     const id = talk.resume ?? asString(asObject(answer)?.['sessionId']);
-    if (id === null) return problem('The agent began no session.');
+    if (id === null) return plainFailure('The agent began no session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
     const offered = modelsIn(asObject(answer));
@@ -340,52 +349,12 @@ function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
   return failure === null || classifyFailure(failure, acpErrors).kind === 'other' ? null : failure;
 }
 
-const LATE = problem(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
-
-function problem(text: string): AgentFailure {
-  return { text, status: null, at: null };
-}
+const LATE = plainFailure(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
 
 function requestFailure(error: unknown): AgentFailure {
   return error instanceof RequestError
     ? protocolFailure(error.code, error.message, error.data)
-    : problem(`The conversation with the agent failed: ${messageOf(error)}`);
-}
-
-/** Returns the option of a session by which its model is chosen, if the agent offers one. */
-function modelsIn(opened: JsonObject | null): JsonObject | null | undefined {
-  return asArray(opened?.['configOptions'])
-    .map(asObject)
-    .find((one) => one?.['category'] === 'model');
-}
-
-/** Chooses the model among those that the agent offers. Returns the failure, or null. */
-async function chooseModel(
-  agent: ClientContext,
-  { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof modelsIn> },
-  model: string,
-): Promise<AgentFailure | null> {
-  const values = asArray(offered?.['options'])
-    .map(asObject)
-    .flatMap((one) => [one, ...asArray(one?.['options']).map(asObject)])
-    .map((one) => asString(one?.['value']));
-  const configId = asString(offered?.['id']);
-  if (configId === null || !values.includes(model))
-    return problem(
-      `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none, so name it in `agent-args` instead of `model`'}.`,
-    );
-  await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: model });
-  return null;
-}
-
-function protocolServer(server: McpServer, variables: Readonly<Record<string, string>>): ProtocolServer {
-  const put = (value: string): string => replaceVariables(value, variables);
-  const pairs = (values: Readonly<Record<string, string>>) =>
-    Object.entries(values).map(([name, value]) => ({ name, value: put(value) }));
-  const { name } = server;
-  return server.kind === 'command'
-    ? { name, command: put(server.command), args: server.args.map(put), env: pairs(server.env) }
-    : { name, type: server.transport, url: server.url, headers: pairs(server.headers) };
+    : plainFailure(`The conversation with the agent failed: ${messageOf(error)}`);
 }
 
 function isOffered(value: unknown): boolean {

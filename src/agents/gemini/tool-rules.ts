@@ -25,7 +25,7 @@ export function geminiPolicy(rules: readonly string[]): string {
     ...when('command', 'toolName = "run_shell_command"', 'ask_user'),
     ...when('web-fetch', 'toolName = "web_fetch"', 'allow'),
     ...when('web-search', 'toolName = "google_web_search"', 'allow'),
-    // Its settings offer no other tool of a server. In the protocol, it asks under a name of a server that no rule fits.
+    // Its settings offer only allowed tools. In the protocol, it names their servers in a way that no other rule fits.
     ...when('mcp', 'mcpName = "*"\ntoolName = "*"', 'allow'),
     '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 1\n',
   ].join('\n');

@@ -20,7 +20,7 @@ const REPLACED = /\{(?:env|file):/;
 
 type Action = 'allow' | 'ask' | 'deny';
 
-/** Returns what cannot be allowed: nobody would be asked for a subagent's calls, and paths outside are never offered. */
+/** Returns the rules that OpenCode cannot follow: it asks nobody for a subagent's calls, or for reading outside. */
 export function opencodeGap(rules: readonly string[]): RulesGap {
   const parsed = rules.map(parseToolRule);
   const without = parsed.filter(({ kind }) => kind === 'subagent' || kind === 'other');

@@ -143,20 +143,24 @@ export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'u
   return command ?? url ?? paths[0] ?? null;
 }
 
+/** Returns a failure of which only the words are known. */
+export function plainFailure(text: string): AgentFailure {
+  return { text, status: null, at: null };
+}
+
 /** Returns the failure that a response to a prompt tells, or null. */
 export function stopFailure(reason: unknown): AgentFailure | null {
-  const failure = (text: string): AgentFailure => ({ text, status: null, at: null });
   switch (reason) {
     case 'end_turn':
       return null;
     case 'max_turn_requests':
-      return failure('The agent reached its limit of turns.');
+      return plainFailure('The agent reached its limit of turns.');
     case 'max_tokens':
-      return failure("The model's answer reached its maximum length.");
+      return plainFailure("The model's answer reached its maximum length.");
     case 'refusal':
-      return failure('The agent refused to continue.');
+      return plainFailure('The agent refused to continue.');
     default:
-      return failure('The agent ended its turn without a result.');
+      return plainFailure('The agent ended its turn without a result.');
   }
 }
 
