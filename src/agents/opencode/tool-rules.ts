@@ -20,7 +20,7 @@ const REPLACED = /\{(?:env|file):/;
 
 type Action = 'allow' | 'ask' | 'deny';
 
-/** Returns the rules that OpenCode cannot follow: it asks nobody for a subagent's calls, or for reading outside. */
+/** Returns the rules that OpenCode cannot follow: a subagent's calls, or reading outside. */
 export function opencodeGap(rules: readonly string[]): RulesGap {
   const parsed = rules.map(parseToolRule);
   const without = parsed.filter(({ kind }) => kind === 'subagent' || kind === 'other');
