@@ -134,10 +134,14 @@ async function askAgent({ agent }: Examination): Promise<AskedValue<string>> {
 
 async function tryRunKey({ environment, config, context, log }: World): Promise<KeyTrial> {
   if (context.loginProblems.length > 0) return { kind: 'malformed', problems: context.loginProblems };
-  const isOfCloud = AGENTS.claude.provider.switches.some((name) => environment[name] === '1');
-  const isUsed = config.agent.order.some(({ name }) => name === 'claude');
-  if (isOfCloud || !isUsed) return { kind: 'form-only' };
-  return tryApiKey(environment, { which: "The agent's key", log: log.info });
+  for (const { name } of config.agent.order) {
+    const isOfCloud = AGENTS[name].provider.switches.some((variable) => environment[variable] === '1');
+    const trial = isOfCloud
+      ? null
+      : await tryApiKey(environment, { agent: name, which: "The agent's key", log: log.info });
+    if (trial !== null && trial.kind !== 'form-only') return trial;
+  }
+  return { kind: 'form-only' };
 }
 
 /** True if git finds a header with a token in the checkout's config, or in a file that the config includes. */

@@ -9,6 +9,7 @@ import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
 import { loginProblems, adviceOnMisnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
+import { DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
   type AskedValue,
@@ -152,7 +153,7 @@ async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
   const problems = loginProblems(env, ALL_PROVIDERS);
   if (problems.length > 0) return { kind: 'malformed', problems };
-  return tryApiKey(env, { which: 'The key in ANTHROPIC_API_KEY', log });
+  return tryApiKey(env, { agent: DEFAULT_AGENT, which: 'The key in ANTHROPIC_API_KEY', log });
 }
 
 async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
