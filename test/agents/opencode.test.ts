@@ -81,6 +81,16 @@ test('what leads outside, and what no rule allows, is refused, and its work cont
   expect(world.model.requests.at(-1)?.conversation?.prompts).toEqual(['work']);
 });
 
+test.each([
+  ['is its own without an option', [], undefined],
+  ['is that of an option', ['--variant', 'high'], 'high'],
+])('the effort of the model %s', async (_what, extraArgs, effort) => {
+  await using world = await createWorld(opencode, { script: [DONE], extraArgs });
+  expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null, signal: { status: 'COMPLETE' } });
+  const body = world.model.requests[0]?.body as { readonly output_config?: { readonly effort?: string } };
+  expect(body.output_config?.effort).toBe(effort);
+});
+
 describe('other providers', () => {
   test.each([
     {

@@ -28,7 +28,7 @@ interface OwnWords extends Pick<Dialect, 'parseText' | 'reported'> {
   readonly commandOf: Talk['commandOf'];
 }
 
-type ConversingCall = CliCall & Pick<Talk, 'turnLimit'>;
+type ConversingCall = CliCall & Pick<Talk, 'turnLimit'> & Partial<Pick<Talk, 'effort'>>;
 
 /** Creates the adapter of any program that speaks the Agent Client Protocol on its standard input and output. */
 export function createAcpCli(): AgentCli {
@@ -88,13 +88,13 @@ export function createConversing(
 }
 
 async function talkOf(
-  { resume, model, allowedTools, servers, environment, turnLimit }: ConversingCall,
+  { resume, model, allowedTools, servers, environment, turnLimit, effort = null }: ConversingCall,
   { workFolder, alsoFolder, isolated, prices }: CliPlace,
 ): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs' | 'commandOf'>> {
   const real = (path: string): Promise<string> => (isolated ? Promise.resolve(path) : realPathOfFolder(path));
   const folder = await real(workFolder);
   const place = { folder, tree: alsoFolder === null ? folder : await real(alsoFolder) };
-  return { resume, model, allowedTools, servers, environment, prices, turnLimit, place, isolated };
+  return { resume, model, allowedTools, servers, environment, prices, turnLimit, effort, place, isolated };
 }
 
 /** Opens a reader that talks to the agent. `tell` gets a call that the agent made without asking. */

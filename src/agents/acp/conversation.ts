@@ -30,7 +30,7 @@ import {
   stopFailure,
   toolName,
 } from './events/updates.ts';
-import { chooseModel, modelsIn, protocolServer } from './session.ts';
+import { chooseModel, optionIn, protocolServer } from './session.ts';
 
 /** The start of a call: the prompt, and what the agent may do. */
 export interface Talk {
@@ -39,6 +39,8 @@ export interface Talk {
   readonly model: string | null;
   /** The prices of models, for an agent that reports tokens and no cost. */
   readonly prices: Prices;
+  /** The effort of the model where the agent offers a choice of it; null leaves it to the agent. */
+  readonly effort: string | null;
   /** Maximum number of the model's answers, if this client has to hold it; null means no limit. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
@@ -243,10 +245,13 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (id === null) return plainFailure('The agent began no session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
-    const offered = modelsIn(asObject(answer));
-    if (talk.model !== null) return await chooseModel(agent, { id, offered }, talk.model);
-    model = asString(offered?.['currentValue']);
-    return null;
+    const offered = optionIn(asObject(answer), 'model');
+    model ??= asString(offered?.['currentValue']);
+    const failed = talk.model === null ? null : await chooseModel(agent, { id, offered }, talk.model);
+    const configId = asString(optionIn(asObject(answer), 'thought_level')?.['id']);
+    if (configId !== null && talk.effort !== null)
+      await agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId, value: talk.effort });
+    return failed;
   }
 
   function serversFor(abilities: JsonObject): ProtocolServer[] {

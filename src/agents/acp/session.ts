@@ -4,17 +4,20 @@ import type { AgentFailure } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { plainFailure } from './events/updates.ts';
 
-/** Returns the option of a session by which its model is chosen, if the agent offers one. */
-export function modelsIn(opened: JsonObject | null): JsonObject | null | undefined {
+/** Returns the option of a session by which something of this category is chosen, if the agent offers one. */
+export function optionIn(
+  opened: JsonObject | null,
+  category: 'model' | 'thought_level',
+): JsonObject | null | undefined {
   return asArray(opened?.['configOptions'])
     .map(asObject)
-    .find((one) => one?.['category'] === 'model');
+    .find((one) => one?.['category'] === category);
 }
 
 /** Chooses the model among those that the agent offers. Returns the failure, or null. */
 export async function chooseModel(
   agent: ClientContext,
-  { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof modelsIn> },
+  { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof optionIn> },
   model: string,
 ): Promise<AgentFailure | null> {
   const values = asArray(offered?.['options'])

@@ -51,6 +51,9 @@ const TO_IMPORT = 'to-import';
 /** The folder of OpenCode's database. */
 const DATA = ['data', 'opencode'] as const;
 
+/** The option for a variant of the model, which is a choice of the session when it is talked to. */
+const VARIANT = /(?<= |^)--variant[ =]([\w.-]+)(?= |$)/;
+
 type Variables = Readonly<Record<string, string>>;
 
 const SIGNED = Symbol('signed');
@@ -81,13 +84,21 @@ export const opencodeCli: AgentCli = {
     await resetOpenCodeHome(place.configFolder);
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
+    const [option, variant] = VARIANT.exec(call.extraArgs.join(' ')) ?? [];
+    // Otherwise it would choose the lowest.
+    const effort = variant ?? 'default';
+    const options =
+      option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
     // The model, the servers and their permissions are in its configuration.
-    const talk = await conversing.prepare({ ...call, resume, model: null, servers: [], turnLimit: null }, place);
+    const talk = await conversing.prepare(
+      { ...call, resume, model: null, servers: [], turnLimit: null, effort },
+      place,
+    );
     return {
       ...talk,
       // No plugins but its own. Only these logs report a failed attempt and its reason.
-      args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...call.extraArgs],
+      args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
       complete: async (transcript) => {
         // A plugin may have been added during the call.
