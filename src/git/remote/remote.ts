@@ -29,7 +29,6 @@ import {
   type RemoteOptions,
   sourceOf,
 } from './ask-remote.ts';
-import { mergeOthers } from './merge-others.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
@@ -244,6 +243,8 @@ async function pushMerged(
   options: RemoteOptions,
   push: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
 ): Promise<PushResult | null> {
+  // Only a branch that people push to needs it.
+  const { mergeOthers } = await import('./merge-others.ts');
   const made = await mergeOthers(git, options, push);
   if (made.kind === 'impossible') return null;
   if (made.kind === 'conflict')
