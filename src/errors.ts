@@ -19,6 +19,9 @@ export class UserError extends Error {
 /** `reason` of the UserError for a repository whose issues are switched off. */
 export const ISSUES_SWITCHED_OFF = 'issues-switched-off';
 
+/** `reason` of the UserError for a request that the token has no permission for. */
+export const NOT_PERMITTED = 'not-permitted';
+
 /** Returns the thrown value as an error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

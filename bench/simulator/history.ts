@@ -119,6 +119,7 @@ function intakeOf(
       fork: 'base',
       baseTree: snapshotOf(of.world).tree,
       ahead: state.sequence,
+      below: 0,
       personHead: null,
       tasks: null,
     },

@@ -135,8 +135,8 @@ async function queueRequest(
   const issues = listed.kind === 'listed' ? listed.issues : [];
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
-  // A repository without issues can still have tasks in files or in a prompt.
-  if (listed.kind === 'switched-off' && files === null && prompt === null) throw listed.error;
+  // Without issues, there can still be tasks in files or in a prompt.
+  if (listed.kind === 'closed' && files === null && prompt === null) throw listed.error;
   // Feedback on the queue's pull request is answered even if no task is left.
   if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);

@@ -1,4 +1,4 @@
-import { ISSUES_SWITCHED_OFF, UserError } from '../errors.ts';
+import { ISSUES_SWITCHED_OFF, NOT_PERMITTED, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText, flattenText, completeSentence } from '../core/text/phrase.ts';
 import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/errors.ts';
@@ -64,9 +64,13 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
   return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
 }
 
+/** Matches GitHub's words for a token without a permission. */
+const NOT_ACCESSIBLE = /^Resource not accessible by/i;
+
 /** Returns a text that is equal for all refusals with the same reason: writes differ in words for a locked thread. */
 function refusalReasonOf({ status, message }: Refusal): string {
   if (status === 410 && !isAboutOneIssue(message)) return ISSUES_SWITCHED_OFF;
+  if (NOT_ACCESSIBLE.test(message)) return NOT_PERMITTED;
   return isLocked({ status, message }) ? 'locked' : `${String(status)} ${message}`;
 }
 
@@ -107,7 +111,7 @@ function refusal(refused: Refusal, purpose: RequestPurpose, situation: RequestFa
       `${failed} (${answer}). Turn on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`,
     ];
   }
-  if (/^Resource not accessible by/i.test(message)) {
+  if (NOT_ACCESSIBLE.test(message)) {
     return [
       'configuration',
       `${failed} (${answer}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`,

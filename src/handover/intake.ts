@@ -7,7 +7,7 @@ import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
-import { settleFinished } from '../core/lane/verification.ts';
+import { reopenDoneSince, settleFinished } from '../core/lane/verification.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { serializeState, withoutCopies } from '../core/lane/state/serialize-state.ts';
 import type { McpServer } from '../core/mcp/values.ts';
@@ -388,4 +388,26 @@ export function stateToBuildOn(
   const proven = isNewest ? [head, cleanVerification.commit] : [head];
   const isProven = headVerification?.kind === 'passed' && proven.includes(headVerification.commit);
   return settleFinished(state, isProven || !policy.verifies, now);
+}
+
+/**
+ * Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it: what the run made
+ * done waits until the next run verifies it, without a call.
+ */
+export function atUnverifiedMerge(
+  work: Work,
+  head: ObjectId,
+  { config: { policy }, clock }: { readonly config: { readonly policy: Policy }; readonly clock: { now(): number } },
+): Work {
+  const { stateBefore, outcome, lane, warnings } = work;
+  const merged: Work = { ...work, head, cleanVerification: null };
+  const state = policy.verifies ? reopenDoneSince(work.state, stateBefore, clock.now()) : work.state;
+  if (state === work.state) return merged;
+  const warning = `Somebody pushed to ${lane.branch} while this run worked. Their commits are merged with those of the run, and what it finished counts once the next run has verified the merge.`;
+  return {
+    ...merged,
+    state,
+    outcome: outcome.kind === 'complete' ? { kind: 'limit', reason: 'minutes' } : outcome,
+    warnings: [...warnings, warning],
+  };
 }

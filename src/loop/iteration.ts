@@ -26,7 +26,6 @@ import { isPromptTask } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
-import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, addUsage, settingOfPlainCall, type Iteration } from './call.ts';
 import { type CommitResult, commitWork, joinCommits } from './commits.ts';
 import { redactAndBound, verifyHere } from './verification.ts';
@@ -268,10 +267,13 @@ async function conclude(
   };
   const { taskDone, alsoDone } = settled.verdict;
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
-  const booked = withLeftOut(deps, work, { state: recordIteration(settled.state, entry, titleOf), committed });
+  const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
+  const counted = recordIteration(settled.state, entry, titleOf);
+  const booked = withLeftOut(deps, work, { state: counted, leftOut, published: committed.publishedPaths });
   const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
   const state = recordAnswer(finished, entry);
-  const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
+  const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
+  const done: Work = { ...work, tasks, state, withheld, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
   return {
@@ -293,15 +295,17 @@ function namedFirst(paths: readonly string[], deciding: readonly string[]): read
 function withLeftOut(
   { redact }: LoopDeps,
   { stateBefore, lane, withheld }: Work,
-  { state, committed }: { readonly state: LaneState; readonly committed: CommittedIteration },
+  {
+    state,
+    leftOut,
+    published,
+  }: { readonly state: LaneState; readonly leftOut: Work['withheld']; readonly published: readonly string[] },
 ): LaneState {
   const change = withLeftOutFiles(state.change, {
     begun: addRun(stateBefore.change, lane.start.kind !== 'continue'),
     ofRun: withheld.map(({ path }) => redact(path)),
-    now: [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))].map(
-      ({ path, why }) => ({ path: redact(path), why: redact(why) }),
-    ),
-    published: committed.publishedPaths.map(redact),
+    now: leftOut.map(({ path, why }) => ({ path: redact(path), why: redact(why) })),
+    published: published.map(redact),
   });
   return { ...state, change };
 }

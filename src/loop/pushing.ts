@@ -21,7 +21,7 @@ import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import { documentOf, transcriptBefore, stateToBuildOn, type Work } from '../handover/intake.ts';
+import { atUnverifiedMerge, documentOf, transcriptBefore, stateToBuildOn, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
@@ -179,7 +179,7 @@ async function pushOnce(
     },
   );
   // The branch is pushed alone when no state could be pushed along, or when others were faster again and again.
-  result ??= await remote.pushOn(pushing).catch(unreachableBy);
+  result ??= await remote.pushOn({ ...pushing, mergesOthers: true }).catch(unreachableBy);
   if (result.kind !== 'pushed') return { result, taken: work };
   const kept = updated.kind === 'updated' ? updated.answer : null;
   const sequence = kept ?? work.state.sequence;
@@ -191,7 +191,15 @@ async function pushOnce(
     );
   const state = { ...acceptWork(work.state), sequence };
   const lastPublished = { state, iterations: work.journal.length };
-  return { result, taken: { ...work, state, remoteHead: head, lastPublished } };
+  const taken = { ...work, state, remoteHead: head, lastPublished };
+  const { merged } = result;
+  if (merged === undefined) return { result, taken };
+  if (deps.repository === null)
+    return { result, taken: { ...atUnverifiedMerge(taken, merged, deps), remoteHead: merged } };
+  await deps.repository.takeHead({ head: merged, refused: [], putBack: true });
+  const atMerge = { ...taken, head: merged, remoteHead: merged, cleanVerification: null };
+  deps.record?.(atMerge);
+  return { result, taken: atMerge };
 }
 
 /**

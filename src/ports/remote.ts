@@ -41,10 +41,16 @@ export interface Remote {
    * its rules and those for the run's commits are checked as well; null checks the token alone. Leaves nothing behind.
    */
   pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
-  /** Publishes `commit` as `branch`, never forced: it must build on what the remote holds according to `start`. */
+  /**
+   * Publishes `commit` as `branch`, never forced: it must build on what the remote holds according to `start`. What
+   * people pushed to a continued branch in the meantime is merged.
+   */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
-  /** Publishes like `push`, in one request, a branch that this run knows to be at `at`; null creates it. */
-  pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
+  /**
+   * Publishes like `push`, in one request, a branch that this run knows to be at `at`; null creates it. `mergesOthers`
+   * merges what people pushed in the meantime.
+   */
+  pushOn(push: Push & { readonly at: ObjectId | null; readonly mergesOthers?: true }): Promise<PushResult>;
   /**
    * Publishes like `pushOn`, with the state in the same push: the server takes both or neither. If only the state is
    * forbidden, the branch is pushed without it.
@@ -120,7 +126,7 @@ export type ReceiveResult =
  * pushed.
  */
 export type PushedWithState =
-  | { readonly kind: 'pushed'; readonly state: Written | null }
+  | { readonly kind: 'pushed'; readonly state: Written | null; readonly merged?: ObjectId }
   /** Nothing was pushed: another run has written the state since it was read. */
   | { readonly kind: 'overtaken' }
   | Exclude<PushResult, { kind: 'pushed' }>;
@@ -144,7 +150,8 @@ export interface PushObstacle {
 }
 
 export type PushResult =
-  | { readonly kind: 'pushed' }
+  /** `merged`: the branch is at this merge of the pushed commit and of what people pushed in the meantime. */
+  | { readonly kind: 'pushed'; readonly merged?: ObjectId }
   /** Our own inspection rejects the push, or the cause is unknown. */
   | { readonly kind: 'rejected'; readonly why: string }
   /** The server refuses the content, the branch or its name. */

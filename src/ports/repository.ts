@@ -203,6 +203,8 @@ export interface OpenedLane {
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */
   readonly ahead: number;
+  /** Commits below the first of a run that the base branch lacks, as after it was rewritten. */
+  readonly below: number;
   /** The newest commit of a person on the lane; null if there is none. Merges bring no content of a person. */
   readonly personHead: ObjectId | null;
   /**

@@ -10,7 +10,7 @@ import { describePushFailure } from '../core/refusals/refusal.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type ClearedHead, clearHead, type HeadDeps } from '../handover/clear-head.ts';
-import type { Work } from '../handover/intake.ts';
+import { atUnverifiedMerge, type Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import type { LaneStart } from '../ports/repository.ts';
 import type { PushResult } from '../ports/remote.ts';
@@ -115,8 +115,10 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   }));
   if (result.kind === 'pushed') {
     // The loop has already logged its own pushes.
-    if (taken.head !== remoteHead) deps.log.info(`pushed ${taken.head.slice(0, 7)} to ${lane.branch}`);
-    return { kind: 'published', remoteHead: taken.head, outcome, work: taken };
+    const at = result.merged ?? taken.head;
+    if (at !== remoteHead) deps.log.info(`pushed ${at.slice(0, 7)} to ${lane.branch}`);
+    const published = at === taken.head ? taken : atUnverifiedMerge(taken, at, deps);
+    return { kind: 'published', remoteHead: at, outcome: published.outcome, work: published };
   }
   return lostBranch(deps, work, result);
 }

@@ -77,6 +77,27 @@ deepTest(
   },
 );
 
+test('a commit of a person while the loop works is merged by the job that publishes, and verified by the next run', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Greet');
+  const { git } = scene.testbed;
+  const commit = async () => {
+    const by = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
+    const made = await git(...by, 'commit-tree', 'main^{tree}', '-p', 'ralph/queue', '-m', 'By hand');
+    await git('update-ref', 'refs/heads/ralph/queue', made);
+  };
+  const inputs = { verify: 'test -f README.md' };
+  const { publish } = await runSplit(scene, { inputs, loop: { when: { text: 'Iteration 1/', act: commit } } });
+  expect(publish).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'limit', 'tasks-done': '0' } });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true });
+  const names = 'Merge what others pushed to ralph/queue';
+  expect(await git('log', '-1', '--format=%s', 'ralph/queue')).toBe(names);
+  expect(await git('log', '-1', '--format=%s', 'ralph/queue^2')).toBe('By hand');
+  const next = await runSplit(scene, { inputs });
+  expect(next).toMatchObject({ loop: { calls: 0 }, publish: { outputs: { outcome: 'complete', 'tasks-done': '1' } } });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
+});
+
 test("without the gate's hand-over, or with a wrong one, neither job does anything", async () => {
   await using scene = await createScene();
   scene.openIssue('Greet');

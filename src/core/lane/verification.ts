@@ -260,6 +260,17 @@ export function reopenTasks(
   return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
+/** Returns the state when no verification has seen the newest head: what was done since `before` waits for one. */
+export function reopenDoneSince(state: LaneState, before: LaneState, now: number): LaneState {
+  const ids = Object.keys(state.tasks).filter(
+    (id) =>
+      isFinished(progressOf(state.tasks, id)) &&
+      !isFinished(progressOf(before.tasks, id)) &&
+      !isAnsweredUnchanged(state, id),
+  );
+  return ids.length === 0 ? state : reopenTasks(state, ids, { reason: 'not_verified', now });
+}
+
 /**
  * Returns the state after `verify` ran on the base. A base that still has the failures that an iteration could not fix
  * holds back the next call as well; a base that passes again must be merged first.

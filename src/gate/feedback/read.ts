@@ -140,6 +140,9 @@ export async function readFeedback(
   const unrun = [...details].filter(([, known]) => isFailureOfMachine(known)).map(([check]) => check);
   for (const check of unrun) open.delete(taskIdOfCheck(check));
   const summary = checks?.summary ?? null;
+  const unread = summary?.unreadable ?? null;
+  const unreadWords = unread === null ? [] : [`The checks of the pull request could not be read. ${unread}`];
+  for (const words of unreadWords) deps.log.warning(words);
   return {
     tasks: [...people.tasks, ...withDetails]
       .filter(({ id }) => open.has(id))
@@ -158,9 +161,7 @@ export async function readFeedback(
       ...(people.more === 0
         ? []
         : [`The pull request has ${String(people.more)} more open threads than one run reads. Later runs read them.`]),
-      ...(checks === null || checks.summary.unreadable === null
-        ? []
-        : [`The checks of the pull request could not be read. ${checks.summary.unreadable}`]),
+      ...unreadWords,
     ],
   };
 }

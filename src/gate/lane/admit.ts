@@ -159,7 +159,11 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
     notes: {
       ...notes,
       reverts,
-      warnings: removed.length === 0 ? notes.warnings : [...notes.warnings, removedWorkWarning(lane.branch, removed)],
+      warnings: [
+        ...notes.warnings,
+        ...(removed.length === 0 ? [] : [removedWorkWarning(lane.branch, removed)]),
+        ...(lane.pullRequest === null || opened.below === 0 ? [] : [rewrittenBaseWarning(lane, opened.below)]),
+      ],
     },
   };
   const freed = await freeForWork(deps, { ...decided, lane }, asOnBranch);
@@ -178,6 +182,11 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
     ...{ tasks, state: freed.state, policy, claimedAt },
   };
   return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes, proposes: null };
+}
+
+function rewrittenBaseWarning({ branch, baseBranch }: IntakeLane, below: number): string {
+  const commits = below === 1 ? 'a commit' : `${String(below)} commits`;
+  return `Below the work of the runs, ${branch} has ${commits} that ${baseBranch} lacks. If ${baseBranch} was rewritten, merging the pull request brings ${below === 1 ? 'it' : 'them'} back: rebase ${branch} onto ${baseBranch} first.`;
 }
 
 function removedWorkWarning(branch: string, removed: readonly TaskId[]): string {

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { hasLabel } from '../../core/people/labels.ts';
-import { ISSUES_SWITCHED_OFF, UserError } from '../../errors.ts';
+import { ISSUES_SWITCHED_OFF, NOT_PERMITTED, UserError } from '../../errors.ts';
 import type { Forge, Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 
@@ -44,7 +44,7 @@ export function whyNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel' | 
   return `does not have the label "${taskLabel}"${byQuery}`;
 }
 
-/** Returns the issues that the queue works on; empty if `task-sources` or the repository leaves issues out. */
+/** Returns the issues that the queue works on; empty if `task-sources`, the repository or the token leaves issues out. */
 export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
   const listed = await listTaskIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];
@@ -52,7 +52,8 @@ export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' |
 
 export type ListedIssues =
   | { readonly kind: 'listed'; readonly issues: readonly Issue[] }
-  | { readonly kind: 'switched-off'; readonly error: UserError };
+  /** Issues are switched off, or the token may not read them. */
+  | { readonly kind: 'closed'; readonly error: UserError };
 
 /** Lists the issues with the task label and those that `issue-query` finds, each once. */
 export async function listTaskIssues({
@@ -71,8 +72,9 @@ export async function listTaskIssues({
     const found = (await issuesOfQuery({ config, forge })).filter(({ number }) => !numbers.has(number));
     return { kind: 'listed', issues: [...labelled.filter(({ body }) => !isDashboardText(body)), ...found] };
   } catch (error) {
-    if (!(error instanceof UserError && error.reason === ISSUES_SWITCHED_OFF)) throw error;
+    if (!(error instanceof UserError) || ![ISSUES_SWITCHED_OFF, NOT_PERMITTED].includes(error.reason ?? ''))
+      throw error;
     log.warning(error.message);
-    return { kind: 'switched-off', error };
+    return { kind: 'closed', error };
   }
 }

@@ -133,7 +133,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   const isNew = tip === base;
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
   const { edge, ...commits } = isNew
-    ? { ahead: 0, edge: [], personHead: null, tasks: [] }
+    ? { ahead: 0, below: 0, edge: [], personHead: null, tasks: [] }
     : await commitsOfLane(git, { base, tip });
   return {
     lane: { branch, tip },
@@ -166,23 +166,30 @@ async function beginOn(
 }
 
 /**
- * Returns how many commits the lane has that the base branch lacks, the base commits that they build on (several if the
- * base was merged), the newest of a person, and the tasks that its commits name.
+ * Returns how many commits the lane has that the base branch lacks, how many of them are below the first of a run, the
+ * base commits that they build on (several if the base was merged), the newest of a person, and the tasks that its
+ * commits name.
  */
 async function commitsOfLane(
   git: Git,
   { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
-): Promise<Pick<OpenedLane, 'ahead' | 'personHead' | 'tasks'> & { readonly edge: readonly ObjectId[] }> {
+): Promise<Pick<OpenedLane, 'ahead' | 'below' | 'personHead' | 'tasks'> & { readonly edge: readonly ObjectId[] }> {
   const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
   const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
   const ofOthers = ['--no-merges', '--invert-grep', '--grep=^Ralph-Run: ', '--format=%H %ae'];
   const others = (await git.text(['log', ...ofOthers, `${base}..${tip}`])).split('\n');
   const personHead = others.find((line) => line !== '' && !isEmailOfBot(line))?.split(' ', 1)[0] ?? null;
   const ahead = listed.length - edge.length;
+  const runOfEach = ['--first-parent', '--reverse', '--format=- %(trailers:key=Ralph-Run,valueonly,separator=%x20)'];
+  const runs = (await git.text(['log', ...runOfEach, `${base}..${tip}`])).split('\n');
+  const below = Math.max(
+    0,
+    runs.findIndex((line) => line.length > 2),
+  );
   // Commits that were merged into the base meanwhile count as well, and each task that a squashed commit names.
   const named = await tasksOfCommits(git, tip);
   const isKnown = ahead === 0 || named.some(({ commit, tasks }) => tasks.length > 0 && listed.includes(commit));
-  return { ahead, edge, personHead, tasks: isKnown ? [...new Set(named.flatMap(({ tasks }) => tasks))] : null };
+  return { ahead, below, edge, personHead, tasks: isKnown ? [...new Set(named.flatMap(({ tasks }) => tasks))] : null };
 }
 
 /** Fetches the branch of a lane without checking it out, unless its tip is here already. */

@@ -89,9 +89,9 @@ export type PushingOn = Parameters<Remote['pushOn']>[0];
 export async function outgoingProblem(
   git: Git,
   options: RemoteOptions,
-  { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+  { branch, ...commits }: Pick<PushingOn, 'branch' | 'commit' | 'since'> & { readonly theirs?: ObjectId },
 ): Promise<string | null> {
-  return nameProblem(options, branch) ?? (await inspectOutgoing(git, { commit, since }, inspectionBaseOf(options)));
+  return nameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
 }
 
 /** Returns why a branch of that name must never be pushed, or null if it may be. */

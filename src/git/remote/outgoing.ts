@@ -35,10 +35,14 @@ interface KnownMerge {
   readonly fork: ObjectId | null;
 }
 
-/** Commits to publish: `commit` builds on `since`, which was published before. */
+/**
+ * Commits to publish: `commit` builds on `since`, which was published before, and may merge `theirs`, which the branch
+ * has on the server.
+ */
 interface Outgoing {
   readonly commit: ObjectId;
   readonly since: ObjectId;
+  readonly theirs?: ObjectId;
 }
 
 /** The place of commits that wait to be published, and the rules of publishing. */
@@ -74,7 +78,7 @@ export async function withPushRepository<T>(
  */
 export async function inspectOutgoing(
   git: Git,
-  { commit, since }: Outgoing,
+  { commit, since, theirs }: Outgoing,
   { rules, ...base }: BaseSource & Pick<OutgoingSource, 'rules'>,
 ): Promise<string | null> {
   if (commit === since) return null;
@@ -88,7 +92,10 @@ export async function inspectOutgoing(
     const commits = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
     const [single, several] = [true, false].map((is) => commits.filter(({ parents }) => (parents.length === 1) === is));
-    const merges = await knownMerges(several ?? [], since, base);
+    const [ofOthers, ofBase] = [true, false].map((is) =>
+      several?.filter(({ parents }) => (parents[1] === theirs) === is),
+    );
+    const merges = await knownMerges(ofBase ?? [], since, base);
     if (typeof merges === 'string') return merges;
 
     // The patch limits were checked when each iteration was committed, and there may be several here. So were filters,
@@ -96,7 +103,7 @@ export async function inspectOutgoing(
     const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
     const ids = (single ?? []).map(({ id }) => id);
     const objections = new Map(await inspection.inspect(objects, await changesOfCommits(git, ids), new Map()));
-    for (const merge of merges)
+    for (const merge of [...merges, ...(ofOthers ?? []).map((one) => ({ commit: one, fork: since }))])
       for (const [path, why] of await objectionsToMerge(inspection, objects, merge)) objections.set(path, why);
     const texts: string[] = [];
     for (const { id, text } of commits) {

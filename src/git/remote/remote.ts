@@ -10,6 +10,7 @@ import {
 } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
 import type { Head, Written } from '../../ports/state.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -133,7 +134,10 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   if (!isExpected(there.tip, start)) {
     const { tip } = there;
     const isSignedBefore = tip !== null && (await hasSignedForm(git, options, { commit, since: published, tip }));
-    return isSignedBefore ? SIGNED_BEFORE : await pushAside(git, options, { branch, commit, tip });
+    if (isSignedBefore) return SIGNED_BEFORE;
+    const moved = { branch, commit, since: published };
+    const merged = tip !== null && start.kind === 'continue' ? await pushMerged(git, options, moved) : null;
+    return merged?.kind === 'pushed' ? merged : await pushAside(git, options, { branch, commit, tip, merged });
   }
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
@@ -148,7 +152,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const after = await readRemote(git, { url, ref, network });
   if (after.tip === commit) return { kind: 'pushed' };
   if (sent.kind !== 'pushed' && isExpected(after.tip, start)) return sent;
-  return await pushAside(git, options, { branch, commit, tip: after.tip });
+  return await pushAside(git, options, { branch, commit, tip: after.tip, merged: null });
 }
 
 type PushingWithState = Parameters<Remote['pushWithState']>[0];
@@ -171,8 +175,8 @@ async function pushWithState(
   if (problem !== null) return rejectedAnswer(problem);
   const { along } = push;
   const alone = async (state: Written | null): Promise<PushedWithState> => {
-    const pushed = await pushOn(git, options, push);
-    return pushed.kind === 'pushed' ? { kind: 'pushed', state } : pushed;
+    const pushed = await pushOn(git, options, { ...push, mergesOthers: true });
+    return pushed.kind === 'pushed' ? { ...pushed, state } : pushed;
   };
   const head = await along.board({ gitFolder });
   const both = await sendBoth(git, options, { ...push, along, head });
@@ -218,7 +222,8 @@ function sendBoth(
 }
 
 /** Pushes in one request: the server refuses it unless the branch is where it was left. */
-async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since, at }: PushingOn): Promise<PushResult> {
+async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
+  const { branch, commit, since, at, mergesOthers } = push;
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
   const first = await sendOn(git, question, { commit, at });
   if (first.kind !== 'moved') return first;
@@ -228,7 +233,35 @@ async function pushOn(git: Git, options: RemoteOptions, { branch, commit, since,
   if (tip !== null && (await hasSignedForm(git, options, { commit, since, tip }))) return SIGNED_BEFORE;
   const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
   const isNewer = isOurs && (await git.answer(['merge-base', '--is-ancestor', since, tip])).exitCode === 0;
-  return isNewer && tip !== since ? sendOn(git, question, { commit, at: tip }) : first;
+  if (isNewer && tip !== since) return sendOn(git, question, { commit, at: tip });
+  return (mergesOthers === true && tip !== null ? await pushMerged(git, options, push) : null) ?? first;
+}
+
+/** Pushes a merge of what people pushed to the branch in the meantime; null if there cannot be one. */
+async function pushMerged(
+  git: Git,
+  options: RemoteOptions,
+  push: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+): Promise<PushResult | null> {
+  // Only a branch that people push to needs it.
+  const { mergeOthers } = await import('./merge-others.ts');
+  const made = await mergeOthers(git, options, push);
+  if (made.kind === 'impossible') return null;
+  if (made.kind === 'conflict')
+    return {
+      kind: 'moved',
+      why: `Somebody pushed commits to it that conflict with this run's in ${namesOf(made.files)}.`,
+    };
+  const { head: commit, theirs } = made;
+  const problem = await outgoingProblem(git, options, { ...push, commit, theirs });
+  if (problem !== null) return { kind: 'moved', why: problem };
+  const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
+  const sent = await sendOn(git, question, { commit, at: theirs });
+  if (sent.kind !== 'pushed') return sent;
+  options.log.info(
+    `People pushed to ${push.branch} in the meantime (${theirs.slice(0, 7)}); it is merged with this run's commits.`,
+  );
+  return { kind: 'pushed', merged: commit };
 }
 
 async function sendOn(
@@ -294,7 +327,17 @@ function deleteIfAt(
 async function pushAside(
   git: Git,
   options: RemoteOptions,
-  { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
+  {
+    branch,
+    commit,
+    tip,
+    merged,
+  }: {
+    readonly branch: string;
+    readonly commit: ObjectId;
+    readonly tip: ObjectId | null;
+    readonly merged: PushResult | null;
+  },
 ): Promise<PushResult> {
   const name = `${branch}-run-${commit.slice(0, 7)}`;
   const question = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
@@ -314,7 +357,7 @@ async function pushAside(
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
       : `This run's commits could not be saved on ${name} either and are lost: ${obstacle}`;
   return rejectedAnswer(
-    `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it in the meantime. Nothing was overwritten; the next run continues from there. ${kept}`,
+    `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it in the meantime. Nothing was overwritten; the next run continues from there.${merged?.kind === 'moved' ? ` ${merged.why}` : ''} ${kept}`,
   );
 }
 

@@ -304,7 +304,10 @@ function renderReady(report: RunReport): string {
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${describePassedSteps(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
   const against = describeObjections(report);
-  const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.`;
+  // The reason names the permission that the token lacks.
+  const unread = laneOf(report)?.checks?.unreadable ?? null;
+  const because = unread === null ? '' : ` ${renderProse(unread, 400)}`;
+  const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.${because}`;
   return [
     `**${name} ${what}** ${formatTasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
     `**Next:** ${renderSteps(nextStepsWhenReady(report), 'markdown')}`,

@@ -59,9 +59,10 @@ test('checks that the token may not read: the pull request asks people to look a
   const project = await goingOn();
   project.forge.notifications.clear();
   project.forge.saidOf.set(BRANCH, { checks: refused });
-  await next(project);
+  const run = await next(project);
   const said = notices(project).join('\n');
-  expect(said).toContain('waits for a person: its checks could not be read.');
+  expect(said).toContain('waits for a person: its checks could not be read. The token may not read them. Add');
+  for (const words of [said, run.log.join('\n')]) expect(words.split('`checks: read`')).toHaveLength(2);
   expect(said).not.toMatch(/merge it|is ready/);
 });
 

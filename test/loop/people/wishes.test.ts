@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ISSUES_SWITCHED_OFF, UserError } from '../../../src/errors.ts';
+import { ISSUES_SWITCHED_OFF, NOT_PERMITTED, UserError } from '../../../src/errors.ts';
 import type { WishWrites } from '../../../src/ports/forge.ts';
 import { finisher } from '../stage/behaviours.ts';
 import { commented, createProject, labeled, runOnce, warningsIn } from '../stage/run-action.ts';
@@ -60,13 +60,15 @@ describe('a failed courtesy decides nothing', () => {
   });
 });
 
-describe('a repository without issues', () => {
-  const off = new UserError('configuration', 'Issues are turned off.', { reason: ISSUES_SWITCHED_OFF });
+describe.each([ISSUES_SWITCHED_OFF, NOT_PERMITTED])('a run without issues (%s)', (reason) => {
+  const off = new UserError('configuration', 'Issues are turned off.', { reason });
 
   test('a plan is worked on', async () => {
     const project = createProject({ issues: [], files: { '.ralph/fix_plan.md': '- [ ] Parser\n' }, agent: [finisher] });
     project.forge.faults.set('openIssuesWithLabel', off);
-    expect((await runOnce(project)).calls).toBeGreaterThan(0);
+    const run = await runOnce(project);
+    expect(run.calls).toBeGreaterThan(0);
+    expect(run.log.filter((line) => line.includes('Issues are turned off.'))).toHaveLength(1);
   });
 
   test('without other work the run says so', async () => {

@@ -293,6 +293,21 @@ describe("changes to the lane's branch and pull request during a call", () => {
     expect(warningsIn(run).join('\n')).toMatch(/Somebody removed finished work from ralph\/queue.*: #2\./);
   });
 
+  test('a commit of the base that was removed by a rewrite is named before a merge brings it back', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    const { branches } = project.origin;
+    const kept = branches.get('main') ?? '';
+    const key = addCommit(project.origin, { tree: { 'key.txt': 'x' }, parent: kept, message: 'Add a key' });
+    branches.set('main', key);
+    expect(warningsIn(await runOnce(project))).toEqual([]);
+    branches.set('main', addCommit(project.origin, { tree: {}, parent: kept, message: 'Next' }));
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ calls: 1 });
+    const words = 'ralph/queue has a commit that main lacks. If main was rewritten, merging the pull request brings it';
+    expect(warningsIn(run).join('\n')).toContain(words);
+    expect(bodies(project)).toContain(words);
+  });
+
   test('finished work is squashed or rebased by a person: it stays done', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '5' } });
     await runOnce(project);

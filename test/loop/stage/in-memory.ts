@@ -252,12 +252,23 @@ export function createCheckout(origin: Origin): Checkout {
         const isOfPerson = (commit: string): boolean =>
           !/^(?:Ralph-Run: |Merge )/m.test(commits.get(commit)?.message ?? '');
         const personHead = lane.slice(0, ahead).find(isOfPerson) ?? null;
+        const ofRun = lane.slice(0, ahead).findLastIndex((commit) => !isOfPerson(commit));
+        const below = ofRun === -1 ? 0 : ahead - 1 - ofRun;
         const named = (part: readonly string[]): readonly string[] =>
           part.flatMap((commit) =>
             [...(commits.get(commit)?.message ?? '').matchAll(/^Ralph-Task: (\S+)$/gm)].map(([, task = '']) => task),
           );
         const tasks = ahead > 0 && named(lane.slice(0, ahead)).length === 0 ? null : [...new Set(named(lane))];
-        return { head, base, fork: mergeBase, baseTree: evidenceOf(treeOf(mergeBase)), ahead, personHead, tasks };
+        return {
+          head,
+          base,
+          fork: mergeBase,
+          baseTree: evidenceOf(treeOf(mergeBase)),
+          ahead,
+          below,
+          personHead,
+          tasks,
+        };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
 import { createProject, runOnce, savedState } from '../stage/run-action.ts';
@@ -45,6 +46,22 @@ describe('a stray file that must not be published', () => {
     expect(project.script.calls[1]?.prompt).toContain(`${STRAY}: it is a protected path`);
     expect(project.forge.pulls[0]?.body).toContain(STRAY);
     expect(notificationsOf(project).join('\n')).not.toContain(STRAY);
+  });
+
+  test('is named on the page and in the summary of its run until the agent removes it', async () => {
+    for (const isKept of [true, false]) {
+      const writes = alsoWrites(STRAY, (nth) => nth === 1);
+      const agent: Behaviour = (call) => {
+        if (!isKept && call.turn > 1) Reflect.deleteProperty(call.files, STRAY);
+        return writes(call);
+      };
+      const project = createProject({ issues: [1], agent: [agent] });
+      const run = await runOnce(project);
+      expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      const summary = run.report === null ? '' : renderSummary(run.report);
+      const pages = [summary, project.forge.pulls[0]?.body ?? ''];
+      expect(pages.map((page) => page.includes('1 changed file is not in the branch'))).toEqual([isKept, isKept]);
+    }
   });
 
   test('without a claim contradicts no later claim', async () => {

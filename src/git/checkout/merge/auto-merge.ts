@@ -40,7 +40,7 @@ export interface MergedTrees {
 
 /** The repository to merge in, and the run's working directory, whose plan is merged by its tasks. */
 interface MergePlace {
-  readonly repository: PrivateRepository;
+  readonly repository: Pick<PrivateRepository, 'git' | 'withIndex'>;
   readonly inspection: Inspection;
   readonly folder: Folder;
 }
@@ -121,7 +121,7 @@ interface Merged {
  * the names of branches.
  */
 async function mergeInIndex(
-  { git }: PrivateRepository,
+  { git }: Pick<PrivateRepository, 'git'>,
   indexFile: string,
   { fork, lane, base }: MergeSides,
 ): Promise<Merged> {

@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../../testbed/git-remote.ts';
 import { quarantineFolder } from '../../../../src/git/checkout/quarantine.ts';
-import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from '../git-fixture.ts';
+import {
+  BRANCH,
+  iterate,
+  openFresh,
+  openState,
+  READ_ONLY_TOKEN,
+  setScene,
+  startWay,
+  TOKEN,
+  type Scene,
+} from '../git-fixture.ts';
 
 /** Makes one commit on the lane and returns it. */
 async function work(scene: Scene, path = 'a.txt'): Promise<string> {
@@ -16,12 +26,26 @@ function tipOf(scene: Scene, name: string): Promise<string> {
   return scene.serverGit('rev-parse', '--verify', '--quiet', `refs/heads/${name}`).catch(() => 'none');
 }
 
-/** Pushes a person's commit to the lane's branch and returns it. */
-async function personPushes(scene: Scene): Promise<string> {
+/** Pushes a person's commit, which may add a file, to the lane's branch and returns it. */
+async function personPushes(scene: Scene, path?: string, message = 'theirs'): Promise<string> {
   const main = await tipOf(scene, 'main');
-  const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
+  await scene.serverGit('read-tree', main);
+  const blob = await scene.serverGit('rev-parse', `${main}:README.md`);
+  if (path !== undefined) await scene.serverGit('update-index', '--add', '--cacheinfo', `100644,${blob},${path}`);
+  const theirs = await scene.serverGit('commit-tree', await scene.serverGit('write-tree'), '-p', main, '-m', message);
   await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, theirs);
   return theirs;
+}
+
+interface MergedPush {
+  readonly branch: string;
+  readonly commit: string;
+  readonly since: string;
+  readonly at: string;
+}
+
+function continuing({ at }: MergedPush) {
+  return { kind: 'continue', remoteHead: at } as const;
 }
 
 describe('before the push', () => {
@@ -225,13 +249,82 @@ describe('push()', () => {
 });
 
 describe('a branch that somebody else pushed to during the run', () => {
+  const ways = [
+    ['push()', (scene: Scene, push: MergedPush) => scene.remote().push({ ...push, start: continuing(push) })],
+    ['pushOn()', (scene: Scene, push: MergedPush) => scene.remote().pushOn({ ...push, mergesOthers: true })],
+    [
+      'pushWithState()',
+      async (scene: Scene, push: MergedPush) => {
+        const cells = await openState(scene.server, scene.workFolder);
+        return scene.remote().pushWithState({ ...push, along: cells.carry(null, 'state') });
+      },
+    ],
+  ] as const;
+
+  test.each(ways)(
+    "%s: a person's commit stays, protected files included, and ours land on top of it",
+    async (_, push) => {
+      await using scene = await setScene();
+      const main = await tipOf(scene, 'main');
+      const commit = await work(scene);
+      const theirs = await personPushes(scene, '.github/workflows/ci.yml');
+      const pushed = await push(scene, { branch: BRANCH, commit, since: main, at: main });
+      const merged = await tipOf(scene, BRANCH);
+      expect(pushed).toMatchObject({ kind: 'pushed', merged });
+      expect(await scene.serverGit('rev-list', '--parents', '-1', merged)).toBe(`${merged} ${commit} ${theirs}`);
+      const files = await scene.serverGit('ls-tree', '-r', '--name-only', merged);
+      expect(files.split('\n')).toEqual(expect.arrayContaining(['.github/workflows/ci.yml', 'a.txt']));
+      expect(await scene.remote().branches('ralph/')).toEqual({ [BRANCH]: merged });
+      // The next iteration builds on the merge.
+      await scene.quarantineGit('rev-list', '--objects', '--quiet', merged);
+      const next = await scene.quarantineGit('commit-tree', `${merged}^{tree}`, '-p', merged, '-m', 'next');
+      const on = { branch: BRANCH, commit: next, since: merged, at: merged };
+      expect(await scene.remote().pushOn(on)).toEqual({ kind: 'pushed' });
+      await scene.serverGit('fsck', '--strict');
+    },
+  );
+
+  test.each(ways)('%s: what our commits must not bring is refused also where they would be merged', async (_, push) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    await openFresh(scene);
+    const blob = await scene.quarantineGit('rev-parse', `${main}:README.md`);
+    await scene.quarantineGit('update-index', '--add', '--cacheinfo', `100644,${blob},.github/workflows/ci.yml`);
+    const tree = await scene.quarantineGit('write-tree');
+    const commit = await scene.quarantineGit('commit-tree', tree, '-p', main, '-m', 'forged');
+    const theirs = await personPushes(scene, 'b.txt');
+    expect(await push(scene, { branch: BRANCH, commit, since: main, at: main })).toMatchObject({ kind: 'rejected' });
+    expect(await scene.remote().branches('ralph/')).toEqual({ [BRANCH]: theirs });
+  });
+
+  test.each(ways)('%s: a conflict is named, and nothing is overwritten', async (_, push) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    const theirs = await personPushes(scene, 'a.txt');
+    expect(await push(scene, { branch: BRANCH, commit, since: main, at: main })).toMatchObject({
+      kind: expect.stringMatching(/moved|rejected/) as string,
+      why: expect.stringContaining("conflict with this run's in a.txt") as string,
+    });
+    expect(await tipOf(scene, BRANCH)).toBe(theirs);
+  });
+
+  test.each(ways)('%s: commits of another run are not merged', async (_, push) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    const theirs = await personPushes(scene, 'b.txt', 'theirs\n\nRalph-Run: 1');
+    expect(await push(scene, { branch: BRANCH, commit, since: main, at: main })).not.toMatchObject({ kind: 'pushed' });
+    expect(await tipOf(scene, BRANCH)).toBe(theirs);
+  });
+
   test.each(['fresh', 'continue', 'restart'] as const)(
     '%s: nothing is overwritten, the commits are kept on a branch of their own, also when pushed again',
     async (kind) => {
       await using scene = await setScene();
       const main = await tipOf(scene, 'main');
       const commit = await work(scene);
-      const theirs = await personPushes(scene);
+      const theirs = await personPushes(scene, 'a.txt');
       const start = {
         fresh: { kind: 'fresh' },
         continue: { kind: 'continue', remoteHead: main },

@@ -138,7 +138,16 @@ describe('openLane()', () => {
     const main = await scene.git('rev-parse', 'HEAD');
     const opened = await openFresh(scene);
     const baseTree = await scene.git('rev-parse', 'HEAD^{tree}');
-    expect(opened).toEqual({ head: main, base: main, fork: main, baseTree, ahead: 0, personHead: null, tasks: [] });
+    expect(opened).toEqual({
+      head: main,
+      base: main,
+      fork: main,
+      baseTree,
+      ahead: 0,
+      below: 0,
+      personHead: null,
+      tasks: [],
+    });
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
@@ -217,6 +226,20 @@ describe('openLane()', () => {
     expect(await personHeadAt(await on([updated], 'Format', '1+bot[bot]@users.noreply.github.com'))).toBeNull();
     const byHand = await on([updated], 'By hand');
     expect(await personHeadAt(await on([byHand, base], 'Merge main'))).toBe(byHand);
+  });
+
+  test('commits of a base that was rewritten are counted below the work of the runs', async () => {
+    await using scene = await setScene();
+    const first = await scene.serverGit('rev-parse', 'main');
+    const removed = await scene.serverGit('commit-tree', 'main^{tree}', '-p', first, '-m', 'Removed later');
+    const made = await scene.serverGit('commit-tree', 'main^{tree}', '-p', removed, '-m', 'Work\n\nRalph-Run: 1');
+    const byHand = await scene.serverGit('commit-tree', 'main^{tree}', '-p', made, '-m', 'By hand');
+    await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, byHand);
+    const start = { kind: 'continue', remoteHead: byHand } as const;
+    const open = () => scene.reopen().openLane({ branch: BRANCH, baseBranch: 'main', start });
+    expect(await open()).toMatchObject({ ahead: 3, below: 1 });
+    await scene.serverGit('update-ref', 'refs/heads/main', removed);
+    expect(await open()).toMatchObject({ ahead: 2, below: 0 });
   });
 
   test('a remote tip that is not the expected one stops the run', async () => {

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { mergeTrees } from '../checkout/merge/auto-merge.ts';
+import { type Git, identityVariables } from '../git.ts';
+import { createInspection } from '../inspection/inspection.ts';
+import { shownName } from '../names.ts';
+import { withObjects } from '../objects.ts';
+import { askRemote, networkOf, type PushingOn, type RemoteOptions } from './ask-remote.ts';
+import { withObjectsStoredIn } from './receive.ts';
+
+/** The ref of the branch as the server has it. */
+const THEIRS = 'refs/ralph/theirs';
+
+/** Result of `mergeOthers`. `theirs` is the tip of the branch on the server, which `head` merges. */
+export type MergedOthers =
+  | { readonly kind: 'merged'; readonly head: ObjectId; readonly theirs: ObjectId }
+  | { readonly kind: 'conflict'; readonly files: readonly string[] }
+  /** The branch was rewritten, is gone or has commits of another run, or the server wants signatures. */
+  | { readonly kind: 'impossible' };
+
+/**
+ * Merges what people pushed to a branch after `since` into the commits that this run made on it, as the base is merged.
+ * The quarantine has the merge, too.
+ */
+export async function mergeOthers(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+): Promise<MergedOthers> {
+  const { url, identity, rules, folder, signer, quarantineFolder } = options;
+  if (commit === since || signer?.isWanted === true) return { kind: 'impossible' };
+  // The server sends what this commit lacks.
+  await git.text(['update-ref', 'refs/ralph/since', since]);
+  const how = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+  const fetched = await askRemote(git, ['fetch', ...how, url, `+refs/heads/${branch}:${THEIRS}`], networkOf(options));
+  if (fetched.exitCode !== 0) return { kind: 'impossible' };
+  const theirs = await git.text(['rev-parse', THEIRS]);
+  const isOnTop = (await git.answer(['merge-base', '--is-ancestor', since, theirs])).exitCode === 0;
+  const ofRuns = ['log', '--first-parent', '--grep=^Ralph-Run: ', '--format=%H', `${since}..${theirs}`];
+  if (!isOnTop || theirs === since || (await git.text(ofRuns)) !== '') return { kind: 'impossible' };
+  const scratch = await git.text(['rev-parse', '--absolute-git-dir']);
+  const withIndex = <T>(_: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T> =>
+    body(join(scratch, randomUUID()));
+  const place = { repository: { git, withIndex }, inspection: createInspection(null, rules), folder };
+  const sides = { fork: since, lane: { branch, commit }, base: { branch: `${branch}@server`, commit: theirs } };
+  const { laid, conflicts, lockFiles } = await withObjects(git, (objects) => mergeTrees(place, objects, sides));
+  if (conflicts.length + lockFiles.length > 0)
+    return { kind: 'conflict', files: [...conflicts, ...lockFiles].map(shownName) };
+  const trailer = await git.text(['log', '-1', '--format=%(trailers:key=Ralph-Run)', commit]);
+  const head = await git.text(
+    ['commit-tree', laid, '-p', commit, '-p', theirs, '-m', `Merge what others pushed to ${branch}`, '-m', trailer],
+    { variables: identityVariables(identity) },
+  );
+  const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
+    input: `${head}\n^${commit}\n`,
+  });
+  await withObjectsStoredIn(git, join(quarantineFolder, 'objects'), (stored) =>
+    stored.text(['unpack-objects', '-q'], { input: packed.stdout }),
+  );
+  return { kind: 'merged', head, theirs };
+}
