@@ -42,8 +42,8 @@ export interface Remote {
    */
   pushObstacle(newBranch: string | null): Promise<PushObstacle | null>;
   /**
-   * Publishes `commit` as `branch`, never forced: it must build on what the remote holds according to `start`. What
-   * people pushed to a continued branch in the meantime is merged.
+   * Publishes `commit` as `branch`, never forced: it must build on what the remote holds according to `start`.
+   * Merges what people pushed to a continued branch in the meantime.
    */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
   /**

@@ -44,7 +44,7 @@ export function whyNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel' | 
   return `does not have the label "${taskLabel}"${byQuery}`;
 }
 
-/** Returns the issues that the queue works on; empty if `task-sources`, the repository or the token leaves issues out. */
+/** Returns the issues that the queue works on; none if `task-sources`, the repository or the token leaves them out. */
 export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
   const listed = await listTaskIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];

@@ -175,3 +175,18 @@ function unreadable(url: string, stderr: string): UserError {
     `The branches of ${url} cannot be read: ${completeSentence(words)} ${adviceOnReading(words)}`,
   );
 }
+
+/** Pushes a commit unless the branch is elsewhere than `at`. */
+export async function sendOn(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+  { commit, at }: { readonly commit: ObjectId; readonly at: ObjectId | null },
+): Promise<PushResult> {
+  const lease = `--force-with-lease=${ref}:${at ?? ''}`;
+  const pushed = await askRemote(
+    git,
+    ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
+    network,
+  );
+  return pushed.exitCode === 0 ? { kind: 'pushed' } : pushRefusalOf(pushed);
+}

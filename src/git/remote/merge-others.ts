@@ -1,19 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
+import { namesOf } from '../../core/text/phrase.ts';
+import type { PushResult } from '../../ports/remote.ts';
 import { mergeTrees } from '../checkout/merge/auto-merge.ts';
 import { type Git, identityVariables } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
-import { askRemote, networkOf, type PushingOn, type RemoteOptions } from './ask-remote.ts';
+import { askRemote, networkOf, outgoingProblem, type PushingOn, type RemoteOptions, sendOn } from './ask-remote.ts';
 import { withObjectsStoredIn } from './receive.ts';
 
-/** The ref of the branch as the server has it. */
+/** The ref of the server's branch. */
 const THEIRS = 'refs/ralph/theirs';
 
 /** Result of `mergeOthers`. `theirs` is the tip of the branch on the server, which `head` merges. */
-export type MergedOthers =
+type MergedOthers =
   | { readonly kind: 'merged'; readonly head: ObjectId; readonly theirs: ObjectId }
   | { readonly kind: 'conflict'; readonly files: readonly string[] }
   /** The branch was rewritten, is gone or has commits of another run, or the server wants signatures. */
@@ -23,7 +25,7 @@ export type MergedOthers =
  * Merges what people pushed to a branch after `since` into the commits that this run made on it, as the base is merged.
  * The quarantine has the merge, too.
  */
-export async function mergeOthers(
+async function mergeOthers(
   git: Git,
   options: RemoteOptions,
   { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
@@ -70,4 +72,29 @@ export async function mergeOthers(
     stored.text(['unpack-objects', '-q'], { input: packed.stdout }),
   );
   return { kind: 'merged', head, theirs };
+}
+
+/** Pushes a merge of what people pushed to the branch in the meantime; null if there cannot be one. */
+export async function pushMerged(
+  git: Git,
+  options: RemoteOptions,
+  push: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+): Promise<PushResult | null> {
+  const made = await mergeOthers(git, options, push);
+  if (made.kind === 'impossible') return null;
+  if (made.kind === 'conflict')
+    return {
+      kind: 'moved',
+      why: `Somebody pushed commits to it that conflict with this run's in ${namesOf(made.files)}.`,
+    };
+  const { head: commit, theirs } = made;
+  const problem = await outgoingProblem(git, options, { ...push, commit, theirs });
+  if (problem !== null) return { kind: 'moved', why: problem };
+  const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
+  const sent = await sendOn(git, question, { commit, at: theirs });
+  if (sent.kind !== 'pushed') return sent;
+  options.log.info(
+    `People pushed to ${push.branch} in the meantime (${theirs.slice(0, 7)}); it is merged with this run's commits.`,
+  );
+  return { kind: 'pushed', merged: commit };
 }

@@ -10,7 +10,6 @@ import {
 } from '../../core/refusals/refusal.ts';
 import type { BranchDeleted, PushedWithState, PushResult, Remote, SignResult } from '../../ports/remote.ts';
 import type { Head, Written } from '../../ports/state.ts';
-import { namesOf } from '../../core/text/phrase.ts';
 import { gatherCalls } from '../../ports/gathered-calls.ts';
 import type { Git, GitAnswer } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -27,8 +26,10 @@ import {
   pushRefusalOf,
   rejectedAnswer,
   type RemoteOptions,
+  sendOn,
   sourceOf,
 } from './ask-remote.ts';
+import type { pushMerged } from './merge-others.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
@@ -136,8 +137,8 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
     const isSignedBefore = tip !== null && (await hasSignedForm(git, options, { commit, since: published, tip }));
     if (isSignedBefore) return SIGNED_BEFORE;
     const moved = { branch, commit, since: published };
-    const merged = tip !== null && start.kind === 'continue' ? await pushMerged(git, options, moved) : null;
-    return merged?.kind === 'pushed' ? merged : await pushAside(git, options, { branch, commit, tip, merged });
+    const merged = tip !== null && start.kind === 'continue' ? await tryMerged(git, options, moved) : null;
+    return merged?.kind === 'pushed' ? merged : await pushAside(git, options, { branch, commit, tip }, merged);
   }
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
@@ -152,7 +153,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const after = await readRemote(git, { url, ref, network });
   if (after.tip === commit) return { kind: 'pushed' };
   if (sent.kind !== 'pushed' && isExpected(after.tip, start)) return sent;
-  return await pushAside(git, options, { branch, commit, tip: after.tip, merged: null });
+  return await pushAside(git, options, { branch, commit, tip: after.tip });
 }
 
 type PushingWithState = Parameters<Remote['pushWithState']>[0];
@@ -234,48 +235,13 @@ async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promis
   const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
   const isNewer = isOurs && (await git.answer(['merge-base', '--is-ancestor', since, tip])).exitCode === 0;
   if (isNewer && tip !== since) return sendOn(git, question, { commit, at: tip });
-  return (mergesOthers === true && tip !== null ? await pushMerged(git, options, push) : null) ?? first;
+  return (mergesOthers === true && tip !== null ? await tryMerged(git, options, push) : null) ?? first;
 }
 
-/** Pushes a merge of what people pushed to the branch in the meantime; null if there cannot be one. */
-async function pushMerged(
-  git: Git,
-  options: RemoteOptions,
-  push: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
-): Promise<PushResult | null> {
-  // Only a branch that people push to needs it.
-  const { mergeOthers } = await import('./merge-others.ts');
-  const made = await mergeOthers(git, options, push);
-  if (made.kind === 'impossible') return null;
-  if (made.kind === 'conflict')
-    return {
-      kind: 'moved',
-      why: `Somebody pushed commits to it that conflict with this run's in ${namesOf(made.files)}.`,
-    };
-  const { head: commit, theirs } = made;
-  const problem = await outgoingProblem(git, options, { ...push, commit, theirs });
-  if (problem !== null) return { kind: 'moved', why: problem };
-  const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
-  const sent = await sendOn(git, question, { commit, at: theirs });
-  if (sent.kind !== 'pushed') return sent;
-  options.log.info(
-    `People pushed to ${push.branch} in the meantime (${theirs.slice(0, 7)}); it is merged with this run's commits.`,
-  );
-  return { kind: 'pushed', merged: commit };
-}
-
-async function sendOn(
-  git: Git,
-  { url, ref, network }: Question & { readonly ref: string },
-  { commit, at }: { readonly commit: ObjectId; readonly at: ObjectId | null },
-): Promise<PushResult> {
-  const lease = `--force-with-lease=${ref}:${at ?? ''}`;
-  const pushed = await askRemote(
-    git,
-    ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
-    network,
-  );
-  return pushed.exitCode === 0 ? { kind: 'pushed' } : pushRefusalOf(pushed);
+/** Loads the code only for a branch that people push to. */
+async function tryMerged(...push: Parameters<typeof pushMerged>): ReturnType<typeof pushMerged> {
+  const loaded = await import('./merge-others.ts');
+  return loaded.pushMerged(...push);
 }
 
 async function deleteBranch(
@@ -327,17 +293,8 @@ function deleteIfAt(
 async function pushAside(
   git: Git,
   options: RemoteOptions,
-  {
-    branch,
-    commit,
-    tip,
-    merged,
-  }: {
-    readonly branch: string;
-    readonly commit: ObjectId;
-    readonly tip: ObjectId | null;
-    readonly merged: PushResult | null;
-  },
+  { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
+  merged: PushResult | null = null,
 ): Promise<PushResult> {
   const name = `${branch}-run-${commit.slice(0, 7)}`;
   const question = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
