@@ -5,13 +5,14 @@
  */
 const PURE = ['core', 'markdown', 'json', 'yaml'];
 const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
-const ADAPTER = ['ports', 'core', 'errors'];
+const ADAPTER = ['ports', 'core', 'errors', 'files'];
 /** All code about a terminal: drawing, width, and restoring it. */
 const TERMINAL = ['ansi-escapes', 'fast-string-truncated-width', 'signal-exit'];
 
 /** @type {Record<string, { may: string[], packages: string[] }>} */
 const layers = {
   errors: { may: [], packages: [] },
+  files: { may: [], packages: ['node:'] },
   markdown: { may: [], packages: ['mdast', 'mdast-util-', 'micromark', 'htmlparser2', 'domhandler'] },
   json: { may: [], packages: ['jsonc-parser'] },
   yaml: { may: [], packages: ['yaml'] },
@@ -24,7 +25,7 @@ const layers = {
   loop: { may: STAGE, packages: [] },
   report: { may: ['handover', 'core', 'config'], packages: ['zod'] },
   publish: { may: [...STAGE, 'report'], packages: [] },
-  run: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
+  run: { may: [...STAGE, 'files', 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['@agentclientprotocol/sdk', 'node:'] },
   // Pure code parses the output of an agent's CLI. It knows no other agent, and shares the reading code with all.
@@ -47,7 +48,7 @@ const layers = {
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', '@opentelemetry/', 'node:'] },
   home: { may: ADAPTER, packages: ['node:', 'zod'] },
-  cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
+  cli: { may: [...ADAPTER, 'config', 'report'], packages: ['node:', 'zod', '@clack/', ...TERMINAL] },
   // Pure code makes the monitor's screen of data, size and time.
   'cli/monitor/view': {
     may: ['core', 'report', 'cli/lane/lane-schema', 'cli/defaults', 'cli/monitor/monitor-schema'],

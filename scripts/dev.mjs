@@ -83,6 +83,7 @@ else for (const argv of programs) run(node, argv);
 function installNode() {
   const packaged = join(toolchain, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
   installOnce(toolchain, packaged, () => {
+    console.error('Installing Node 24 (once) …');
     run('npm', ['ci', ...npmOptions, '--prefix', toolchain]);
   });
   if (existsSync(packaged)) return packaged;
@@ -96,7 +97,7 @@ function installNode() {
 function installDependencies(nodePath) {
   const npm = join(toolchain, 'node_modules', 'npm', 'bin', 'npm-cli.js');
   installOnce(root, tsc, () => {
-    console.error('Installing dependencies (once) …');
+    console.error('Installing the development dependencies (once, about a minute) …');
     run(nodePath, [npm, 'ci', ...npmOptions]);
   });
 }

@@ -28,45 +28,6 @@ const codex: Printed = {
   ],
 };
 
-const gemini: Printed = {
-  begin: [{ type: 'init', timestamp: TIME, session_id: ID, model: 'model' }],
-  turn: (turn, output) => {
-    const tool = { timestamp: TIME, tool_id: `run_shell_command_${String(turn)}` };
-    return [
-      { type: 'message', timestamp: TIME, role: 'assistant', content: say(turn), delta: true },
-      { type: 'tool_use', ...tool, tool_name: 'run_shell_command', parameters: { command: 'ls', description: 'x' } },
-      { type: 'tool_result', ...tool, status: 'success', output },
-    ];
-  },
-  end: [
-    { type: 'message', timestamp: TIME, role: 'assistant', content: FINAL, delta: true },
-    { type: 'result', timestamp: TIME, status: 'success', stats: { total_tokens: 310 } },
-  ],
-};
-
-const opencode: Printed = {
-  begin: [],
-  turn: (turn, output) => [
-    inSession('step_start', { type: 'step-start' }),
-    inSession('text', { type: 'text', text: say(turn) }),
-    inSession('tool_use', {
-      type: 'tool',
-      tool: 'bash',
-      callID: `call_${String(turn)}`,
-      state: { status: 'completed', input: { command: 'ls', description: 'x' }, output, metadata: { output, exit: 0 } },
-    }),
-    inSession('step_finish', { reason: 'tool-calls', type: 'step-finish', tokens: { total: 150 }, cost: 0.0001 }),
-  ],
-  end: [
-    inSession('text', { type: 'text', text: FINAL }),
-    inSession('step_finish', { reason: 'stop', type: 'step-finish', tokens: { total: 150 }, cost: 0.0001 }),
-  ],
-};
-
-function inSession(type: string, part: object): object {
-  return { type, timestamp: 1795337803879, sessionID: 'ses_dfd873624ffevkhmOGafMjYY0R', part };
-}
-
 const copilot: Printed = {
   begin: [],
   turn: (turn, content) => {
@@ -89,10 +50,10 @@ const copilot: Printed = {
   ],
 };
 
-const PRINTED = { codex, gemini, opencode, copilot };
+const PRINTED = { codex, copilot };
 
 /** Agents whose output is read line by line. */
-export const LINE_AGENTS = ['codex', 'gemini', 'opencode', 'copilot'] as const;
+export const LINE_AGENTS = ['codex', 'copilot'] as const;
 
 /** Generates whole lines in the format of the agent's CLI, about `bytes` bytes in all. */
 export function* agentLines(agent: (typeof LINE_AGENTS)[number], bytes: number): Generator<string> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findCredentials } from '../../src/git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../src/git/checkout/private-repository.ts';
-import { checkOutTree } from '../../src/git/checkout/tree/lay-tree.ts';
+import { checkOutTree } from '../../src/git/checkout/tree/check-out-tree.ts';
 import { findWorkspace, headOf } from '../../src/git/checkout/workspace.ts';
 import { createLargeCheckout } from './evidence.ts';
 import { alternate, costOf, ratioRow, spread, type Row } from '../measure.ts';

@@ -14,7 +14,7 @@ type OpenOwnReader = (options: { readonly now: number; readonly onEvent: null })
 
 /** Variables of a provider without a cloud login. No name matches. */
 export const NO_CLOUD = {
-  ...{ otherSecrets: [], switches: [], lastingCloudKeys: [], cloudKeys: [] },
+  ...{ telemetryName: null, otherSecrets: [], ownLogin: null, switches: [], lastingCloudKeys: [], cloudKeys: [] },
   cloudVariables: /^(?!)/,
 } as const;
 

@@ -127,7 +127,7 @@ export function parseArguments(
 }
 
 /** Returns the folder that `--dir` names, and the problem if there is none. */
-export async function folderOf(
+export async function parseFolder(
   given: ParsedArguments,
 ): Promise<{ readonly folder: string; readonly problems: readonly string[] }> {
   const [folder = '.'] = given.values('dir');

@@ -63,6 +63,8 @@ export function mergeProviders(providers: readonly ProviderVariables[]): Provide
   return {
     variables: any(({ variables }) => variables),
     keys: all(({ keys }) => keys),
+    ownLogin: null,
+    telemetryName: null,
     otherSecrets: all(({ otherSecrets }) => otherSecrets),
     keyForms: all(({ keyForms }) => keyForms),
     switches: all(({ switches }) => switches),

@@ -31,7 +31,7 @@ type Leaf = string | number | boolean | null | readonly unknown[] | { readonly k
 
 export interface InputProblem {
   readonly name: string;
-  /** The problem of the text, as a predicate: `is not a branch name`. */
+  /** The problem of the text, as a verb phrase: `is not a branch name`. */
   readonly why: string;
 }
 
@@ -282,7 +282,7 @@ export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings
 }
 
 /**
- * Returns the new name or place of an input that was renamed or moved, as a predicate; null if the name is unknown.
+ * Returns the new name or place of an input that was renamed or moved, as a verb phrase; null if the name is unknown.
  * Inputs of the circuit had shorter names before the first release.
  */
 export function newPlaceOfInput(name: string): string | null {

@@ -11,7 +11,7 @@ import type { Price, Prices } from '../core/spending/prices.ts';
 import { type IssueQuery, parseIssueQuery } from '../core/tasks/issue-query.ts';
 import { capText } from '../core/text/phrase.ts';
 
-/** The prices in the lines, and the problems of the lines as predicates. */
+/** The prices in the lines, and the problems of the lines as verb phrases. */
 interface PriceLines {
   readonly prices: Prices;
   readonly problems: readonly string[];

@@ -1,7 +1,7 @@
 import { nearestName } from '../core/text/nearest.ts';
 
 /**
- * Returns what is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a predicate, or null. A
+ * Returns what is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a verb phrase, or null. A
  * tool with an unknown name may exist.
  */
 export function ruleProblem(rule: string): string | null {

@@ -46,7 +46,7 @@ export interface GateDeps {
   readonly redact: (text: string) => string;
   /** Returns the hash of a text in hex digits. */
   readonly sha256: (text: string) => string;
-  /** Environment variables that a pipeline may name. */
+  /** Environment variables that a pipeline may name: those that the agent may see, without keys. */
   readonly variables: Readonly<Record<string, string>>;
   /** The UUID of this run's process tree. */
   readonly runTag: string;

@@ -248,6 +248,6 @@ export async function detectOtherRalphs(
 /** Returns the number of steps in each pipeline file. Loads parsers only if there is one. */
 async function stepsIn(texts: Readonly<Record<string, string>>): Promise<Readonly<Record<string, number | null>>> {
   if (!PIPELINE_FILES.some((file) => Object.hasOwn(texts, file))) return {};
-  const { stepCounts } = await import('../core/pipeline/reading/file-data.ts');
+  const { countStepsByFile: stepCounts } = await import('../core/pipeline/reading/file-data.ts');
   return stepCounts(texts);
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { chmod, open, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { chmod, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { usePlainFile } from '../files/plain-file.ts';
 
 /** A file as it was read; `mtimeMs` and `mode` (permissions only) belong to the same bytes. */
 interface RegularFile {
@@ -18,15 +18,9 @@ const MAX_BYTES = 1024 * 1024 * 1024;
  * not follow links.
  */
 export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<RegularFile | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
-  if (file === null) return null;
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile() || stats.size > maxBytes) return null;
-    return { bytes: await file.readFile(), mode: stats.mode & 0o777, mtimeMs: stats.mtimeMs };
-  } finally {
-    await file.close();
-  }
+  return usePlainFile(path, async (file, { size, mode, mtimeMs }) =>
+    size > maxBytes ? null : { bytes: await file.readFile(), mode: mode & 0o777, mtimeMs },
+  ).catch(() => null);
 }
 
 /** Works like `readRegular` but follows links: for files of the job's own steps, before an agent could touch them. */

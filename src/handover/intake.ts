@@ -9,7 +9,7 @@ import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import { reopenDoneSince, settleFinished } from '../core/lane/verification.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
-import { serializeState } from '../core/lane/state/serialize-state.ts';
+import { serializeState, withoutCopies } from '../core/lane/state/serialize-state.ts';
 import type { McpServer } from '../core/mcp/values.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
 import type { ApprovalNotice } from '../core/people/consent.ts';
@@ -26,12 +26,11 @@ import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
-import { withoutAnswers } from '../core/sharing/waiting-issues.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import type { AgentIdentity } from '../ports/agent.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import type { LaneStart, OpenedLane, Withheld } from '../ports/repository.ts';
+import type { LaneStart, OpenedLane, WithheldChange } from '../ports/repository.ts';
 
 /**
  * The gate's hand-over to the loop, or the end of the run that the gate decided; plain data. `policy` is the user's,
@@ -169,7 +168,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
   };
 }
 
-/** Creates the notes of a lane of which nothing but the origin of its state is known. */
+/** Creates the notes of a lane. Beside the origin of its state, nothing needs to be known. */
 export function notesOn(restored: string, known: Partial<RunNotes> = {}): RunNotes {
   return {
     ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
@@ -254,7 +253,7 @@ export type IsolationSource = (typeof isolationSources)[number];
 export const isolationSources = ['this-job', 'loop-job', 'record'] as const;
 
 /** Creates the work of a run that has done nothing so far. */
-export function untouchedWork(
+export function createUntouchedWork(
   known: Pick<Work, 'lane' | 'tasks' | 'notes' | 'state' | 'head' | 'remoteHead' | 'shown' | 'startedAt' | 'proposal'>,
   now: number,
 ): Work {
@@ -287,7 +286,10 @@ export function beginWork(
   now: number,
 ): Work {
   const proposal = proposes === null ? null : { text: proposes, words: null };
-  return untouchedWork({ lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal }, now);
+  return createUntouchedWork(
+    { lane, tasks, notes, state, head: opened.head, remoteHead, shown, startedAt, proposal },
+    now,
+  );
 }
 
 /**
@@ -323,7 +325,7 @@ export interface Work {
   readonly lastPublished: { readonly state: LaneState; readonly iterations: number };
   /** Set when this run made commits. */
   readonly hasNewCommits: boolean;
-  readonly withheld: readonly Withheld[];
+  readonly withheld: readonly WithheldChange[];
   /** Changes of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
@@ -358,7 +360,7 @@ export function documentOf(
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {
   // Texts are redacted one by one, so that a secret that is also a word of the format does not destroy the document.
-  return serializeState({ ...mapTexts(withoutAnswers(state), redact), transcript });
+  return serializeState({ ...mapTexts(withoutCopies(state), redact), transcript });
 }
 
 /** Returns the stored transcripts if they still belong to a conversation of the state, else null. */
@@ -375,7 +377,7 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
  * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what
  * it finished counts as done.
  */
-export function verifiedState(
+export function stateToBuildOn(
   { state, head, cleanVerification, journal }: Work,
   policy: Policy,
   now: number,

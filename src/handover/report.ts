@@ -36,23 +36,23 @@ export interface ReportWithoutLane extends RunFacts {
 }
 
 /** The report of a run that the gate ended before it knew the lane's state. */
-export interface ReportAtGate extends RunFacts, Setting, SetUpFacts {
+export interface ReportAtGate extends RunFacts, ReportSetting, SetUpFacts {
   readonly kind: 'at-gate';
 }
 
 /** The report of a run that the gate ended when it knew the lane's state. */
-export interface EndedReport extends RunFacts, Setting, LaneFacts, SetUpFacts {
+export interface EndedReport extends RunFacts, ReportSetting, LaneFacts, SetUpFacts {
   readonly kind: 'ended';
 }
 
 /** The report of a run that answered a command with the lane's state. */
-export interface AnsweredReport extends RunFacts, Setting, LaneFacts {
+export interface AnsweredReport extends RunFacts, ReportSetting, LaneFacts {
   readonly kind: 'answered';
   readonly view: LaneView;
 }
 
 /** The report of a run that worked, as far as it got. */
-export interface WorkedReport extends RunFacts, Setting, LaneFacts {
+export interface WorkedReport extends RunFacts, ReportSetting, LaneFacts {
   readonly kind: 'worked';
   /** Tasks that this branch has work of but that are no longer listed: closed, without the label, or deleted. */
   readonly unlisted: readonly TaskId[];
@@ -114,7 +114,7 @@ export interface RunFacts {
 }
 
 /** The settings of a run, and problems other than those of its work. */
-export interface Setting {
+export interface ReportSetting {
   readonly policy: Policy;
   /** Agents in the order in which they are called. `model` null = the agent's own choice. */
   readonly agents: readonly { readonly name: AgentName; readonly model: string | null }[];

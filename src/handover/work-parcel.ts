@@ -243,7 +243,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
  * Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`,
  * what its run had reserved counts as used.
  */
-export function lostWork(
+export function createLostWork(
   { intake, ...handed }: HandedIntake,
   {
     outcome,

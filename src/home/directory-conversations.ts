@@ -1,9 +1,9 @@
-import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Conversations } from '../ports/state.ts';
 import { messageOf } from '../errors.ts';
+import { usePlainFile } from '../files/plain-file.ts';
 
 /** Creates a store of conversations as files in a folder of this machine. */
 export function createDirectoryConversations(place: {
@@ -18,15 +18,12 @@ export function createDirectoryConversations(place: {
     read: async (name) => {
       try {
         check();
-        const file = await open(fileOf(name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-        try {
-          const stats = await file.stat();
-          if (!stats.isFile() || stats.size > maxBytes)
-            return { kind: 'unavailable', why: `${fileOf(name)} is not a transcript` };
-          return { kind: 'found', content: await file.readFile() };
-        } finally {
-          await file.close();
-        }
+        const content = await usePlainFile(fileOf(name), (file, { size }) =>
+          size > maxBytes ? null : file.readFile(),
+        );
+        return content === null
+          ? { kind: 'unavailable', why: `${fileOf(name)} is not a transcript` }
+          : { kind: 'found', content };
       } catch (error) {
         return (error as NodeJS.ErrnoException).code === 'ENOENT'
           ? { kind: 'absent' }

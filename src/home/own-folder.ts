@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import {
-  closeSync,
-  constants,
-  fstatSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -21,6 +17,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { NamedTexts } from '../ports/state.ts';
+import { appendToPlainFile } from '../files/plain-file.ts';
 
 /**
  * The signals that end a process, with the exit code for each: a terminal that is gone, or a reader that has seen
@@ -111,19 +108,7 @@ export function openOwnFolder(
       rmSync(file, { force: true });
       writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
     },
-    append: (name, text) => {
-      const file = fileOf(name);
-      const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-      // A link or a pipe that has replaced the file since is refused as well, and not waited for.
-      const handle = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
-      try {
-        if (!fstatSync(handle).isFile()) throw new Error(`${file} is not a file, so it is not written`);
-        writeFileSync(handle, text);
-        return fstatSync(handle).size;
-      } finally {
-        closeSync(handle);
-      }
-    },
+    append: (name, text) => appendToPlainFile(fileOf(name), text, 0o644),
     rename: (name, to) => {
       renameSync(fileOf(name), fileOf(to));
     },

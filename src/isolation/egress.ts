@@ -6,7 +6,7 @@ import {
   type Gate,
   HTTPS_PORT,
   machineNetwork,
-  misuseAnswer,
+  answerToWrongHost,
   type Network,
   openConnection,
   type OpenedConnection,
@@ -80,7 +80,7 @@ export function createEgress(options: EgressOptions): Egress {
   };
   const refuse: Gate['refuse'] = (target, stranger) => {
     count(nameOfTarget(target) + stranger);
-    return misuseAnswer(target, stranger);
+    return answerToWrongHost(target, stranger);
   };
   const admit: Gate['admit'] = async (wanted) => {
     const { target } = wanted;

@@ -21,7 +21,7 @@ import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import { atUnverifiedMerge, documentOf, transcriptBefore, verifiedState, type Work } from '../handover/intake.ts';
+import { atUnverifiedMerge, documentOf, transcriptBefore, stateToBuildOn, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
@@ -222,7 +222,7 @@ export function documentIfKilled(
   const { lane, head, stateBefore } = work;
   const now = deps.clock.now();
   const finished: LaneState = {
-    ...recordPush(verifiedState(work, deps.config.policy, now), null, now),
+    ...recordPush(stateToBuildOn(work, deps.config.policy, now), null, now),
     sequence,
     savedAt: now,
     journalHash: deps.journalHash(),

@@ -10,7 +10,7 @@ import type { Revision } from '../core/dashboard/boxes.ts';
 import type { RepositorySettings } from '../core/doctor/facts.ts';
 import type { RawComment } from '../core/people/comments.ts';
 import type { Need } from '../core/people/notifications.ts';
-import type { History } from '../core/people/consent.ts';
+import type { ConsentHistory } from '../core/people/consent.ts';
 import type { ClosedPull } from '../core/snapshot/stored-pull.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 import type { TaskIssue } from '../core/tasks/issue-task.ts';
@@ -28,7 +28,7 @@ export interface Issue extends TaskIssue {
   readonly isPullRequest: boolean;
 }
 
-export type IssueHistory = History<Account>;
+export type IssueHistory = ConsentHistory<Account>;
 export type IssueComment = RawComment<Account>;
 
 /** An issue or pull request that a task depends on. `elsewhere` is the other repository it is in, if it is in one. */

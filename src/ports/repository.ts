@@ -253,9 +253,9 @@ export interface CommittedIteration {
   /** Published changes of this iteration that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   /** Changes of this iteration that must not be published. */
-  readonly withheld: readonly Withheld[];
+  readonly withheld: readonly WithheldChange[];
   /** Files of the work tree that are kept out of the branch, whenever they were changed. */
-  readonly withheldNow: readonly Withheld[];
+  readonly withheldNow: readonly WithheldChange[];
   /** Paths whose content in the branch this iteration changed. */
   readonly publishedPaths: readonly string[];
   /** HEAD and the published content: the work tree without the withheld files. */
@@ -288,7 +288,7 @@ export interface WorkBeside {
 }
 
 /** A changed file that was left out of the commit. */
-export interface Withheld {
+export interface WithheldChange {
   readonly path: string;
   readonly why: string;
 }
@@ -297,6 +297,6 @@ export interface Withheld {
  * A file that the server refused. `whatever` is set when the server refuses any content of it, not only the present
  * one.
  */
-export interface RefusedPath extends Withheld {
+export interface RefusedPath extends WithheldChange {
   readonly whatever: boolean;
 }

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string>>;
  * The environment of a program in a clean tree; `remove` deletes what was created for the program and puts hidden paths
  * back.
  */
-interface Laid {
+interface PreparedSurroundings {
   readonly environment: Environment;
   /** Paths above the tree that were put aside: build tools look for them, and they were added or changed since. */
   readonly hidden: readonly string[];
@@ -24,7 +24,7 @@ export interface CleanSurroundings {
    * Prepares the surroundings of programs that run in `tree`. Throws a UserError if the folders above have changed and
    * cannot be restored.
    */
-  lay(tree: string): Promise<Laid>;
+  prepareFor(tree: string): Promise<PreparedSurroundings>;
 }
 
 interface CleanOptions {
@@ -63,23 +63,23 @@ export async function rememberSurroundings(options: CleanOptions): Promise<Clean
   const path = (environment['PATH'] ?? '').split(delimiter).filter(isFolder).join(delimiter);
   const given = { ...environment, PATH: path, ...(hasHome ? installedBelow(home, environment) : {}) };
   return {
-    lay: async (tree) => {
-      const laidHome = join(folder, 'home');
-      await rm(laidHome, { recursive: true, force: true, maxRetries: 3 });
-      await mkdir(laidHome, { recursive: true, mode: 0o700 });
+    prepareFor: async (tree) => {
+      const ownHome = join(folder, 'home');
+      await rm(ownHome, { recursive: true, force: true, maxRetries: 3 });
+      await mkdir(ownHome, { recursive: true, mode: 0o700 });
       // The name is unpredictable, and it is short because the path of a socket in it has at most 108 characters.
-      const laidTemporary = await mkdtemp(join(temporary, 'ralph-')).catch(() => mkdtemp(join(folder, 'tmp-')));
+      const ownTemporary = await mkdtemp(join(temporary, 'ralph-')).catch(() => mkdtemp(join(folder, 'tmp-')));
       const remove = async (): Promise<void> => {
-        for (const laid of [laidHome, laidTemporary])
-          await rm(laid, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+        for (const folder of [ownHome, ownTemporary])
+          await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
       };
       try {
         const { paths, undo } = await above.restore();
         return {
           environment: {
             ...relocateEnvironment(given, workspace, tree),
-            ...(hasHome ? { HOME: laidHome } : {}),
-            ...Object.fromEntries(TEMPORARY.map((name) => [name, laidTemporary])),
+            ...(hasHome ? { HOME: ownHome } : {}),
+            ...Object.fromEntries(TEMPORARY.map((name) => [name, ownTemporary])),
           },
           hidden: paths,
           remove: async () => {
@@ -111,7 +111,7 @@ export function surroundingsInSandbox(
   refresh: () => Promise<string>,
 ): CleanSurroundings {
   return {
-    lay: async (tree) => ({
+    prepareFor: async (tree) => ({
       environment: { ...relocateEnvironment(environment, workspace, seenAt(tree)), HOME: await refresh() },
       hidden: [],
       remove: () => Promise.resolve(),

@@ -1,6 +1,7 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { UserError } from '../errors.ts';
+import { resolveLinks } from '../files/plain-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -109,7 +110,7 @@ function isProgram(path: string): boolean {
 
 /** Returns true if this user can write to a path or to a folder on the way to it. */
 function isReplaceable(path: string): boolean {
-  const ways = new Set([resolve(path), tryRealPath(path)]);
+  const ways = new Set([resolve(path), resolveLinks(path)]);
   return [...ways].some((way) => pathWithAncestors(way).some(isWritable));
 }
 
@@ -125,14 +126,6 @@ function isWritable(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function tryRealPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

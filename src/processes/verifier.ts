@@ -23,7 +23,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
     verify: async ({ folder, ...call }) => {
       if (options.commands.length === 0) return { kind: 'not-run' };
       if (folder === null) return await runCommands(options, call);
-      const { environment, hidden, remove } = await options.clean.lay(folder);
+      const { environment, hidden, remove } = await options.clean.prepareFor(folder);
       if (hidden.length > 0)
         options.log.warning(
           `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${logLine(namesOf(hidden), 1000)}.`,

@@ -10,8 +10,7 @@ import {
   rememberQueue,
   toQueuedEntry,
 } from '../core/snapshot/dashboard-record.ts';
-import { judgeRecord } from '../core/snapshot/judged.ts';
-import { budgetIn, laneIn, lanesIn, type Snapshot } from '../core/snapshot/snapshot.ts';
+import { budgetIn, lanesIn, type Snapshot } from '../core/snapshot/snapshot.ts';
 import { runsIn } from '../core/snapshot/stored-run.ts';
 import { issueOfId, QUEUE } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
@@ -24,6 +23,7 @@ import type { DashboardIssue } from '../ports/forge.ts';
 import { buildOverview, type FoundLane } from '../report/overview/build-overview.ts';
 import { DASHBOARD_TITLE, renderDashboard } from '../report/pages/dashboard.ts';
 import type { PublishDeps } from './deps.ts';
+import { viewLane } from '../core/snapshot/judged.ts';
 
 type KnownNotes = Pick<RunNotes, 'dashboard' | 'queue' | 'train'> & { readonly tasks: readonly Task[] };
 
@@ -161,10 +161,7 @@ function buildPage(
   const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`;
   const lanes = [...new Set([QUEUE, ...lanesIn(snapshot)])]
     .toSorted((one, other) => (issueOfId(one) ?? 0) - (issueOfId(other) ?? 0))
-    .map((lane): FoundLane => {
-      const places = { decides: PLACE, copies: '', standsIn: false };
-      return { lane, place: PLACE, stored: judgeRecord(laneIn(snapshot, lane), null, { lane, places, now }) };
-    });
+    .map((lane): FoundLane => ({ lane, place: PLACE, stored: viewLane(snapshot, lane, { place: PLACE, now }) }));
   const pulls = train.pulls.map(({ number, branch }) => {
     const url = `${repositoryUrl}/pull/${String(number)}`;
     return [branch.slice(config.branchPrefix.length), { number, url, title: null, state: 'open' as const }] as const;

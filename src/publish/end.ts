@@ -7,7 +7,7 @@ import { nextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { type Intake, untouchedWork, type Work } from '../handover/intake.ts';
+import { type Intake, createUntouchedWork, type Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { feedbackSection, peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
@@ -165,7 +165,7 @@ async function showOutOfRounds(
   if (!tasks.some(({ id }) => progressOf(state.tasks, id).reason === 'feedback_rounds')) return [];
   const now = clock.now();
   const known = { lane, tasks, notes, state, head, remoteHead: head, shown: null, startedAt: now, proposal: null };
-  const work = untouchedWork(known, now);
+  const work = createUntouchedWork(known, now);
   const published = { pullRequest, headSha: head, saved: null };
   const report = reportOfWork({ config, context, redact, now }, { ...work, outcome }, published);
   if (pullRequest.body.replaceAll('\r\n', '\n').includes(redact(feedbackSection(report)))) return [];

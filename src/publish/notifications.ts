@@ -161,8 +161,9 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
 type Announced = WishResult<{ readonly id: number | null; readonly before: string | null }>;
 
 /**
- * Notifies in a comment that its first line identifies, and the webhook of a comment that is new or is never allowed in
- * this thread. A comment of which no state knows is one of a run that was killed, perhaps before the webhook got it.
+ * Posts the notification as a comment, which its first line identifies, and sends it to the webhook if the comment is
+ * new or this thread can have none. If no state knows the comment, its run was killed, perhaps before the webhook got
+ * it.
  */
 async function announce(deps: Notifying, notification: NotifiedOnce, corrects = false): Promise<Announced> {
   const { thread, needs, isRemembered } = notification;

@@ -80,7 +80,10 @@ async function keep(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },
       comment: hashOfComment(comment, sha256),
-      tasks: tasks.map((task) => ({ ...textOfSubTask(task, issue), ...pick(task) })),
+      tasks: tasks.map((task) => {
+        const { dependsOn, ceilingUsd } = task;
+        return { ...textOfSubTask(task, issue), dependsOn, ceilingUsd };
+      }),
       ...{ approved: null, maker: null, made: [], isComplete: false },
     }),
   );
@@ -89,8 +92,4 @@ async function keep(
   return updated.answer
     ? { kind: 'kept', hash, comment }
     : { kind: 'none', why: 'Sub-tasks of this issue were approved in the meantime.' };
-}
-
-function pick({ dependsOn, ceilingUsd }: ProposedTask): Pick<ProposedTask, 'dependsOn' | 'ceilingUsd'> {
-  return { dependsOn, ceilingUsd };
 }

@@ -29,7 +29,7 @@ function lookWithin({ stepWithinMs }: PublishDeps): number | null {
  * Returns the work with the tasks that people withdrew meanwhile marked as withdrawn, and the withdrawal of the lane,
  * if any. `isAnswered` is false when GitHub did not answer in time.
  */
-export async function heedPeople(
+export async function markWithdrawnWork(
   deps: PublishDeps,
   work: Work,
 ): Promise<{ readonly work: Work; readonly lane: LaneWithdrawal | null; readonly isAnswered: boolean }> {

@@ -9,7 +9,7 @@ import { completeSentence } from '../core/text/phrase.ts';
 import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf, UserError } from '../errors.ts';
-import { verifiedState, type Work } from '../handover/intake.ts';
+import { stateToBuildOn, type Work } from '../handover/intake.ts';
 import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released } from '../ports/state.ts';
@@ -21,7 +21,7 @@ import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
-import { heedPeople, publishBranch, type PublishedBranch } from './publish-branch.ts';
+import { markWithdrawnWork, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork, sumUsage } from './report-of.ts';
 import { publishProposal } from './proposal.ts';
 import { saveStateFirst, type PublishedEnd, saveState } from './save-state.ts';
@@ -45,14 +45,14 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   // The record of an earlier version has none.
   const proposal = unchecked.proposal ?? null;
   if (proposal !== null) return { ...(await publishProposal(deps, unchecked, proposal)), isOnRemote: true };
-  const verified = verifiedState(unchecked, deps.config.policy, deps.clock.now());
+  const verified = stateToBuildOn(unchecked, deps.config.policy, deps.clock.now());
   const feedback = recordRound(verified, {
     startedAt: unchecked.startedAt,
     head: unchecked.base,
     tasks: unchecked.tasks.map(({ id }) => id),
     checks: unchecked.notes.checks?.counts ?? null,
   });
-  const people = await heedPeople(deps, { ...unchecked, state: { ...verified, feedback } });
+  const people = await markWithdrawnWork(deps, { ...unchecked, state: { ...verified, feedback } });
   const finished = people.work;
   const branch: PublishedBranch =
     people.lane?.kind === 'deleted'
@@ -279,9 +279,9 @@ function wasUnreachable({ published, outcome }: PublishedEnd): boolean {
 /** Writes comments and labels. Failures become warnings, because the work itself is safe. */
 async function notifyIssues(
   deps: PublishDeps,
-  told: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
+  worked: { readonly work: Work; readonly report: WorkedReport; readonly known: LaneState['notified'] },
 ): Promise<readonly string[]> {
-  const { work, report, known } = told;
+  const { work, report, known } = worked;
   const { notices } = work.notes;
   const notified = selectNotices(deps, notices, known);
   return [

@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import { mapTexts } from '../core/text/redact.ts';
-import type { ReportAtGate, RunFacts, Setting } from '../handover/report.ts';
+import type { ReportAtGate, RunFacts, ReportSetting } from '../handover/report.ts';
 
 /** The dependencies of every report. `now` is an instant. */
 export interface ReportFrame {
@@ -18,7 +18,7 @@ export function reportAtGate(
   end: {
     readonly outcome: Outcome;
     readonly lane: LaneId;
-    readonly notes: Pick<Setting, 'warnings' | 'found' | 'train'>;
+    readonly notes: Pick<ReportSetting, 'warnings' | 'found' | 'train'>;
     readonly startedAt: number;
   },
 ): ReportAtGate {
@@ -31,8 +31,8 @@ export function reportAtGate(
 export function settingOfRun(
   { config }: ReportFrame,
   lane: string,
-  { warnings, found, train }: Pick<Setting, 'warnings' | 'found' | 'train'>,
-): Setting {
+  { warnings, found, train }: Pick<ReportSetting, 'warnings' | 'found' | 'train'>,
+): ReportSetting {
   return {
     policy: config.policy,
     agents: config.agent.order.map(({ name, model }) => ({ name, model })),

@@ -4,12 +4,19 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
-import type { HeadVerification, LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
+import type {
+  HeadVerification,
+  LaneReport,
+  RunReport,
+  ReportSetting,
+  TaskReport,
+  WorkedReport,
+} from '../handover/report.ts';
 
 // These functions read any kind of report. A run that ended early has no iterations, no tasks and no lane.
 
 /** Returns the settings of the run; null when it ended before it knew them. */
-export function settingOf(report: RunReport): Setting | null {
+export function settingOf(report: RunReport): ReportSetting | null {
   return report.kind === 'without-lane' ? null : report;
 }
 

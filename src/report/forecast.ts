@@ -1,4 +1,4 @@
-import type { Advice, Forecast, SimilarTasks } from '../core/forecast/forecast.ts';
+import type { ForecastAdvice, Forecast, SimilarTasks } from '../core/forecast/forecast.ts';
 import { formatCost, formatCount } from './format.ts';
 import { renderCode } from './markdown.ts';
 
@@ -17,7 +17,7 @@ function renderSimilar({ count, label, costUsd, iterations, untouchedPercent }: 
 }
 
 /** Renders what an issue lacks, and what to add. */
-export function renderAdvice(advice: Advice): string {
+export function renderAdvice(advice: ForecastAdvice): string {
   switch (advice.kind) {
     case 'thin':
       return '**This issue may be too thin.** It says neither what must be true at the end nor which file or symbol it is about. Add what must be true at the end, for example as boxes `- [ ] …`, and a file or function to begin with. The next run reads it.';

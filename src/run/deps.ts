@@ -1,5 +1,4 @@
 import type { AgentName } from '../core/agent-names.ts';
-import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { ParallelEnd } from '../handover/together.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
@@ -13,7 +12,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { KnownLane } from '../ports/examiner.ts';
 import type { HandoffFolder } from '../ports/handoff.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
-import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
+import type { SendWebhook } from '../ports/machine.ts';
 import type { UserPrompt } from '../ports/prompt.ts';
 import type { Repository } from '../ports/repository.ts';
 import type { Remote } from '../ports/remote.ts';
@@ -21,17 +20,11 @@ import type { Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** The common dependencies of main and post. */
-export interface RunDeps {
-  readonly config: Config;
-  readonly context: RunContext;
-  readonly runTag: string;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface RunDeps extends Pick<
+  GateDeps,
+  'config' | 'context' | 'runTag' | 'clock' | 'log' | 'redact' | 'variables'
+> {
   readonly debug: (text: string) => void;
-  /** Returns the text without secrets. */
-  readonly redact: (text: string) => string;
-  /** Environment variables that a pipeline may name: those that the agent may see, without keys. */
-  readonly variables: Readonly<Record<string, string>>;
   /** Returns the text of this job's journal; null when there is none. */
   readonly readJournal: () => string | null;
   /** Keeps a packed receipt as a file of the job, for its next steps. */

@@ -6,7 +6,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/intake.ts';
 import { messageOf } from '../errors.ts';
-import type { Released, RestoredState } from '../ports/state.ts';
+import type { Released, RestoredState, RestoredStore } from '../ports/state.ts';
 import { publishWork } from '../publish/publish.ts';
 import { withTimeLimit } from '../publish/answers.ts';
 import { trustedPartOf, type KnownFacts } from './trusted-part.ts';
@@ -19,6 +19,7 @@ import { connectStages, giveBackLane } from './stages.ts';
 import { logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHubFacts } from './reports.ts';
 import { failureOf } from './failure.ts';
 import { completeSentence } from '../core/text/phrase.ts';
+import { answersIn } from '../core/snapshot/snapshot.ts';
 
 /** The dependencies of post for a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
@@ -168,8 +169,9 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
   // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
   const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
-  const restored = await storedLane(deps, recorded.lane.id);
-  const work = trustedPartOf(recorded, knownTo(deps, restored));
+  const kept = await storedLane(deps, recorded.lane.id);
+  const restored = kept?.lane ?? null;
+  const work = trustedPartOf(recorded, knownTo(deps, kept));
   const unstored = unstoredTasks(work.state, recorded.state).length;
   if (unstored > 0)
     deps.log.info(
@@ -180,8 +182,9 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
   return { report: withGitHubFacts(deps, report), lane };
 }
 
-function knownTo({ config, runTag, clock }: RescueDeps, restored: RestoredState | null): KnownFacts {
-  return { restored, config, runTag, now: clock.now() };
+function knownTo({ config, runTag, clock }: RescueDeps, kept: RestoredStore | null): KnownFacts {
+  const answers = kept?.snapshot == null ? [] : answersIn(kept.snapshot);
+  return { restored: kept?.lane ?? null, answers, config, runTag, now: clock.now() };
 }
 
 /**
@@ -203,16 +206,16 @@ async function giveBackUnused(
   { lane, runTag }: Claim,
   what: Parameters<typeof giveBackLane>[2],
 ): Promise<Released> {
-  const restored = what === 'claim' ? null : await storedLane(deps, lane);
+  const restored = what === 'claim' ? null : ((await storedLane(deps, lane))?.lane ?? null);
   const hasPushed = restored !== null && 'savedBy' in restored && restored.savedBy === runTag;
   return giveBackLane({ ...deps, runTag }, lane, hasPushed ? 'claim' : what);
 }
 
 /** Returns the lane according to the store; null when the store keeps nothing, or does not answer. */
-async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
+async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredStore | null> {
   if (config.stateStore === 'none') return null;
   try {
-    return (await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane))).lane;
+    return await withTimeLimit(limits.stepMs, (await connect.store()).restore(lane));
   } catch (error) {
     debug(messageOf(error));
     return null;

@@ -1,11 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FoundSetting } from '../core/settings/effective.ts';
 import type { Claim } from '../core/sharing/lease.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
+import { readPlainFileNow } from '../files/plain-file.ts';
 
 /**
  * The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back lanes
@@ -62,7 +63,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
 /** Reads the run's record; null when it is not, byte for byte, one that main of this run wrote. */
 export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
   try {
-    const content = readRecordFile(join(folder, FILE));
+    const content = readPlainFileNow(join(folder, FILE), MAX_RECORD_BYTES)?.bytes.toString() ?? '';
     const end = content.indexOf('\n');
     const text = content.slice(end + 1);
     const [found, made] = [Buffer.from(content.slice(0, Math.max(0, end))), Buffer.from(sealOf(text, key))];
@@ -76,16 +77,4 @@ export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
 
 function sealOf(text: string, key: Buffer): string {
   return createHmac('sha256', key).update('run record\n').update(text).digest('hex');
-}
-
-/** Reads a regular file of a sensible size; throws for anything else, without waiting. */
-function readRecordFile(path: string): string {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile() || stats.size > MAX_RECORD_BYTES) throw new Error(`${path} is not a record`);
-    return readFileSync(file, 'utf8');
-  } finally {
-    closeSync(file);
-  }
 }

@@ -11,6 +11,7 @@ import { applyOrders } from '../core/sharing/orders.ts';
 import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
 import { notesOn, type Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
+import { type LaneAnswer, withAnswers } from '../core/sharing/waiting-issues.ts';
 
 /**
  * The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps
@@ -18,6 +19,8 @@ import type { RestoredState } from '../ports/state.ts';
  */
 export interface KnownFacts {
   readonly restored: RestoredState | null;
+  /** The answers of lanes to issues, according to the store. Those that the record had taken over count. */
+  readonly answers: readonly LaneAnswer[];
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
   readonly runTag: string;
   readonly now: number;
@@ -30,7 +33,7 @@ export interface KnownFacts {
  */
 export function trustedPartOf(work: Work, known: KnownFacts): Work {
   const { restored, config, runTag, now } = known;
-  const stored = storedState(work, restored, now);
+  const stored = storedState(work, known);
   const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);
   const recorded = parsed.kind === 'state' ? parsed.state : stored;
   const kept = restored !== null && 'savedBy' in restored ? restored : null;
@@ -99,14 +102,15 @@ const RESTORED = 'restored by the main step';
 const LEFT_OUT = "left out by the main step; the main step's log says why";
 
 /** Returns the state to check the run's own state against, with only the orders that the run has obeyed. */
-function storedState({ lane, state }: Work, restored: RestoredState | null, now: number): LaneState {
+function storedState({ lane, state }: Work, { restored, answers, now }: KnownFacts): LaneState {
   switch (restored?.kind) {
     case 'found':
     case 'unreadable':
     case 'absent': {
       const begun = restored.kind === 'unreadable' ? stateToProbe(lane.id, now) : initialState(lane.id, now);
       const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
-      return applyOrders(restored.kind === 'found' ? restored.state : begun, obeyed);
+      const left = answers.filter(({ task }) => progressOf(state.tasks, task).answer !== undefined);
+      return applyOrders(withAnswers(restored.kind === 'found' ? restored.state : begun, left, []), obeyed);
     }
     default:
       return { ...initialState(lane.id, now), ordersApplied: state.ordersApplied };

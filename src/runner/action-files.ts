@@ -1,27 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { type PlainContent, readPlainFileNow } from '../files/plain-file.ts';
 
 /** The action's own files, as main found them. Some of them are loaded only when they are needed, also in post. */
 export interface ActionFiles {
   /** Restores what was changed, added or removed since, and returns the names. Throws when it cannot. */
   readonly putBack: () => readonly string[];
-}
-
-interface Content {
-  readonly bytes: Buffer;
-  readonly mode: number;
 }
 
 /** Remembers the bundle in `actionFolder`. */
@@ -41,38 +26,22 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
 }
 
 /** Returns the content by path below the folder; null for anything but a file, such as a link or a named pipe. */
-function contentsOf(folder: string): Map<string, Content | null> {
-  const found = new Map<string, Content | null>();
+function contentsOf(folder: string): Map<string, PlainContent | null> {
+  const found = new Map<string, PlainContent | null>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    found.set(relative(folder, path), readRegularFile(path));
+    found.set(relative(folder, path), readPlainFileNow(path));
   }
   return found;
 }
 
-/** Reads a regular file of a sensible size without waiting; null when there is none. */
-export function readRegularFile(path: string, maxBytes = Infinity): Content | null {
-  try {
-    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stats = fstatSync(file);
-      if (!stats.isFile() || stats.size > maxBytes) return null;
-      return { bytes: readFileSync(file), mode: stats.mode & 0o777 };
-    } finally {
-      closeSync(file);
-    }
-  } catch {
-    return null;
-  }
-}
-
-function isSame(one: Content | null, other: Content | null): boolean {
+function isSame(one: PlainContent | null, other: PlainContent | null): boolean {
   return one !== null && other !== null && one.bytes.equals(other.bytes);
 }
 
 /** Replaces the file with a new one, so that a process that still has the old one open writes to nothing. */
-export function replaceFile(path: string, content: Content | null): void {
+export function replaceFile(path: string, content: PlainContent | null): void {
   if (content === null) {
     rmSync(path, { recursive: true, force: true });
     return;

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, mkdir, open, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, rename, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import type { HandoffFolder, HandoffName } from '../ports/handoff.ts';
+import { usePlainFile } from '../files/plain-file.ts';
 
 const MIB = 1024 * 1024;
 /**
@@ -28,15 +28,7 @@ export function createHandoffFolder(path: string): HandoffFolder {
     const at = join(path, name);
     const folder = await lstat(dirname(at)).catch(() => null);
     if (folder?.isDirectory() !== true) return null;
-    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-    const file = await open(at, flags).catch(() => null);
-    if (file === null) return null;
-    try {
-      const stats = await file.stat();
-      return stats.isFile() && stats.size <= LARGEST[name] ? await use(file, stats.size) : null;
-    } finally {
-      await file.close();
-    }
+    return usePlainFile(at, (file, { size }) => (size <= LARGEST[name] ? use(file, size) : null)).catch(() => null);
   }
 
   async function pathOf(name: HandoffName): Promise<string> {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainLine, CHAIN_START } from '../core/journal/parse-journal.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
+import { appendToPlainFile, readPlainFileNow } from '../files/plain-file.ts';
 
 const JOURNAL = 'journal.jsonl';
 const RECEIPT = 'receipt.json.gz';
@@ -43,19 +44,7 @@ const MOST_JOURNAL_BYTES = 16 * 1024 * 1024;
 
 /** Returns the text of the journal in `folder`; null without a file, or if it is larger than any that is kept. */
 export function readJournalFile(folder: string): string | null {
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  let file: number;
-  try {
-    file = openSync(join(folder, JOURNAL), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch {
-    return null;
-  }
-  try {
-    const stats = fstatSync(file);
-    return stats.isFile() && stats.size <= MOST_JOURNAL_BYTES ? readFileSync(file, 'utf8') : null;
-  } finally {
-    closeSync(file);
-  }
+  return readPlainFileNow(join(folder, JOURNAL), MOST_JOURNAL_BYTES)?.bytes.toString() ?? null;
 }
 
 /** Creates the journal in `folder`. `onBegin` gets its path once, when the first line is written. */
@@ -70,7 +59,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
     append: (line) => {
       const chained = chainLine(line, hash ?? CHAIN_START);
       try {
-        appendTo(file, `${chained}\n`);
+        appendToPlainFile(file, `${chained}\n`, 0o600);
       } catch (error) {
         throw new UserError(
           'infrastructure',
@@ -88,7 +77,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       const lines = `${text}\n`;
       logBytes += Buffer.byteLength(lines);
       try {
-        appendTo(`${file}.log`, logBytes > MOST_LOG_BYTES ? '… The job log has the rest.\n' : lines);
+        appendToPlainFile(`${file}.log`, logBytes > MOST_LOG_BYTES ? '… The job log has the rest.\n' : lines, 0o600);
       } catch {
         // The job log has the line.
       }
@@ -114,16 +103,4 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       }
     },
   };
-}
-
-/** Appends to a file. Refuses a named pipe, which would wait forever for a reader. */
-function appendTo(path: string, text: string): void {
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  try {
-    if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`);
-    writeFileSync(file, text);
-  } finally {
-    closeSync(file);
-  }
 }

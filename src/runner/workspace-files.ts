@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { lstat, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import { readRegularFile, replaceFile } from './action-files.ts';
+import { readPlainFileNow, readLastBytes, usePlainFile } from '../files/plain-file.ts';
+import { replaceFile } from './action-files.ts';
 import type { FileTexts, WorkTreeFiles } from '../ports/repository.ts';
 
 /** The files by which a step gives the runner values for later steps. The agent's user can write to them as well. */
@@ -119,16 +119,10 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
  * Returns null when there is no such file.
  */
 async function readEndOfFile(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    const length = stats.isFile() ? lengthOf(stats.size) : null;
-    if (length === null) return null;
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, stats.size - length);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  return usePlainFile(path, (file, stats) => {
+    const length = lengthOf(stats.size);
+    return length === null ? null : readLastBytes(file, stats, length);
+  });
 }
 
 /**
@@ -167,7 +161,7 @@ export function createRunnerFiles(
 }
 
 function bytesOf(path: string): Buffer | null {
-  return readRegularFile(path, MAX_BYTES)?.bytes ?? null;
+  return readPlainFileNow(path, MAX_BYTES)?.bytes ?? null;
 }
 
 function isSame(one: Buffer | null, other: Buffer | null): boolean {

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix, sequenceOfKey } from '../core/sharing/cache-keys.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
@@ -19,6 +18,7 @@ import {
   type WorkerLine,
 } from './cache-environment.ts';
 import { readStateFolder, writeStateFolder } from './state-folder.ts';
+import { usePlainFile } from '../files/plain-file.ts';
 
 interface WorkerCall {
   /** The program and the arguments that start the worker; the request is added as the last argument. */
@@ -166,9 +166,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
 
   /** Returns how the cache hung earlier in this run, or null if it did not. */
   async function hangOf(kind: Way): Promise<string | null> {
-    // A link in the file's place is not followed, and a named pipe is not waited for.
-    const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-    return readFile(hangFile(kind), { encoding: 'utf8', flag }).catch(() => null);
+    return usePlainFile(hangFile(kind), (file) => file.readFile('utf8')).catch(() => null);
   }
 
   function hangFile(kind: Way): string {

@@ -100,6 +100,7 @@ function agentFoldersOf(world: World, name: AgentName, agentSandbox: Isolation['
     configFolder: configFolderOf(world, name, agentSandbox),
     inbox: join(agentSandbox === null ? runFolder : agentSandbox.folders.inbox, 'agent-files'),
     isolated: agentSandbox !== null,
+    prices: config.prices,
   };
 }
 

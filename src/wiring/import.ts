@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { constants } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadableAgents } from '../agents/all.ts';
 import { ALL_PROVIDERS } from './agents/providers.ts';
+import { ownFolderOf } from './home/login.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
@@ -15,6 +15,12 @@ import { UserError } from '../errors.ts';
 import { createPrintingLog, lookAtGitHub } from './own-github.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
 import { cutText } from '../core/text/phrase.ts';
+import { usePlainFile } from '../files/plain-file.ts';
+
+/** The agent that turns documents into tasks, with the person's own login. */
+const AGENT = loadableAgents.claude;
+
+const LOGIN = AGENT.provider.ownLogin;
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
@@ -33,7 +39,7 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
   const { document, answerName, prompt, agentPath, model, maxCostUsd, log } = asked;
   const [{ createCliAgent }, cli, { endTagged }] = await Promise.all([
     import('../agents/cli/agent.ts'),
-    loadableAgents.claude.adapter(),
+    AGENT.adapter(),
     import('../processes/process-tree.ts'),
   ]);
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-import-'));
@@ -46,14 +52,15 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
   try {
     await writeFile(join(workFolder, document.name), document.text);
     const agent = createCliAgent(cli, {
-      command: { kind: 'path', path: agentPath ?? 'claude' },
+      command: { kind: 'path', path: agentPath ?? LOGIN.program },
       model,
       allowedTools: ['Read', 'Write'],
       servers: [],
+      prices: {},
       extraArgs: [],
       stallMs: STALL_MS,
       lingerMs: STALL_MS,
-      environment: agentEnvironment(process.env, [], loadableAgents.claude.provider),
+      environment: agentEnvironment(process.env, [], AGENT.provider),
       installEnvironment: {},
       broker: null,
       agentSandbox: null,
@@ -62,7 +69,7 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       checkoutFolder: workFolder,
       alsoFolder: null,
       // This folder contains the person's own login.
-      configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
+      configFolder: ownFolderOf(LOGIN, process.env),
       inbox: join(workFolder, '.inbox'),
       runTag,
       log: createPrintingLog(log),
@@ -120,23 +127,16 @@ function withoutAgent(error: unknown, agentPath: string | null): unknown {
   if (!isMissing) return error;
   return new UserError(
     'configuration',
-    `There is no ${agentPath === null ? 'claude on the PATH' : `agent ${agentPath}`}. Install Claude Code (npm install -g @anthropic-ai/claude-code), or name the agent's program with --agent-path.`,
+    `There is no ${agentPath === null ? `${LOGIN.program} on the PATH` : `agent ${agentPath}`}. Install ${AGENT.title} (npm install -g ${AGENT.source.name}), or name the agent's program with --agent-path.`,
   );
 }
 
 /** Reads the agent's answer, as a plain file of limited size, or null if there is none. */
 async function readAnswer(path: string): Promise<string | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
-  if (file === null) return null;
-  try {
-    const stats = await file.stat();
+  return usePlainFile(path, async (file, { size }) => {
     // The extra byte lets the parser see that the text is too long.
-    return stats.isFile()
-      ? (await file.read(Buffer.alloc(Math.min(stats.size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8')
-      : null;
-  } finally {
-    await file.close();
-  }
+    return (await file.read(Buffer.alloc(Math.min(size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8');
+  }).catch(() => null);
 }
 
 async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<ReturnType<ImportWorld['issues']>>> {

@@ -3,7 +3,6 @@ import { access, constants, readFile, realpath } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { SETUP_PATHS } from '../core/setup/files.ts';
-import { oneLine } from '../core/text/phrase.ts';
 import { wrapperNames } from '../core/setup/project.ts';
 import type { SetupWorld } from '../cli/setup/setup-world.ts';
 import { hasColours } from '../cli/terminal-text.ts';
@@ -27,7 +26,7 @@ export async function openSetup(packageRoot: URL): Promise<SetupWorld> {
       ).tryCommands(folder, { commands, within: '', variables: [] }, log);
       if (trial.kind === 'passed') return `verify passes on the untouched base (${String(trial.seconds)} s).`;
       if (trial.kind === 'failed')
-        return `verify fails on the untouched base: ${oneLine(trial.command, 200)}: ${trial.tail}\nChange verify, or repair the base, before the first run.`;
+        return 'verify fails on the untouched base. Change it or repair the base before the first run, unless only this machine lacks a tool that the set-up steps install.';
       return `verify could not be tried: ${trial.kind === 'impossible' ? trial.why : 'there is no command.'}`;
     },
     person: isAnswered

@@ -141,6 +141,7 @@ export function describeAdapter(
       expect(prompts.join('\n')).toContain('which number?');
       // The tokens are those of this call alone.
       expect(second.analysis.tokens).toBe(first.analysis.tokens);
+      expect(second.analysis.costUsd ?? 0).toBeCloseTo(first.analysis.costUsd ?? 0, 6);
       expect(await other.agent.exportSession(id)).not.toBeNull();
     });
 

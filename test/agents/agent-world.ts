@@ -114,6 +114,7 @@ async function createAgentOn(
     model: subject.model,
     allowedTools,
     servers: given.servers ?? [],
+    prices: {},
     extraArgs: given.extraArgs ?? [],
     lingerMs: 45_000,
     stallMs: given.stallMs ?? 180_000,

@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import { codexDialect } from '../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../src/agents/copilot/events/dialect.ts';
-import { geminiDialect } from '../../src/agents/gemini/events/dialect.ts';
-import { opencodeDialect } from '../../src/agents/opencode/events/dialect.ts';
 import type { Dialect } from '../../src/agents/reading/agent-event.ts';
 
 /** The parameters of one start of a CLI. */
@@ -81,80 +79,6 @@ function overrides(settings: Readonly<Record<string, unknown>>): readonly string
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${JSON.stringify(value)}`]);
 }
 
-const gemini: Cli = {
-  name: 'gemini',
-  package: '@google/gemini-cli',
-  version: '0.61.0',
-  megabytes: 100,
-  program: '@google/gemini-cli/bundle/gemini.js',
-  events: geminiDialect,
-  takesId: true,
-  tellsFailure: true,
-  args: ({ session }) => [
-    ...['-o', 'stream-json', '-m', 'gemini-2.5-pro', '--approval-mode', 'yolo', '--skip-trust'],
-    ...(session.kind === 'resumed' ? ['--resume', session.id] : ['--session-id', session.id]),
-  ],
-  env: ({ url }) => ({ GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_NO_RELAUNCH: 'true' }),
-  files: {
-    '.gemini/settings.json': {
-      security: { auth: { selectedType: 'gemini-api-key' } },
-      general: {
-        enableAutoUpdate: false,
-        enableAutoUpdateNotification: false,
-        maxAttempts: 2,
-        retryFetchErrors: false,
-      },
-      model: { maxSessionTurns: 50 },
-      privacy: { usageStatisticsEnabled: false },
-      telemetry: { enabled: false },
-    },
-  },
-};
-
-const opencode: Cli = {
-  name: 'opencode',
-  package: 'opencode-ai',
-  version: '1.18.33',
-  megabytes: 354,
-  program: 'opencode-linux-x64-baseline/bin/opencode',
-  events: opencodeDialect,
-  takesId: false,
-  tellsFailure: false,
-  args: ({ session }) => [
-    ...['run', '--format', 'json', '--pure', '--auto', '--title', 'loop', '-m', 'scripted/scripted'],
-    ...(session.kind === 'resumed' ? ['--session', session.id] : []),
-  ],
-  env: ({ url }) => ({
-    OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(url)),
-    ...Object.fromEntries(
-      [
-        ...['PROJECT_CONFIG', 'CLAUDE_CODE', 'EXTERNAL_SKILLS', 'AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD'],
-        ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
-      ].map((name) => [`OPENCODE_DISABLE_${name}`, '1']),
-    ),
-  }),
-  files: {},
-};
-
-function opencodeSettings(url: string): object {
-  const model = { name: 'scripted', cost: { input: 1, output: 2 }, limit: { context: 200_000, output: 8000 } };
-  return {
-    autoupdate: false,
-    share: 'disabled',
-    model: 'scripted/scripted',
-    small_model: 'scripted/scripted',
-    permission: { '*': 'deny', read: 'allow', edit: 'allow', glob: 'allow', grep: 'allow', bash: 'allow' },
-    provider: {
-      scripted: {
-        npm: '@ai-sdk/openai-compatible',
-        name: 'scripted',
-        options: { baseURL: `${url}/v1`, apiKey: KEY },
-        models: { scripted: model },
-      },
-    },
-  };
-}
-
 const copilot: Cli = {
   name: 'copilot',
   package: '@github/copilot',
@@ -183,7 +107,7 @@ const copilot: Cli = {
   files: {},
 };
 
-export const clis: readonly Cli[] = [codex, gemini, opencode, copilot];
+export const clis: readonly Cli[] = [codex, copilot];
 
 /** Programs that speak the Agent Client Protocol for a CLI, which has a package of its own here. */
 export const adapters: readonly CliPackage[] = [
@@ -206,6 +130,20 @@ export const adapters: readonly CliPackage[] = [
 /** All that are tested; those without events are talked to. */
 export const packages: readonly CliPackage[] = [
   ...clis,
+  {
+    name: 'gemini',
+    package: '@google/gemini-cli',
+    version: '0.61.0',
+    megabytes: 100,
+    program: '@google/gemini-cli/bundle/gemini.js',
+  },
+  {
+    name: 'opencode',
+    package: 'opencode-ai',
+    version: '1.18.33',
+    megabytes: 354,
+    program: 'opencode-linux-x64-baseline/bin/opencode',
+  },
   {
     name: 'qwen',
     package: '@qwen-code/qwen-code',

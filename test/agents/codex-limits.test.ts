@@ -55,6 +55,7 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     model: 'gpt-5.5',
     allowedTools,
     servers: [],
+    prices: {},
     extraArgs: [],
     environment,
     installEnvironment: environment,

@@ -87,22 +87,51 @@ test('no program, skill, rule or address that the repository names is used', asy
   );
   expect((await world.calls('hello')).analysis).toMatchObject({
     agentError: null,
-    denials: [{ tool: 'run_shell_command' }],
+    denials: [{ tool: 'execute', command: 'curl http://127.0.0.1:9/' }],
   });
   expect(existsSync(marker)).toBe(false);
   const said = JSON.stringify(world.model.requests.map(({ body }) => body));
   expect(said.match(/OBEY-[A-Z-]+/g)).toBeNull();
 });
 
-test('a server of tools gets variables by name, and its tool is run', async () => {
+test.each([
+  ['one', 'mcp__tools__greet'],
+  ['each', 'mcp__tools'],
+])('a server of tools gets variables by name, and its tool is run where the rules allow %s', async (_what, rule) => {
   await using world = await createWorld(gemini, {
     script: [{ kind: 'use', tool: 'mcp_tools_greet', input: {} }, DONE],
     servers: [GREETER],
     // The wiring adds this tool to the rules.
-    allowedTools: ['Read', 'mcp__tools__greet'],
+    allowedTools: ['Read', rule],
     environment: () => ({ GREETING: 'hello, "you"' }),
   });
   expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
   const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
   expect(JSON.stringify(results)).toContain('It says hello, ');
+});
+
+test('what the rules forbid is refused, and its work continues in the same turn', async () => {
+  await using world = await createWorld(gemini, {
+    script: [
+      { kind: 'run', command: 'git add . ; curl http://127.0.0.1:9/' },
+      { kind: 'run', command: 'git add . && git status' },
+      { kind: 'write', path: 'docs/a.md', content: 'x' },
+      { kind: 'write', path: 'src/a.ts', content: 'x' },
+      { kind: 'use', tool: 'web_fetch', input: { prompt: 'read https://example.com' } },
+      DONE,
+    ],
+    allowedTools: ['Edit(src/**)', 'Bash(git add:*)', 'Bash(git status)'],
+  });
+  const run = await world.calls('work', { timeoutMs: 120_000 });
+  expect(run).not.toHaveProperty('broken');
+  expect(run.analysis).toMatchObject({
+    agentError: null,
+    denials: [{ command: 'git add . ; curl http://127.0.0.1:9/' }, { tool: 'edit' }],
+    signal: { status: 'COMPLETE' },
+  });
+  expect(['docs/a.md', 'src/a.ts'].map((path) => existsSync(join(world.machine.workFolder, path)))).toEqual([
+    false,
+    true,
+  ]);
+  expect(world.model.requests.at(-1)?.conversation?.prompts).toEqual(['work']);
 });

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createConversing } from '../../src/agents/acp/cli.ts';
 import { opencodeCli } from '../../src/agents/opencode/cli.ts';
 import { DONE, describeAdapter } from './adapter-spec.ts';
 import { GREETER } from './greeter.ts';
@@ -45,8 +44,51 @@ describeAdapter(opencode, {
       kind: 'rate-limit',
       usageLimit: expect.objectContaining({ window: 'unknown', resumeAt: expect.stringMatching(/Z$/) }),
     },
+    {
+      what: 'a prompt that is too long',
+      step: {
+        kind: 'error',
+        status: 400,
+        type: 'invalid_request_error',
+        message: 'prompt is too long: 210000 tokens > 200000 maximum',
+      },
+      kind: 'prompt-too-long',
+      usageLimit: null,
+    },
     { what: 'an answer that is cut off', step: { kind: 'cut', text: 'I beg' }, kind: 'server', usageLimit: null },
   ],
+});
+
+test('what leads outside, and what no rule allows, is refused, and its work continues in the same turn', async () => {
+  await using world = await createWorld(opencode, {
+    script: [
+      { kind: 'run', command: 'git add . ; curl http://127.0.0.1:9/' },
+      { kind: 'write', path: '../out.txt', content: 'x' },
+      { kind: 'use', tool: 'read', input: { filePath: '/etc/hostname' } },
+      { kind: 'write', path: 'docs/a.md', content: 'x' },
+      { kind: 'write', path: 'src/a.ts', content: 'x' },
+      DONE,
+    ],
+    allowedTools: ['Edit(src/**)', 'Bash(git add:*)'],
+  });
+  const run = await world.calls('work', { timeoutMs: 180_000 });
+  expect(run).not.toHaveProperty('broken');
+  expect(run.analysis).toMatchObject({ agentError: null, signal: { status: 'COMPLETE' } });
+  expect(run.analysis.denials.map(({ tool }) => tool)).toEqual(['execute', 'other', 'other', 'edit']);
+  expect(
+    ['../out.txt', 'docs/a.md', 'src/a.ts'].map((path) => existsSync(join(world.machine.workFolder, path))),
+  ).toEqual([...[false, false, true]]);
+  expect(world.model.requests.at(-1)?.conversation?.prompts).toEqual(['work']);
+});
+
+test.each([
+  ['is its own without an option', [], undefined],
+  ['is that of an option', ['--variant', 'high'], 'high'],
+])('the effort of the model %s', async (_what, extraArgs, effort) => {
+  await using world = await createWorld(opencode, { script: [DONE], extraArgs });
+  expect((await world.calls('hello')).analysis).toMatchObject({ agentError: null, signal: { status: 'COMPLETE' } });
+  const body = world.model.requests[0]?.body as { readonly output_config?: { readonly effort?: string } };
+  expect(body.output_config?.effort).toBe(effort);
 });
 
 describe('other providers', () => {
@@ -107,32 +149,4 @@ test('a server of tools gets variables by name, and its tool is run', async () =
   expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });
   const results = world.model.requests.flatMap(({ conversation }) => conversation?.results ?? []);
   expect(JSON.stringify(results)).toContain('It says hello, ');
-});
-
-test('in the Agent Client Protocol, its requests do not name the tool of a server: why it is not run so', async () => {
-  const conversing = createConversing('opencode');
-  const talked: Subject = {
-    ...opencode,
-    cli: {
-      ...opencodeCli,
-      prepare: async (call, place) => {
-        const { environment } = await opencodeCli.prepare(call, place);
-        const own = JSON.parse(environment['OPENCODE_CONFIG_CONTENT'] ?? '') as object;
-        const asking = { ...own, permission: { '*': 'ask' }, agent: { title: { disable: true } } };
-        return {
-          ...(await conversing.prepare({ ...call, model: null, turnLimit: null }, place)),
-          args: ['acp', '--pure'],
-          environment: { ...environment, OPENCODE_CONFIG_CONTENT: JSON.stringify(asking) },
-        };
-      },
-    },
-  };
-  await using world = await createWorld(talked, {
-    script: [{ kind: 'use', tool: 'tools_greet', input: {} }, DONE],
-    servers: [GREETER],
-    allowedTools: ['mcp__tools__greet'],
-    environment: () => ({ GREETING: 'hello' }),
-  });
-  const { analysis } = await world.calls('greet', { timeoutMs: 180_000 });
-  expect(analysis, world.log.lines.join('\n')).toMatchObject({ denials: [{ tool: 'other' }], agentError: null });
 });

@@ -103,6 +103,7 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     model: play.model,
     allowedTools,
     servers: [],
+    prices: {},
     extraArgs: [],
     lingerMs: 45_000,
     stallMs: 180_000,

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { type LaneState, parseState, STATE_VERSION } from '../../src/core/lane/state/state.ts';
-import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
+import { serializeState, withoutCopies } from '../../src/core/lane/state/serialize-state.ts';
 import { parseBudget, serializeUsage } from '../../src/core/sharing/budget.ts';
-import { withAnswers, withoutAnswers } from '../../src/core/sharing/waiting-issues.ts';
+import { withAnswers } from '../../src/core/sharing/waiting-issues.ts';
 import { migrateSnapshot } from '../../src/core/snapshot/migration.ts';
 import { hasWorkLeft } from '../../src/core/snapshot/going-on.ts';
 import {
@@ -231,8 +231,8 @@ test('snapshot-v1-copies.json: the copy of an answer in another lane gives way t
     state: 'failed',
     answer: { lane: 'queue' },
   });
-  expect(withoutAnswers(state).tasks['issue-1']).toMatchObject({ state: 'todo', attempts: 0 });
-  expect(withAnswers(withoutAnswers(state), answers, [])).toEqual(withAnswers(state, answers, []));
+  expect(withoutCopies(state).tasks['issue-1']).toMatchObject({ state: 'todo', attempts: 0 });
+  expect(withAnswers(withoutCopies(state), answers, [])).toEqual(withAnswers(state, answers, []));
 });
 
 test('stored-run-v1.json: a run without what later versions record, and with its journal', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { IsolationFacts } from '../../src/core/isolation/probe.ts';
 import type { HandedIntake } from '../../src/handover/intake.ts';
-import { lostWork, receiveWork, serializeWork } from '../../src/handover/work-parcel.ts';
+import { createLostWork, receiveWork, serializeWork } from '../../src/handover/work-parcel.ts';
 import { initialState } from '../../src/core/lane/state/state.ts';
 import { noon } from './core/core-fixtures.ts';
 import { policy } from './report/fixtures.ts';
@@ -31,7 +31,11 @@ test('facts of isolation that are too many for a parcel are cut, and the run is 
     probe: { checks: 200, failed: Array.from({ length: 200 }, (_, at) => `check ${String(at)}`) },
     refused: Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`host-${String(at)}:443`, at])),
   };
-  const work = lostWork(handed, { outcome: { kind: 'cancelled', reason: 'killed' }, spent: 'nothing', now: noon });
+  const work = createLostWork(handed, {
+    outcome: { kind: 'cancelled', reason: 'killed' },
+    spent: 'nothing',
+    now: noon,
+  });
   const text = serializeWork({ ...work, isolation }, { intake: handed, of: 'x', commits: null, session: null });
   const received = receiveWork(text, { handed, of: 'x', now: noon });
   if (received.kind !== 'work') throw new Error(JSON.stringify(received));
@@ -43,7 +47,7 @@ test('facts of isolation that are too many for a parcel are cut, and the run is 
 
 const asked = { ...handed, intake: { ...handed.intake, proposes: 'text' } };
 const answered = {
-  ...lostWork(asked, { outcome: { kind: 'idle', reason: 'answered' }, spent: 'nothing', now: noon }),
+  ...createLostWork(asked, { outcome: { kind: 'idle', reason: 'answered' }, spent: 'nothing', now: noon }),
   proposal: { text: 'text', words: 'These are the sub-tasks.' },
 };
 const receivedOf = (

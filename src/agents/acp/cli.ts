@@ -2,10 +2,9 @@ import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { UserError } from '../../errors.ts';
 import { logLine } from '../../processes/log-line.ts';
 import type { AgentCli, CallListener, CallReader, CliCall, CliPlace, PreparedCall } from '../cli/cli.ts';
-import { describeCallEvent, judgeStallIn } from '../cli/dialect-reader.ts';
+import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Dialect } from '../reading/agent-event.ts';
-import { createAgentReader } from '../reading/reader.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { acpAgent } from './agent.ts';
 import { startTalking, type Talk } from './conversation.ts';
@@ -23,7 +22,13 @@ interface Conversing extends Pick<
   readonly prepare: (call: ConversingCall, place: CliPlace) => Promise<PreparedCall>;
 }
 
-type ConversingCall = CliCall & Pick<Talk, 'turnLimit'>;
+/** The differences of one agent from the others. */
+interface OwnWords extends Pick<Dialect, 'parseText' | 'reported'> {
+  /** Returns the command of a call of the kind `execute` that has no raw input; null if nothing names it. */
+  readonly commandOf: Talk['commandOf'];
+}
+
+type ConversingCall = CliCall & Pick<Talk, 'turnLimit'> & Partial<Pick<Talk, 'effort'>>;
 
 /** Creates the adapter of any program that speaks the Agent Client Protocol on its standard input and output. */
 export function createAcpCli(): AgentCli {
@@ -45,11 +50,17 @@ export function createAcpCli(): AgentCli {
 }
 
 /** Creates what all agents that are talked to have in common. */
-export function createConversing(name: AgentName): Conversing {
+export function createConversing(
+  name: AgentName,
+  { commandOf = () => null, reported = [], parseText = () => null }: Partial<OwnWords> = {},
+): Conversing {
   // Agents report only the sum of a session; that of an earlier run counts again as a whole.
   const costs = new Map<string, number>();
   const questionTool = AGENTS[name].tools.question;
-  const dialect = { ...acpErrors, unread: /^(?!)/, parseText: () => null, questionTool };
+  const dialect = {
+    ...{ ...acpErrors, unread: /^(?!)/, parseText, questionTool },
+    reported: [...acpErrors.reported, ...reported],
+  };
   return {
     printsRetries: false,
     kindOfDenial: kindOfDenialBy(name),
@@ -57,7 +68,7 @@ export function createConversing(name: AgentName): Conversing {
     rulesGap: () => ({ unmapped: [], allowsMore: null }),
     unmappedServers: () => [],
     prepare: async (call, place) => {
-      const talk = { ...(await talkOf(call, place)), questionTool, costs };
+      const talk = { ...(await talkOf(call, place)), questionTool, costs, commandOf };
       let unasked: ToolCall | null = null;
       return {
         args: call.extraArgs,
@@ -77,43 +88,33 @@ export function createConversing(name: AgentName): Conversing {
 }
 
 async function talkOf(
-  { resume, model, allowedTools, servers, environment, turnLimit }: ConversingCall,
-  { workFolder, alsoFolder, isolated }: CliPlace,
-): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs'>> {
+  { resume, model, allowedTools, servers, environment, turnLimit, effort = null }: ConversingCall,
+  { workFolder, alsoFolder, isolated, prices }: CliPlace,
+): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs' | 'commandOf'>> {
   const real = (path: string): Promise<string> => (isolated ? Promise.resolve(path) : realPathOfFolder(path));
   const folder = await real(workFolder);
   const place = { folder, tree: alsoFolder === null ? folder : await real(alsoFolder) };
-  return { resume, model, allowedTools, servers, environment, turnLimit, place, isolated };
+  return { resume, model, allowedTools, servers, environment, prices, turnLimit, effort, place, isolated };
 }
 
 /** Opens a reader that talks to the agent. `tell` gets a call that the agent made without asking. */
 function openAcpReader(
   { talk, dialect }: { readonly talk: Omit<Talk, 'prompt'>; readonly dialect: Omit<Dialect, 'createParser'> },
-  { prompt, now, hear }: CallListener,
+  listener: CallListener,
   tell: (unasked: ToolCall | null) => void,
 ): CallReader {
-  const reader = createAgentReader({
-    dialect: {
-      ...dialect,
-      createParser: () => (line) => {
-        if (line['jsonrpc'] !== '2.0') return null;
-        talking.receive(line);
-        return [];
-      },
-    },
-    now,
-    tokensBefore: null,
-    onEvent: (event) => {
-      hear(describeCallEvent(event));
-    },
-  });
-  const talking = startTalking({ ...talk, prompt }, reader.take);
+  const createParser = (): ReturnType<Dialect['createParser']> => (line) => {
+    if (line['jsonrpc'] !== '2.0') return null;
+    talking.receive(line);
+    return [];
+  };
+  const { take, ...reader } = openDialectReader({ ...dialect, createParser }, listener, null);
+  const talking = startTalking({ ...talk, prompt: listener.prompt }, take);
   return {
-    push: reader.push,
-    pushError: () => undefined,
-    end: async () => {
+    ...reader,
+    end: async (exit) => {
       tell(await talking.end());
-      return reader.end();
+      return reader.end(exit);
     },
     conversation: talking,
   };

@@ -11,21 +11,36 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { type McpServer, replaceVariables } from '../../core/mcp/values.ts';
+import type { McpServer } from '../../core/mcp/values.ts';
+import { type Prices, priceOf } from '../../core/spending/prices.ts';
 import { messageOf } from '../../errors.ts';
 import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
-import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
+import { classifyFailure, failureInAnswer } from '../reading/failure.ts';
+import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
 import type { ToolCall } from './events/tool-calls.ts';
-import { createUpdates, detailOf, protocolFailure, stopFailure, toolName } from './events/updates.ts';
+import {
+  acpErrors,
+  createUpdates,
+  detailOf,
+  plainFailure,
+  protocolFailure,
+  stopFailure,
+  toolName,
+} from './events/updates.ts';
+import { chooseModel, optionIn, protocolServer } from './session.ts';
 
 /** The start of a call: the prompt, and what the agent may do. */
 export interface Talk {
   readonly prompt: string;
   readonly resume: string | null;
   readonly model: string | null;
+  /** The prices of models, for an agent that reports tokens and no cost. */
+  readonly prices: Prices;
+  /** The effort of the model where the agent offers a choice of it; null leaves it to the agent. */
+  readonly effort: string | null;
   /** Maximum number of the model's answers, if this client has to hold it; null means no limit. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
@@ -37,6 +52,8 @@ export interface Talk {
   readonly place: AskedPlace;
   /** True if the agent's sandbox limits it as well. Otherwise a call that it makes without asking ends the turn. */
   readonly isolated: boolean;
+  /** Returns the command of a call without raw input, for an agent that names it in a field of its own. */
+  readonly commandOf: (call: JsonObject) => string | null;
   /** The costs of sessions in dollars so far, by their ids. Gets the sum of this one. */
   readonly costs: Map<string, number>;
 }
@@ -61,6 +78,9 @@ const MAX_REFUSED_TURNS = 20;
 /** Maximum number of answers that are remembered until their calls are made. */
 const MAX_DECIDED = 1_000;
 
+/** The words of an agent that takes every refusal for the end of its turn. */
+const OF_REFUSAL = /^(?:Info: )?Operation cancelled by user\.?$/;
+
 const GO_ON =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
 
@@ -76,11 +96,16 @@ const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' }
 export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Talking {
   const { place, allowedTools, isolated } = talk;
   const input = new PassThrough();
-  const updates = createUpdates(talk.costs.get(talk.resume ?? '') ?? 0);
+  let { model } = talk;
+  const updates = createUpdates({
+    costBefore: talk.costs.get(talk.resume ?? '') ?? 0,
+    price: () => (model === null ? null : priceOf(talk.prices, model)),
+    commandOf: talk.commandOf,
+  });
   /** Ids of requests that the agent has not answered. */
   const asked = new Set<unknown>();
-  /** The agent's requests by the call's id; `false` was refused. */
-  const decided = new Map<string, string | false>();
+  /** The allowed calls by their ids; `false` was refused. */
+  const decided = new Map<string, ToolCall | false>();
   let session: string | null = null;
   let hasPrompt = false;
   let isCancelled = false;
@@ -174,9 +199,10 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
-      const goesOn = said.length === 0 && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
+      const isSilent = said.every((event) => event.kind === 'text' && OF_REFUSAL.test(event.text.trim()));
+      const goesOn = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
       if (isSpent || (goesOn && hasUsedTurns())) return stopFailure('max_turn_requests');
-      if (!goesOn) return stopFailure(asObject(response)?.['stopReason']);
+      if (!goesOn) return stopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
       text = GO_ON;
     }
   }
@@ -190,7 +216,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     });
     const version = asObject(hello)?.['protocolVersion'];
     if (version !== PROTOCOL_VERSION)
-      return problem(
+      return plainFailure(
         `It speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
       );
     const abilities = asObject(asObject(hello)?.['agentCapabilities']) ?? {};
@@ -199,7 +225,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const setting = { cwd: place.folder, mcpServers: serversFor(asObject(abilities['mcpCapabilities']) ?? {}) };
     let answer: unknown;
     if (talk.resume === null) answer = await agent.request(methods.agent.session.new, setting);
-    else if (!canResume && !canLoad) return problem('The session cannot be continued: the agent keeps none.');
+    else if (!canResume && !canLoad) return plainFailure('The session cannot be continued: the agent keeps none.');
     else {
       const known = { ...setting, sessionId: talk.resume };
       const request = canResume
@@ -211,15 +237,21 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       } catch (error) {
         const failure = requestFailure(error);
         return failure.status === null && !isOver
-          ? problem(`The session cannot be continued: ${failure.text}`)
+          ? plainFailure(`The session cannot be continued: ${failure.text}`)
           : failure;
       }
     }
     const id = talk.resume ?? asString(asObject(answer)?.['sessionId']);
-    if (id === null) return problem('The agent began no session.');
+    if (id === null) return plainFailure('The agent began no session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
-    return talk.model === null ? null : await chooseModel(agent, { id, opened: asObject(answer) }, talk.model);
+    const offered = optionIn(asObject(answer), 'model');
+    model ??= asString(offered?.['currentValue']);
+    const failed = talk.model === null ? null : await chooseModel(agent, { id, offered }, talk.model);
+    const configId = asString(optionIn(asObject(answer), 'thought_level')?.['id']);
+    if (configId !== null && talk.effort !== null)
+      await agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId, value: talk.effort });
+    return failed;
   }
 
   function serversFor(abilities: JsonObject): ProtocolServer[] {
@@ -273,7 +305,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const isRefused = !isAllowed || once === undefined;
     // A forgotten answer is decided again.
     if (decided.size >= MAX_DECIDED) decided.clear();
-    decided.set(call.id, isRefused ? false : signatureOf(call));
+    decided.set(call.id, isRefused ? false : call);
     if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
     refusedTurn = isRefused ? turn : -1;
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
@@ -285,10 +317,19 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (call.status === 'completed') decided.delete(call.id);
     // A command that exits with an error has failed, and so has a call that was refused or never begun.
     else if (call.status !== 'failed' || answer === false || !call.hasBegun) return false;
-    if (answer === signatureOf(call)) return false;
+    if (answer !== undefined && answer !== false && isAsAllowed(answer, call)) return false;
     const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
-    const isVague = (call.kind === 'read' || call.kind === 'search') && call.paths.length === 0;
+    const isVague =
+      ((call.kind === 'read' || call.kind === 'search') && call.paths.length === 0) ||
+      (call.kind === 'fetch' && call.url === null && allowedTools.includes('WebFetch'));
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
+  }
+
+  /** True if a call is what was allowed: of the same command and address, and in no place that the rules forbid. */
+  function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
+    if (asked.command !== call.command || asked.url !== call.url) return false;
+    const more = call.paths.filter((path) => !asked.paths.includes(path));
+    return more.length === 0 || isPermitted({ ...call, paths: more }, allowedTools, place);
   }
 
   function report(call: ToolCall): void {
@@ -305,55 +346,22 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   }
 }
 
-const LATE = problem(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
-
-function problem(text: string): AgentFailure {
-  return { text, status: null, at: null };
+/** The failure that an agent says in place of an answer, or null. */
+function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
+  const last = said.at(-1);
+  const words = last?.kind === 'text' ? failureInAnswer(last.text) : null;
+  const failure = words === null ? null : protocolFailure(0, words, null);
+  return failure === null || classifyFailure(failure, acpErrors).kind === 'other' ? null : failure;
 }
+
+const LATE = plainFailure(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
 
 function requestFailure(error: unknown): AgentFailure {
   return error instanceof RequestError
     ? protocolFailure(error.code, error.message, error.data)
-    : problem(`The conversation with the agent failed: ${messageOf(error)}`);
-}
-
-/** Chooses the model among those that the agent offers. Returns the failure, or null. */
-async function chooseModel(
-  agent: ClientContext,
-  { id: sessionId, opened }: { readonly id: string; readonly opened: JsonObject | null },
-  model: string,
-): Promise<AgentFailure | null> {
-  const option = asArray(opened?.['configOptions'])
-    .map(asObject)
-    .find((one) => one?.['category'] === 'model');
-  const values = asArray(option?.['options'])
-    .map(asObject)
-    .flatMap((one) => [one, ...asArray(one?.['options']).map(asObject)])
-    .map((one) => asString(one?.['value']));
-  const configId = asString(option?.['id']);
-  if (configId === null || !values.includes(model))
-    return problem(
-      `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none, so name it in `agent-args` instead of `model`'}.`,
-    );
-  await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: model });
-  return null;
-}
-
-function protocolServer(server: McpServer, variables: Readonly<Record<string, string>>): ProtocolServer {
-  const put = (value: string): string => replaceVariables(value, variables);
-  const pairs = (values: Readonly<Record<string, string>>) =>
-    Object.entries(values).map(([name, value]) => ({ name, value: put(value) }));
-  const { name } = server;
-  return server.kind === 'command'
-    ? { name, command: put(server.command), args: server.args.map(put), env: pairs(server.env) }
-    : { name, type: server.transport, url: server.url, headers: pairs(server.headers) };
+    : plainFailure(`The conversation with the agent failed: ${messageOf(error)}`);
 }
 
 function isOffered(value: unknown): boolean {
   return asObject(value) !== null;
-}
-
-/** Returns what of a call must be the same when it is made as when it was allowed. */
-function signatureOf({ command, url }: ToolCall): string {
-  return JSON.stringify([command, url]);
 }

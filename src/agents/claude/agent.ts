@@ -34,6 +34,11 @@ export const claudeAgent = {
       },
     ],
     otherSecrets: ['ANTHROPIC_CUSTOM_HEADERS'],
+    telemetryName: 'anthropic',
+    ownLogin: {
+      ...{ program: 'claude', folderVariable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
+      otherwise: 'ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` creates one)',
+    },
     switches: ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'],
     cloudVariables:
       /^(AWS_(REGION|DEFAULT_REGION|BEARER_TOKEN_BEDROCK|ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN)|ANTHROPIC_(BEDROCK|VERTEX)_BASE_URL|ANTHROPIC_VERTEX_PROJECT_ID|CLOUD_ML_REGION|CLOUDSDK_AUTH_ACCESS_TOKEN|GOOGLE_OAUTH_ACCESS_TOKEN)$/,

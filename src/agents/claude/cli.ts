@@ -20,7 +20,7 @@ import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import { classifyClaudeFailure, failureOfMissingResult, claudeLimitOf } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
-import { projectSlug } from './try-key.ts';
+import { projectSlug, trialUrl, tryKey } from './try-key.ts';
 import { claudeAccessOf } from './access.ts';
 import { claudeAgent } from './agent.ts';
 
@@ -42,6 +42,7 @@ const NAME = /^\w{1,40}$/;
 /** The CLI of Claude Code, with stream-json on stdout. */
 export const claudeCli: AgentCli = {
   ...claudeAgent,
+  keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: trialUrl, tryAt: tryKey },
   usesConfigFolder: false,
   accessOf: claudeAccessOf,
   // `2.1.330 (Claude Code)`

@@ -16,7 +16,8 @@ import { createStartError, type Program, runWithoutInput } from '../../processes
 import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
-import type { AgentCli, CliCall, PreparedCall } from './cli.ts';
+import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
+import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
 import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
 
@@ -32,6 +33,7 @@ export interface AgentOptions {
   readonly model: string | null;
   readonly allowedTools: readonly string[];
   readonly servers: CliCall['servers'];
+  readonly prices: CliPlace['prices'];
   readonly extraArgs: readonly string[];
   /** The allow-listed environment from config/; it includes the provider's keys if no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
@@ -151,8 +153,12 @@ export async function callCli(
       (error: unknown) => ({ transcript: ended, broken: asError(error) }),
     );
   const { transcript: printed, broken } = completed;
-  const judged = stalled === null ? printed : stalledTranscript(printed, stalled, { ...options, cli });
-  const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, watch.retryAt()) };
+  const failure = watch.failure();
+  const judged =
+    stalled === null
+      ? withProviderStatus(printed, failure?.status ?? null)
+      : stalledTranscript(printed, stalled, { ...options, cli });
+  const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, failure?.retryAt ?? null) };
   if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyzeTranscript(transcript, call.doneTexts);
   return {
@@ -193,8 +199,19 @@ function prepare(
   options: AgentOptions & { readonly lendFolder: LendFolder },
   call: AgentCall,
 ): Promise<PreparedCall> {
-  const { configFolder, workFolder, alsoFolder, tree, inbox, agentSandbox, runTag, servers, extraArgs, environment } =
-    options;
+  const {
+    configFolder,
+    workFolder,
+    alsoFolder,
+    tree,
+    inbox,
+    agentSandbox,
+    runTag,
+    servers,
+    extraArgs,
+    environment,
+    prices,
+  } = options;
   const allowedTools = call.allowedTools ?? options.allowedTools;
   return cli.prepare(
     {
@@ -207,7 +224,7 @@ function prepare(
       environment,
     },
     {
-      ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: agentSandbox !== null },
+      ...{ configFolder, workFolder, alsoFolder, tree, inbox, isolated: agentSandbox !== null, prices },
       run: (args, given) =>
         options.lendFolder(() =>
           runWithoutInput(
@@ -283,6 +300,19 @@ function stalledTranscript(
     // An error without details is the provider's.
     agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
     usageLimit: transcript.usageLimit ?? judged.usageLimit,
+  };
+}
+
+/** Classifies an error whose words say too little by the provider's last answer, which the CLI may have left out. */
+function withProviderStatus(transcript: Transcript, status: number | null): Transcript {
+  const { agentError } = transcript;
+  if (agentError?.kind !== 'other' || status === null) return transcript;
+  const failure = { text: agentError.text, status, at: null };
+  const { kind } = classifyFailure(failure, { reported: [] });
+  return {
+    ...transcript,
+    agentError: { ...agentError, kind },
+    usageLimit: transcript.usageLimit ?? usageLimitOf(failure, kind, null),
   };
 }
 

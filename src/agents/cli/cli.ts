@@ -4,7 +4,9 @@ import type { RulesGap } from '../../core/agents/rules-verdict.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
+import type { Prices } from '../../core/spending/prices.ts';
 import type { CollectedOutput } from '../../processes/collect-output.ts';
+import type { tryKey } from '../claude/try-key.ts';
 import type { InstantSource } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
 import type { Hiding } from './signed-texts.ts';
@@ -24,6 +26,8 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly printsRetries: boolean;
   readonly kindOfDenial: KindOfDenial;
   readonly sessions: CliSessions;
+  /** The free trial of an API key, if there is one. */
+  readonly keyTrial?: KeyTrialOf;
   /** Returns how its own rules differ from the user's. */
   readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
   /** Returns sentences about the servers that it does not get because it cannot run them as intended. */
@@ -33,6 +37,14 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly judgeStall: (
     stall: Retrying & { readonly text: string; readonly now: number },
   ) => Pick<Transcript, 'agentError' | 'usageLimit'>;
+}
+
+/** A request that costs nothing, and the variables of the key and of the provider's address. */
+interface KeyTrialOf {
+  readonly variable: string;
+  readonly address: string;
+  readonly urlAt: (address: string) => string;
+  readonly tryAt: typeof tryKey;
 }
 
 /** Folder below the config folder and created with it, for temporary files if the machine's own cannot be used. */
@@ -72,6 +84,8 @@ export interface CliPlace extends SessionPlace {
   readonly inbox: string;
   /** True if the CLI runs in the agent's sandbox, which limits its commands. */
   readonly isolated: boolean;
+  /** The prices of models, for a CLI whose requests nobody counts. */
+  readonly prices: Prices;
   /** Runs the CLI outside of the call, at the same place and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;
 }

@@ -11,12 +11,15 @@ const MAX_LINE = 300;
 /** Maximum length of a line on stderr that may report a retry. */
 const MAX_ERROR_LINE = 16 * 1024;
 
-/** Opens a reader for a CLI that prints in a dialect. `tokensBefore`: see CollectorOptions. */
+/**
+ * Opens a reader for a CLI that prints in a dialect. `tokensBefore`: see CollectorOptions. `take` adds an event that
+ * follows from several lines.
+ */
 export function openDialectReader(
   dialect: Dialect,
   { now, hear }: CallListener,
   tokensBefore: number | null,
-): CallReader {
+): CallReader & Pick<ReturnType<typeof createAgentReader>, 'take'> {
   const reader = createAgentReader({
     dialect,
     now,
@@ -30,7 +33,7 @@ export function openDialectReader(
     const retry = dialect.parseText(line);
     if (retry !== null) hear(describeCallEvent(retry));
   });
-  return { push: reader.push, pushError: errors, end: () => reader.end(), conversation: null };
+  return { ...reader, pushError: errors, end: () => reader.end(), conversation: null };
 }
 
 /** Returns a function that decides from a CLI's output in this dialect whether its call has stalled. */
@@ -43,7 +46,7 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
 }
 
 /** Returns an event for the watches of a call, and its line of the log. */
-export function describeCallEvent(event: AgentEvent): CallEvent {
+function describeCallEvent(event: AgentEvent): CallEvent {
   const line = logLine(describe(event), MAX_LINE);
   if (event.kind === 'end') return { kind: 'result', line };
   if (event.kind === 'servers') return { kind: 'servers', line: '', failed: event.failed };

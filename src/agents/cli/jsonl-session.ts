@@ -1,11 +1,11 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { ExportedSession } from './cli.ts';
 import { hideSecrets, type Hiding } from './signed-texts.ts';
+import { usePlainFile } from '../../files/plain-file.ts';
 
 /** The form of the lines in one CLI's transcripts. */
 export interface SessionForm {
@@ -184,20 +184,10 @@ export async function readPlainFile<T>(
   path: string,
   read: (file: FileHandle, size: number) => Promise<T> | null,
 ): Promise<T | null> {
-  // A link to another file must not be followed, and a pipe must not be waited for.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-    (error: unknown) => {
-      if (isAbsent(error)) return null;
-      throw error;
-    },
-  );
-  if (file === null) return null;
-  try {
-    const stat = await file.stat();
-    return stat.isFile() && stat.size > 0 ? await read(file, stat.size) : null;
-  } finally {
-    await file.close();
-  }
+  return usePlainFile(path, (file, { size }) => (size > 0 ? read(file, size) : null)).catch((error: unknown) => {
+    if (isAbsent(error)) return null;
+    throw error;
+  });
 }
 
 /** Writes a file below a folder that an agent can write, and removes anything in the way, above all links. */

@@ -34,6 +34,9 @@ export interface Retrying {
   readonly cause: string | null;
 }
 
+/** `retryAt` is an instant in ms; null if the provider named no wait. */
+type LastFailure = Pick<ProviderFailure, 'status' | 'words'> & { readonly retryAt: number | null };
+
 /** Watches whether one call only retries; must be ended with the call. */
 export interface StallWatch {
   /** Takes an event of the CLI's output. */
@@ -44,8 +47,8 @@ export interface StallWatch {
   readonly signal: AbortSignal;
   /** Returns the last retry of a call that has stalled, or null. */
   stalled(): Retrying | null;
-  /** Returns the instant until which the provider asked to wait (ms), if that was its last answer, or null. */
-  retryAt(): number | null;
+  /** Returns the provider's last answer if it was a failure, with the instant until which it asked to wait, or null. */
+  failure(): LastFailure | null;
   end(): void;
 }
 
@@ -64,7 +67,7 @@ export function createStallWatch({
 }): StallWatch {
   const stall = new AbortController();
   let retrying: Retrying | null = null;
-  let failure: (Pick<ProviderFailure, 'status' | 'words'> & { readonly retryAt: number | null }) | null = null;
+  let failure: LastFailure | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   return {
@@ -84,7 +87,7 @@ export function createStallWatch({
         ? retrying
         : { ...retrying, status: failure.status, cause: failure.words ?? retrying.cause };
     },
-    retryAt: () => failure?.retryAt ?? null,
+    failure: () => failure,
     end: () => {
       isOver = true;
       clearTimeout(timer);

@@ -16,6 +16,7 @@ export const codexAgent = {
   isCounted: true,
   provider: {
     ...NO_CLOUD,
+    telemetryName: 'openai',
     variables: /^(OPENAI_(API_KEY|BASE_URL|ORGANIZATION|PROJECT)|CODEX_API_KEY)$/,
     keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     keyForms: [

@@ -9,6 +9,7 @@ export const geminiAgent = {
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
   provider: {
     ...NO_CLOUD,
+    telemetryName: 'gcp.gemini',
     variables: /^(GEMINI_API_KEY|GEMINI_MODEL|GOOGLE_GEMINI_BASE_URL)$/,
     keys: ['GEMINI_API_KEY'],
     keyForms: [
@@ -27,8 +28,9 @@ export const geminiAgent = {
   hosts: ['generativelanguage.googleapis.com', '*.generativelanguage.googleapis.com'],
   directLogin: DIRECT_LOGIN,
   // Gemini's own question tool is refused without a person, and is not offered then.
-  tools: { shell: ['run_shell_command'], question: 'ask_user' },
+  // The second name of the shell is in journals of earlier versions.
+  tools: { shell: ['execute', 'run_shell_command'], question: 'ask_user' },
   coAuthor: 'Gemini CLI <218195315+gemini-cli@users.noreply.github.com>',
   adapter: async () => (await import('./cli.ts')).geminiCli,
-  output: async () => (await import('./events/dialect.ts')).geminiDialect,
+  output: null,
 } as const satisfies LoadableAgent;

@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import { createConversing } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
-import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   foldLines,
@@ -18,12 +18,10 @@ import {
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
-import { asObject, type JsonObject } from '../reading/json-value.ts';
-import { geminiDialect } from './events/dialect.ts';
+import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createGeminiProtocol } from './messages/protocol.ts';
 import { accessByKey } from '../cli/access.ts';
-import { kindOfDenialBy } from '../rules/shell-rules.ts';
-import { geminiRules } from './tool-rules.ts';
+import { geminiGap, geminiPolicy } from './tool-rules.ts';
 import { geminiAgent } from './agent.ts';
 
 /** The entries of `mcpServers` in settings.json. */
@@ -48,7 +46,7 @@ const MAX_PROJECTS = 100;
 const MAX_HEAD_BYTES = 8 * 1024;
 
 /** The parts of one call's command line. */
-type GeminiRequest = Pick<CliCall, 'model' | 'extraArgs' | 'resume'> & Pick<CliPlace, 'alsoFolder' | 'inbox'>;
+type GeminiRequest = Pick<CliCall, 'model' | 'extraArgs'> & Pick<CliPlace, 'alsoFolder' | 'inbox'>;
 
 /** Path below the inbox. */
 const RULES = 'gemini/rules.toml';
@@ -78,9 +76,19 @@ const settings = {
   advanced: { ignoreLocalEnv: true },
 };
 
-/** The CLI of Gemini: stream-json on stdout. */
+/**
+ * The title of a command is the whole command, whatever the model says of it (`getDisplayTitle` in 0.61), and the CLI
+ * itself runs it in the work tree only.
+ */
+const conversing = createConversing('gemini', {
+  commandOf: ({ title }) => asString(title),
+  reported: [['auth', /\bAPI_KEY_INVALID\b|\bAPI key not valid\b/]],
+});
+
+/** The CLI of Gemini, which speaks the Agent Client Protocol. */
 export const geminiCli: AgentCli = {
   ...geminiAgent,
+  ...conversing,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     accessByKey(given, setting, {
@@ -91,29 +99,26 @@ export const geminiCli: AgentCli = {
     }),
   // `0.61.0`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
-  printsRetries: false,
-  kindOfDenial: kindOfDenialBy('gemini'),
   sessions: { export: exportGeminiSession, import: importGeminiSession },
-  rulesGap: geminiRules,
+  rulesGap: geminiGap,
   unmappedServers: (servers) => geminiMcpServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetGeminiHome(place.configFolder, settingsWith(call.servers));
     await removeEmptyChats(place, call.resume);
     return {
+      // The model is an argument, and the servers are in its settings.
+      ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
       args: geminiArguments({ ...call, ...place }),
       environment: geminiEnvironment(call.environment, place.configFolder),
       files: geminiFiles(call),
-      openReader: (listener) => openDialectReader(geminiDialect, listener, null),
-      complete: (transcript) => Promise.resolve(transcript),
     };
   },
-  judgeStall: judgeStallIn(geminiDialect),
 };
 
-/** Returns the command line of Gemini CLI for unattended use; the prompt goes to stdin. */
-export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }: GeminiRequest): string[] {
+/** Returns the command line of Gemini CLI for unattended use. */
+export function geminiArguments({ model, extraArgs, alsoFolder, inbox }: GeminiRequest): string[] {
   return [
-    ...['--output-format', 'stream-json'],
+    '--acp',
     // One argument each: these options take lists and would take the following words as well.
     `--policy=${join(inbox, RULES)}`,
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
@@ -122,7 +127,6 @@ export function geminiArguments({ model, extraArgs, resume, alsoFolder, inbox }:
     // takes effect, and so never apply.
     '--skip-trust',
     ...(model === null ? [] : ['--model', model]),
-    ...(resume !== null && UUID.test(resume) ? ['--resume', resume] : []),
     ...extraArgs,
   ];
 }
@@ -151,7 +155,7 @@ export function geminiEnvironment(
 
 /** Returns the files that a call needs, by their path below the inbox. */
 export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  return { [RULES]: geminiRules(allowedTools).own };
+  return { [RULES]: geminiPolicy(allowedTools) };
 }
 
 /** Returns the user's settings with the MCP servers: those of the machine count only in folders that belong to root. */

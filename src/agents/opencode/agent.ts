@@ -44,8 +44,9 @@ export const opencodeAgent = {
   },
   hosts: [...HOSTS_OF_OPENAI, ...HOSTS_OF_CLAUDE],
   directLogin: DIRECT_LOGIN,
-  tools: { shell: ['bash'], question: 'question' },
+  // The second name of the shell is in journals of earlier versions.
+  tools: { shell: ['execute', 'bash'], question: 'question' },
   coAuthor: 'opencode <noreply@opencode.ai>',
   adapter: async () => (await import('./cli.ts')).opencodeCli,
-  output: async () => (await import('./events/dialect.ts')).opencodeDialect,
+  output: null,
 } as const satisfies LoadableAgent;

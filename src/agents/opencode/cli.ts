@@ -3,8 +3,8 @@ import { dirname, join, relative } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { UserError } from '../../errors.ts';
+import { createConversing } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
-import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   keepOnly,
   createEmptyExport,
@@ -16,11 +16,10 @@ import {
   SIGNED_SECRET,
 } from '../cli/jsonl-session.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
+import type { Dialect } from '../reading/agent-event.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
-import { opencodeDialect } from './events/dialect.ts';
 import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
-import { kindOfDenialBy } from '../rules/shell-rules.ts';
-import { opencodeRules, opencodeMcpServers } from './tool-rules.ts';
+import { opencodeGap, opencodeMcpServers, opencodePermissions } from './tool-rules.ts';
 import { opencodeAgent } from './agent.ts';
 
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
@@ -52,6 +51,9 @@ const TO_IMPORT = 'to-import';
 /** The folder of OpenCode's database. */
 const DATA = ['data', 'opencode'] as const;
 
+/** The option for a variant of the model, which is a choice of the session when it is talked to. */
+const VARIANT = /(?<= |^)--variant[ =]([\w.-]+)(?= |$)/;
+
 type Variables = Readonly<Record<string, string>>;
 
 const SIGNED = Symbol('signed');
@@ -62,17 +64,19 @@ const PLUGINS = ['.opencode/plugin', '.opencode/plugins'];
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
-/** The CLI of OpenCode: its own lines of JSON on stdout, without a result; failed attempts on stderr. */
+const conversing = createConversing('opencode', { parseText });
+
+/** The CLI of OpenCode, which speaks the Agent Client Protocol; failed attempts are on stderr. */
 export const opencodeCli: AgentCli = {
   ...opencodeAgent,
+  ...conversing,
   usesConfigFolder: true,
   accessOf: opencodeAccessOf,
   // `1.18.33`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,
-  kindOfDenial: kindOfDenialBy('opencode'),
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
-  rulesGap: opencodeRules,
+  rulesGap: opencodeGap,
   unmappedServers: (servers) => opencodeMcpServers(servers, {}).unmapped,
   prepare: async (call, place) => {
     await refusePlugins(place);
@@ -80,11 +84,22 @@ export const opencodeCli: AgentCli = {
     await resetOpenCodeHome(place.configFolder);
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
+    const [option, variant] = VARIANT.exec(call.extraArgs.join(' ')) ?? [];
+    // Otherwise it would choose the lowest.
+    const effort = variant ?? 'default';
+    const options =
+      option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
+    const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
+    // The model, the servers and their permissions are in its configuration.
+    const talk = await conversing.prepare(
+      { ...call, resume, model: null, servers: [], turnLimit: null, effort },
+      place,
+    );
     return {
-      args: opencodeArguments(call),
+      ...talk,
+      // No plugins but its own. Only these logs report a failed attempt and its reason.
+      args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
-      files: {},
-      openReader: (listener) => openDialectReader(opencodeDialect, listener, null),
       complete: async (transcript) => {
         // A plugin may have been added during the call.
         const isRefused = await refusePlugins(place).then(
@@ -92,11 +107,10 @@ export const opencodeCli: AgentCli = {
           () => true,
         );
         if (!isRefused) await exportLocalSession(place, transcript.sessionId, environment);
-        return transcript;
+        return talk.complete(transcript);
       },
     };
   },
-  judgeStall: judgeStallIn(opencodeDialect),
 };
 
 /**
@@ -237,28 +251,6 @@ function redactedText(text: string, session: JsonObject | null, hiding: Hiding):
   }
 }
 
-/** Returns the command line of OpenCode for unattended use. */
-export function opencodeArguments({
-  model,
-  extraArgs,
-  resume,
-  environment,
-}: Pick<CliCall, 'model' | 'extraArgs' | 'resume' | 'environment'>): string[] {
-  return [
-    'run',
-    ...['--format', 'json'],
-    // No plugins but its own.
-    '--pure',
-    // Only these logs report a failed attempt and its reason.
-    ...['--print-logs', '--log-level', 'ERROR'],
-    // Otherwise it asks a model for a title.
-    ...['--title', 'ralph-action'],
-    ...(model === null ? [] : ['--model', namedModel(model, impliedProvider(environment))]),
-    ...(resume !== null && isOpenCodeSession(resume) ? ['--session', resume] : []),
-    ...extraArgs,
-  ];
-}
-
 /**
  * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
  * key.
@@ -286,19 +278,14 @@ export function opencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       mcp,
-      permission: permissionsWith(opencodeRules(allowedTools).own, permission),
+      // A refused call does not end the turn.
+      experimental: { continue_loop_on_deny: true },
+      // Otherwise it asks a model for a title.
+      agent: { title: { disable: true } },
+      permission: opencodePermissions(allowedTools, permission),
       ...providerSettings(impliedProvider(given), model),
     }),
   };
-}
-
-/**
- * Returns the permissions. The last match counts, so those of servers come after all others, even after a rule of the
- * user's with the same name.
- */
-function permissionsWith(rules: Readonly<Record<string, unknown>>, ofServers: Variables): object {
-  const others = Object.entries(rules).filter(([name]) => !Object.hasOwn(ofServers, name));
-  return { ...Object.fromEntries(others), ...ofServers };
 }
 
 /**
@@ -340,7 +327,7 @@ function namedModel(model: string, provider: Provider | null): string {
 
 /** Returns settings with exactly one provider: the CLI has some of its own that need no key. */
 function providerSettings(provider: Provider | null, model: string | null): object {
-  if (provider === null) return {};
+  if (provider === null) return model === null ? {} : { model };
   const { id, key, address, npm } = provider;
   const named = model === null ? null : namedModel(model, provider);
   return {
@@ -355,4 +342,11 @@ function providerSettings(provider: Provider | null, model: string | null): obje
       },
     },
   };
+}
+
+/** Parses a line on stderr: with `--print-logs`, each failed attempt is one; nothing else says why it waits. */
+function parseText(line: string): ReturnType<Dialect['parseText']> {
+  if (!/^timestamp=\S+ level=ERROR .{0,200}?\bmessage="stream error" /.test(line)) return null;
+  const cause = /\berror\.error="((?:[^"\\]|\\.){0,2000})"/.exec(line)?.[1] ?? 'stream error';
+  return { kind: 'retry', cause: cause.replace(/\\(.)/g, '$1'), status: null };
 }

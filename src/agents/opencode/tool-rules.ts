@@ -5,111 +5,54 @@ import {
   replaceVariables,
   soleVariable,
 } from '../../core/mcp/values.ts';
-import {
-  allowsEveryCommand,
-  commandRules,
-  type MappedRules,
-  mappedRules,
-  type NamedCommands,
-  parseToolRule,
-  READERS,
-  type ToolRule,
-} from '../rules/shell-rules.ts';
+import type { RulesGap } from '../../core/agents/rules-verdict.ts';
+import { parseToolRule, rulesToReadOutside, textsOfRules, type ToolRule } from '../rules/shell-rules.ts';
 
 /** Servers in opencode's configuration. */
 interface OpencodeServers {
   readonly mcp: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Entries of `permission`, which come after those of other tools because the last match counts. */
-  readonly permission: Readonly<Record<string, 'allow' | 'deny'>>;
+  readonly permission: Readonly<Record<string, Action>>;
 }
 
 /** Placeholders in its configuration, which opencode replaces in the text itself. */
 const REPLACED = /\{(?:env|file):/;
 
-type Action = 'allow' | 'deny';
+type Action = 'allow' | 'ask' | 'deny';
 
-/**
- * Values for `permission` of the configuration (opencode, 1.18): of the keys and patterns that match, the last counts.
- */
-export type OpencodePermission = Readonly<Record<string, Action | Readonly<Record<string, Action>>>>;
-
-/** Returns the rules as permissions. No rule asks: without a person, that would end the turn. */
-export function opencodeRules(rules: readonly string[]): MappedRules<OpencodePermission> {
+/** Returns the rules that OpenCode cannot follow: a subagent's calls, or reading outside. */
+export function opencodeGap(rules: readonly string[]): RulesGap {
   const parsed = rules.map(parseToolRule);
-  const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
-  const action = (allowed: boolean): Action => (allowed ? 'allow' : 'deny');
-  const own = new Map<string, OpencodePermission[string]>([
-    ['*', 'deny'],
-    ...parsed.flatMap((rule) => (rule.kind === 'mcp' ? serverKeys(rule).map((key) => [key, 'allow'] as const) : [])),
-    // Written after the names of servers, which could be chosen to match these.
-    ...['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'].map((key) => [key, 'allow'] as const),
-    ...['skill', 'lsp', 'question', 'codesearch', 'plan_enter', 'plan_exit', 'doom_loop'].map(
-      (key) => [key, 'deny'] as const,
-    ),
-    ['edit', action(has('edit'))],
-    ['bash', bashPermission(parsed)],
-    ['webfetch', webPermission(parsed)],
-    ['websearch', action(has('web-search'))],
-    ['task', action(has('subagent'))],
-    ['external_directory', 'deny'],
-  ]);
-  return mappedRules(parsed, Object.fromEntries(own), { without: parsed.filter(isWithoutCounterpart), more: [] });
-}
-
-function isWithoutCounterpart(rule: ToolRule): boolean {
-  if (rule.kind === 'command') return rule.commands.kind !== 'any' && commandPatterns(rule.commands).length === 0;
-  if (rule.kind === 'web-fetch') return rule.domain !== null && webPatterns(rule.domain).length === 0;
-  return rule.kind === 'other' || (rule.kind === 'mcp' && serverKeys(rule).length === 0);
-}
-
-/** Returns the keys of a server's tools, `server_tool`, with `_` for every character that a name may not contain. */
-function serverKeys({ server, tool }: Extract<ToolRule, { kind: 'mcp' }>): readonly string[] {
-  const name = (text: string) => text.replace(/[^\w*-]/g, '_');
-  return [`${name(server)}_${name(tool ?? '*')}`];
-}
-
-function bashPermission(rules: readonly ToolRule[]): OpencodePermission[string] {
-  if (allowsEveryCommand(rules)) return 'allow';
-  const patterns = commandRules(rules).flatMap(({ commands }) =>
-    commands.kind === 'any' ? [] : commandPatterns(commands),
-  );
-  if (patterns.length === 0) return 'deny';
-  return Object.fromEntries([
-    ['*', 'deny'],
-    ...READERS.flatMap((name) => [name, `${name} *`]).map((pattern) => [pattern, 'allow'] as const),
-    ...LEADING_OUT.map((pattern) => [pattern, 'deny'] as const),
-    // The user's own come last: their paths may lead anywhere.
-    ...patterns.map((pattern) => [pattern, 'allow'] as const),
-  ]);
+  const without = parsed.filter(({ kind }) => kind === 'subagent' || kind === 'other');
+  return { unmapped: textsOfRules([...without, ...rulesToReadOutside(parsed)]), allowsMore: null };
 }
 
 /**
- * Patterns of commands that may read, or write, outside the work tree; a backslash counts as `/` in patterns. `cd` has
- * its own check of paths.
+ * Returns the values for `permission` of the configuration (OpenCode, 1.18); of the keys that match a tool, the last
+ * counts. The rules themselves decide on what it asks for; what no rule can allow is not offered to the model.
  */
-const LEADING_OUT = [
-  ...['cd', 'cd -*', 'cd * -*'],
-  ...['* /*', '*=/*', '* -?/*', '*~*', '*..*', '*>*', '*<*', '*$*', '*`*'],
-  ...['*"*', "*'*", '*{*', '*\t*', '*\n*'],
-];
-
-/** Returns the patterns; empty if a character would not stand for itself. */
-function commandPatterns({ kind, text }: NamedCommands): readonly string[] {
-  if (/[?\\]|^~|^\$HOME|\{(?:env|file):/.test(text) || (kind === 'prefix' && text.trim() === '')) return [];
-  return kind === 'prefix' ? [text, `${text} *`] : [text];
-}
-
-function webPermission(rules: readonly ToolRule[]): OpencodePermission[string] {
-  const domains = rules.flatMap((rule) => (rule.kind === 'web-fetch' ? [rule.domain] : []));
-  if (domains.includes(null)) return 'allow';
-  const patterns = domains.flatMap((domain) => (domain === null ? [] : webPatterns(domain)));
-  if (patterns.length === 0) return 'deny';
-  return Object.fromEntries([['*', 'deny'] as const, ...patterns.map((pattern) => [pattern, 'allow'] as const)]);
-}
-
-/** Returns the patterns for a domain; a star would also match the path of an address elsewhere. */
-function webPatterns(domain: string): readonly string[] {
-  return domain.includes('*') ? [] : [`https://${domain}`, `https://${domain}/*`];
+export function opencodePermissions(
+  rules: readonly string[],
+  ofServers: Readonly<Record<string, Action>>,
+): Readonly<Record<string, Action>> {
+  const parsed = rules.map(parseToolRule);
+  const when = (kind: ToolRule['kind'], then: Action): Action =>
+    parsed.some((rule) => rule.kind === kind) ? then : 'deny';
+  return {
+    '*': 'deny',
+    // The names of servers could be chosen to match other tools, which therefore come later.
+    ...ofServers,
+    ...Object.fromEntries(
+      ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'].map((key) => [key, 'allow' as const]),
+    ),
+    edit: when('edit', 'ask'),
+    bash: when('command', 'ask'),
+    webfetch: when('web-fetch', 'ask'),
+    // Its request names no address, so that it would look like a search in files.
+    websearch: when('web-search', 'allow'),
+    // Its request is refused, because it does not name what is done there.
+    external_directory: 'ask',
+  };
 }
 
 /**
@@ -154,10 +97,10 @@ function entryOf(server: McpServer, variables: Readonly<Record<string, string>>)
   };
 }
 
-function permissionOf({ name, tools }: McpServer): readonly (readonly [string, 'allow' | 'deny'])[] {
+function permissionOf({ name, tools }: McpServer): readonly (readonly [string, Action])[] {
   if (tools.length === 0) return [[`${name}_*`, 'allow']];
   return [
     [`${name}_*`, 'deny'],
-    ...tools.map((tool) => [`${name}_${tool.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`, 'allow'] as const),
+    ...tools.map((tool) => [`${name}_${tool.replaceAll(/[^A-Za-z0-9_*-]/g, '_')}`, 'allow'] as const),
   ];
 }

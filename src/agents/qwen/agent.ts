@@ -8,6 +8,7 @@ export const qwenAgent = {
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: true, isCounted: true },
   provider: {
     ...NO_CLOUD,
+    telemetryName: 'openai',
     variables: /^OPENAI_(API_KEY|BASE_URL|MODEL)$/,
     keys: ['OPENAI_API_KEY'],
     keyForms: [

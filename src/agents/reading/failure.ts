@@ -45,7 +45,7 @@ const SHARED: readonly ErrorForm[] = [
   ],
   [
     'prompt-too-long',
-    /ran out of room|exceeds the maximum number of tokens|maximum context length|ContextOverflowError|exceeds the maximum length|exceed context limit/i,
+    /ran out of room|\bprompt is too long\b|exceeds the maximum number of tokens|maximum context length|ContextOverflowError|exceeds the maximum length|exceed context limit/i,
   ],
   [
     'model',
@@ -94,6 +94,18 @@ function isByPerson({ text }: AgentFailure, resumeAt: string | null): boolean {
 
 function reportsLimit({ text, status }: AgentFailure): boolean {
   return LIMIT_STATUSES.includes(status) && LIMIT.test(text);
+}
+
+/** Beginnings of an answer that is not the model's: some agents say a failure of their provider in its place. */
+const SPOKEN =
+  /^(?:(?:API )?Error: |\d{3} |(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) |exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
+
+/** Returns the words about a provider's failure that an agent says in place of an answer; null for an answer. */
+export function failureInAnswer(answer: string): string | null {
+  const text = answer.trim();
+  return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text)
+    ? text.replace(/^(?:API )?Error: /i, '')
+    : null;
 }
 
 /** Returns the CLI's own error if the first line of the output, ignoring noise, is one; else null. */

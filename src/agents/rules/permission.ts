@@ -52,9 +52,9 @@ export function isPermitted(call: AskedCall, allowedTools: readonly string[], pl
     case 'web-search':
       return rules.some(({ kind }) => kind === 'web-search');
     case 'think':
-      return true;
+      return paths.length === 0;
     case 'other':
-      return tool !== null && rules.some(({ text }) => text === tool);
+      return tool !== null && rules.some(({ kind, text }) => kind !== 'edit' && text === tool);
   }
 }
 

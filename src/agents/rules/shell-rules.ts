@@ -59,7 +59,7 @@ const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\
 /** Continues a command in the next line; not in a comment. */
 const CONTINUATION = '\\\n';
 
-const SEPARATOR = /^(?:&&|\|\||;|\||\n)/;
+const SEPARATOR = /^(?:&&|\|\||;|\||\r?\n)/;
 
 /** Commands that only read; Claude Code allows them without a rule inside the work tree, and so rules omit them. */
 export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
@@ -102,7 +102,7 @@ function onlyReadsInside(command: string): boolean {
 }
 
 /** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
-const OUTSIDE = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
+const OUTSIDE = /^(?:-\w+|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w+\.\.(?:\/|$)/;
 
 /**
  * Returns true if an allow rule (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command.
@@ -150,7 +150,7 @@ function matchesGlob(text: string, pattern: string): boolean {
  */
 export function shellParts(command: string): ShellParts {
   if (command.length > MAX_CHARS) return opaque;
-  const text = command.replaceAll('\r\n', '\n').trim();
+  const text = withoutBlanks(command);
   const parts: string[] = [];
   let part = '';
   let compound = text.replaceAll(CONTINUATION, '').includes('\n');
@@ -170,22 +170,27 @@ export function shellParts(command: string): ShellParts {
       at += redirection.length;
     } else if (rest.startsWith(CONTINUATION)) {
       at += CONTINUATION.length;
-    } else if (rest.startsWith('#') && /(?:^|\s)$/.test(part)) {
+    } else if (rest.startsWith('#') && /(?:^|[ \t])$/.test(part)) {
       // A comment ends with its line, even after a backslash.
       const lineEnd = text.indexOf('\n', at);
       at = lineEnd === -1 ? text.length : lineEnd;
     } else if (quoted !== null) {
       part += quoted;
       at += quoted.length;
-    } else if (/[`$(){}<>&'"\\#!]/.test(text.charAt(at))) {
+    } else if (/[`$(){}<>&'"\\#!]|[^\S \t]/.test(text.charAt(at))) {
       return opaque;
     } else {
       part += text.charAt(at);
       at += 1;
     }
   }
-  const named = [...parts, part].map((piece) => piece.trim()).filter((piece) => piece !== '');
+  const named = [...parts, part].map(withoutBlanks).filter((piece) => piece !== '');
   return { kind: 'parts', parts: named, compound };
+}
+
+/** Returns the text without the blanks of a shell around it; to a shell, every other space is part of a word. */
+function withoutBlanks(text: string): string {
+  return text.replace(/^[ \t\n]+|[ \t\n]+$/g, '');
 }
 
 /**

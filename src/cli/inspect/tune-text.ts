@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Effect, effectSchema, type SpentIterations, spentSchema } from '../../core/tuning/tuning.ts';
+import { type LimitEffect, effectSchema, type SpentIterations, spentSchema } from '../../core/tuning/tuning.ts';
 import type { Immutable } from '../../core/policy.ts';
 import { firstNames } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../../report/format.ts';
@@ -29,7 +29,7 @@ export const tuneSchema = z.object({
         .describe('Of several values with the same effect, the one that is nearest to the present value.'),
     }),
   ),
-  recommended: values.describe('Values that would have saved money and lost nothing, each alone.'),
+  recommended: values.describe('Values that would have saved money and lost nothing, also together.'),
   written: z.string().nullable().describe('The workflow file that was changed; null: none.'),
 });
 
@@ -68,8 +68,8 @@ function renderSetting({ name, now, heldBack, tried }: TuneResult['settings'][nu
   ];
 }
 
-/** Describes an effect as a predicate: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
-function describeEffect({ saved, lost, later, undecided }: Effect): string {
+/** Describes an effect as a verb phrase: `would have saved $3.20 (4 iterations in 2 runs) and lost one task: #12 …`. */
+function describeEffect({ saved, lost, later, undecided }: LimitEffect): string {
   const parts = [
     ...(saved.iterations > 0
       ? [`saved ${iterations(saved)} and lost ${lost.length === 0 ? 'nothing' : tasks(lost)}`]
@@ -89,7 +89,7 @@ function iterations({ iterations: number, costUsd, unpriced }: SpentIterations):
     : `at least ${formatCost(costUsd)} (${noun}, ${unpriced} of unknown cost)`;
 }
 
-function tasks(lost: Effect['lost']): string {
+function tasks(lost: LimitEffect['lost']): string {
   const names = lost.map(({ title }) => plainLine(title, 60));
   return `${lost.length === 1 ? 'one task' : formatCount(lost.length, 'task')} (${firstNames(names, MAX_TASKS)})`;
 }

@@ -7,8 +7,8 @@ import type { Policy } from '../../core/policy.ts';
 import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import {
-  type Limit,
-  recommendValue,
+  type ReplayLimit,
+  recommendValues,
   replaysOf,
   RUNS_TO_RECOMMEND,
   spentOn,
@@ -37,7 +37,7 @@ const LIMITS = [
 ];
 
 /** The limits that are tuned, in the units of their inputs. */
-const TUNED: readonly Limit[] = [
+const TUNED: readonly ReplayLimit[] = [
   ...THRESHOLDS.map((field) => ({
     name: policyInputs.circuit[field].name,
     of: ({ circuit }: Policy) => circuit[field],
@@ -161,7 +161,7 @@ function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned'
 function tuneRuns(
   stored: readonly StoredRun[],
   options: {
-    readonly named: ReadonlyMap<Limit, number>;
+    readonly named: ReadonlyMap<ReplayLimit, number>;
     readonly texts: ReadonlyMap<string, string>;
     readonly kindsOf: KindsOfDenial;
   },
@@ -176,12 +176,12 @@ function tuneRuns(
     kindsOf,
   );
   const { journals } = replays;
-  const nowOf = ({ name }: Limit): string => texts.get(name) ?? defaultOf(name);
+  const nowOf = ({ name }: ReplayLimit): string => texts.get(name) ?? defaultOf(name);
   const isNamed = named.size > 0;
   const tuned = isNamed
     ? [...named].map(([limit, value]) => tryValue(replays, limit, value))
     : TUNED.map((limit) => tuneLimit(replays, limit, Number(nowOf(limit))));
-  const recommended = isNamed ? [] : tuned.map((one) => [one.limit.name, recommendValue(replays, one)] as const);
+  const recommended = isNamed ? [] : recommendValues(replays, tuned);
   return {
     runs: {
       ...{ stored: stored.length, replayed: journals.length, withoutJournal: stored.length - packed.length },
@@ -194,20 +194,18 @@ function tuneRuns(
       heldBack,
       tried: tried.map(({ value, effect }) => ({ value: String(value), effect })),
     })),
-    recommended: Object.fromEntries(
-      recommended.flatMap(([name, value]) => (value === null ? [] : [[name, String(value)]])),
-    ),
+    recommended: Object.fromEntries(recommended.map(({ limit, value }) => [limit.name, String(value)])),
     written: null,
   };
 }
 
 /** Parses `NAME=VALUE` texts as the action parses its inputs. */
 function parseNamed(given: readonly string[]): {
-  readonly values: ReadonlyMap<Limit, number>;
+  readonly values: ReadonlyMap<ReplayLimit, number>;
   readonly problems: readonly string[];
 } {
   const problems: string[] = [];
-  const values = new Map<Limit, number>();
+  const values = new Map<ReplayLimit, number>();
   for (const text of given) {
     const [, name = text, value = ''] = /^([^=]*)=(.*)$/.exec(text) ?? [];
     const limit = TUNED.find((one) => one.name === name.trim());

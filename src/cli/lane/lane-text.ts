@@ -17,6 +17,7 @@ import { UsageError } from '../command.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 import type { ReportedLane, LaneStatusReport } from './lane-schema.ts';
 import type { OpenedPlaces, OpenPlaces } from './read-lane.ts';
+import { nameTaskIn } from '../../report/sentences/lane-status.ts';
 
 /** The arguments that all state commands have. */
 export interface LaneArguments {
@@ -146,19 +147,11 @@ function renderPlace(
       'Last changes',
       place.transitions.map(
         ({ at, subject, from, to, reason }) =>
-          `${formatIso(at)}  ${subject}: ${subject === 'task' ? renamed(from, files) : from} → ${to} (${reason})`,
+          `${formatIso(at)}  ${subject}: ${subject === 'task' ? nameTaskIn(from, files) : from} → ${to} (${reason})`,
       ),
     ),
     '',
   ].join('\n');
-}
-
-/** Replaces the id of the task at the beginning of a change by its name. */
-function renamed(from: string, files: readonly CheckoutTask[]): string {
-  return from.replace(/^\S+/, (id) => {
-    const file = files.find(({ task }) => task.id === id);
-    return file === undefined ? nameOfTaskId(id) : nameOfTask(file.task);
-  });
 }
 
 interface Cooldown {

@@ -3,8 +3,7 @@ import { type Budget, emptyBudget, type ParsedBudget, windowsFor } from '../../c
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { type LaneAnswer, withAnswers } from '../../core/sharing/waiting-issues.ts';
-import { judgeRecord } from '../../core/snapshot/judged.ts';
-import { answersIn, budgetIn, laneIn } from '../../core/snapshot/snapshot.ts';
+import { answersIn, budgetIn } from '../../core/snapshot/snapshot.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
 import { isBegun, shownProgress } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
@@ -14,6 +13,7 @@ import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../..
 import { describeNewerState } from '../../report/overview/build-overview.ts';
 import { plainLine } from '../arguments.ts';
 import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
+import { viewLane } from '../../core/snapshot/judged.ts';
 
 /** A place that keeps the state of lanes: `ref` on the remote, `directory` in the checkout. */
 export interface StatePlace {
@@ -68,8 +68,7 @@ export function restoredStateOf(
 ): RestoredState {
   if (read.kind === 'none') return { kind: 'unavailable', why: 'nothing is kept there' };
   if (read.kind === 'unavailable') return read;
-  const places = { decides: place, copies: '', standsIn: false };
-  return judgeRecord(laneIn(read.snapshot, lane), null, { lane, places, now });
+  return viewLane(read.snapshot, lane, { place, now });
 }
 
 async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: number): Promise<PlaceReport> {

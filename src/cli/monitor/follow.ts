@@ -4,7 +4,7 @@ import type { OpenPlaces } from '../lane/read-lane.ts';
 import { type CliCommand, type Terminal, UsageError } from '../command.ts';
 import type { Picture } from './monitor-schema.ts';
 import type { Screen } from './terminal-world.ts';
-import type { Source } from './source.ts';
+import type { MonitorSource } from './source.ts';
 import { layOutScreen } from './view/screen.ts';
 import { initialSession, type OrderOfKey, pressKey, withMessage } from './view/session.ts';
 
@@ -19,7 +19,7 @@ const POLL_MS = 500;
 
 /** The picture and the screen that are updated. */
 interface Followed {
-  readonly source: Source;
+  readonly source: MonitorSource;
   readonly screen: Screen;
   readonly shows: Picture['shows'];
   readonly folder: string;

@@ -3,14 +3,14 @@ import type { Terminal } from '../command.ts';
 import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overview/overview-text.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
-import type { Source } from './source.ts';
+import type { MonitorSource } from './source.ts';
 import { isGoingOn, localFacts } from './view/facts.ts';
 
 const POLL_MS = 1000;
 
 /** Prints a line for each change until the local run is over; for all branches, until the process is ended. */
 export async function printChanges(
-  source: Source,
+  source: MonitorSource,
   shows: Picture['shows'],
   { world, terminal }: { readonly world: MonitorWorld; readonly terminal: Terminal },
 ): Promise<void> {

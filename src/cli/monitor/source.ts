@@ -11,7 +11,7 @@ import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 
 /** The data that the monitor shows, read again when it may have changed. */
-export interface Source {
+export interface MonitorSource {
   /** Reads the local run again only after a change of its files, or after two seconds. */
   local(now: number): Promise<Picture>;
   /** Returns all branches as last read; a read that is due continues in the background. */
@@ -53,7 +53,14 @@ interface Looked<T> {
 }
 
 /** Creates the source of a folder and, if there is one, its repository on GitHub. */
-export function createSource({ folder: given, remote, open, look, readEffective, world }: SourceOptions): Source {
+export function createSource({
+  folder: given,
+  remote,
+  open,
+  look,
+  readEffective,
+  world,
+}: SourceOptions): MonitorSource {
   const folder = resolve(given);
   let opened: Looked<OpenedPlaces> | null = null;
   let hadState = false;

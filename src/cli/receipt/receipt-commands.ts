@@ -110,12 +110,13 @@ async function verify(
 ): Promise<CommandEnd> {
   const { all, receipts, json, clone, files } = await readReceipts(args, open);
   const tools = { sha256, kindsOf: await loadKinds() };
+  const stored = files.length === 0 ? [] : (clone.runs ?? []).flatMap(storedReceipt);
   const branches: VerifiedBranch[] = [];
   for (const [first, ...others] of receiptsByBranch(all, receipts)) {
     if (first === undefined) continue;
     const question = branchQuestionOf([first, ...others]);
     branches.push(
-      verifyReceipts([first, ...others], question === null ? null : await clone.readBranch(question), tools),
+      verifyReceipts([first, ...others], question === null ? null : await clone.readBranch(question), tools, stored),
     );
   }
   const result: ReceiptVerification = mapTexts(

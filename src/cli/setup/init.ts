@@ -1,6 +1,6 @@
 import { AGENT_NAMES, AGENTS, DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { detectProject, filesToRead } from '../../core/setup/detect.ts';
-import { filesOf, SETUP_PATHS, type Choices, type Templates } from '../../core/setup/files.ts';
+import { filesOf, SETUP_PATHS, type SetupChoices, type Templates } from '../../core/setup/files.ts';
 import { changeToRemove, changeToWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
@@ -144,7 +144,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
-  say(`${offeredText(report)}${renderStepsByHand(report)}`);
+  // A person who was asked has already chosen among the other checks of CI.
+  say(`${isAsking ? '' : offeredText(report)}${renderStepsByHand(report)}`);
   return 'done';
 }
 
@@ -211,7 +212,7 @@ function choicesOf(
     readonly left: LeftToFile | null;
     readonly defaults: Defaults;
   },
-): Choices {
+): SetupChoices {
   const { project, checkout, own, left, defaults } = facts;
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');

@@ -1,9 +1,9 @@
 import { confirm, isCancel, multiselect, select, selectKey, text, updateSettings } from '@clack/prompts';
 import type { Readable, Writable } from 'node:stream';
-import type { Choices } from '../../core/setup/files.ts';
+import type { SetupChoices } from '../../core/setup/files.ts';
 import { AGENT_NAMES, type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { LOGINS } from '../../core/agents/login-term.ts';
-import { isLeftToFile } from '../../core/setup/workflow.ts';
+import { hasKeyKinds, isLeftToFile } from '../../core/setup/workflow.ts';
 import { plainLine } from '../arguments.ts';
 import { verifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
@@ -21,7 +21,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
   updateSettings({ aliases: { [END_OF_INPUT]: 'cancel' } });
   return {
     choose: async (found, offered) => {
-      const shape = await select<Choices['shape']>({
+      const shape = await select<SetupChoices['shape']>({
         ...terminal,
         message: 'Which form should the workflow have?',
         options: [
@@ -69,19 +69,18 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
               validate: (answer) => verifyProblem(answer ?? '') ?? (answer?.trim() ? undefined : 'it has no name.'),
             });
       if (isCancel(agentPath)) return null;
-      const key =
-        agent !== 'claude'
-          ? found.key
-          : await select<Choices['key']>({
-              ...terminal,
-              message: 'Who pays for the model?',
-              options: [
-                { value: 'api-key', label: 'an API key of the Claude Console' },
-                { value: 'subscription', label: 'a Claude subscription' },
-                ...(shape === 'single' ? [] : LOGIN_OPTIONS),
-              ],
-              initialValue: found.key,
-            });
+      const key = !hasKeyKinds(agent)
+        ? found.key
+        : await select<SetupChoices['key']>({
+            ...terminal,
+            message: 'Who pays for the model?',
+            options: [
+              { value: 'api-key', label: 'an API key of the Claude Console' },
+              { value: 'subscription', label: 'a Claude subscription' },
+              ...(shape === 'single' ? [] : LOGIN_OPTIONS),
+            ],
+            initialValue: found.key,
+          });
       if (isCancel(key)) return null;
       const prompt = await confirm({
         ...terminal,

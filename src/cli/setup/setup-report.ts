@@ -1,5 +1,5 @@
 import { parsePresentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
-import type { Choices } from '../../core/setup/files.ts';
+import type { SetupChoices } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
 import type { LeftToFile } from './left-to-file.ts';
@@ -14,7 +14,7 @@ export function setupReport(
     readonly maxCostUsd: SetupReport['maxCostUsd'];
     readonly left: LeftToFile | null;
   },
-  choices: Choices,
+  choices: SetupChoices,
   { changes, workflow }: { readonly changes: readonly FileChange[]; readonly workflow: string },
 ): SetupReport {
   const { project, checkout, maxCostUsd, left } = facts;

@@ -1,4 +1,4 @@
-import type { Choices } from '../../core/setup/files.ts';
+import type { SetupChoices } from '../../core/setup/files.ts';
 
 /** The web address of a checkout's repository; `server` has no slash at the end. */
 interface Home {
@@ -13,7 +13,7 @@ export type SetupCheckout =
       readonly kind: 'open';
       readonly folder: string;
       readonly paths: readonly string[];
-      /** The executable files, as in a `Listing`. */
+      /** The executable files, as in a `RepositoryListing`. */
       readonly executable: readonly string[];
       /** Files of the set-up that git ignores and so would not add. */
       readonly ignored: readonly string[];
@@ -55,7 +55,7 @@ export interface Person {
    * Lets the person change the choices; returns null if they cancel. `offered` are other checks of CI to add to
    * `verify`.
    */
-  choose(found: Choices, offered: readonly string[]): Promise<Choices | null>;
+  choose(found: SetupChoices, offered: readonly string[]): Promise<SetupChoices | null>;
   /** Asks for agreement; a key shows all changes. */
   review(question: string, showAll: () => void): Promise<boolean>;
   confirm(question: string): Promise<boolean>;

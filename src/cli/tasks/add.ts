@@ -13,7 +13,7 @@ import { priorityWords } from '../../core/tasks/priority.ts';
 import type { FileSource } from '../../core/tasks/ids.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { folderOf, parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { parseFolder, parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
 import { formatTaskState } from '../../report/format.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import {
@@ -129,7 +129,7 @@ async function readArguments(
   const read = bodyGiven === '-' ? await readWholeText(terminal.stdin) : null;
   const body = read === null ? bodyGiven : read.kind === 'text' ? read.text : null;
   const knownPriority = priorityWords.find((word) => word === priority?.toLowerCase()) ?? null;
-  const place = await placeOf(given);
+  const place = await parseTaskPlace(given);
   const problems = [
     ...given.problems,
     ...(given.positionals.length === 0 ? [] : await titleProblems(title)),
@@ -157,12 +157,12 @@ async function readArguments(
 }
 
 /** Returns where the arguments of a command want tasks written, and the problems of that. */
-export async function placeOf(
+export async function parseTaskPlace(
   given: ParsedArguments,
 ): Promise<{ readonly to: AddTarget | null; readonly folder: string; readonly problems: readonly string[] }> {
   const [to] = given.values('to');
   const target = targets.find((name) => name === to) ?? null;
-  const { folder, problems } = await folderOf(given);
+  const { folder, problems } = await parseFolder(given);
   const unknown =
     to === undefined || target !== null ? [] : [`--to: ${shown(to)} is not a place for tasks. Expected plan or prd.`];
   return { to: target, folder, problems: [...unknown, ...problems] };

@@ -13,7 +13,7 @@ import {
 } from '../command.ts';
 import { DEFAULT_TASK_LABEL } from '../defaults.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
-import { addReportOptions, addTask, type AddTarget, placeOf } from './add.ts';
+import { addReportOptions, addTask, type AddTarget, parseTaskPlace } from './add.ts';
 
 /**
  * The access of `ralph import` to an agent and to GitHub. Failures of a server or an agent are results, not exceptions.
@@ -245,7 +245,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
   const [model = null] = given.values('model');
   const [cost = '1'] = given.values('max-cost-usd');
   const [label = DEFAULT_TASK_LABEL] = given.values('label');
-  const place = await placeOf(given);
+  const place = await parseTaskPlace(given);
   const document = name === undefined || given.has('issues') ? null : await readDocument(name, terminal);
   const problems = [
     ...given.problems,

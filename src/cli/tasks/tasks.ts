@@ -4,7 +4,7 @@ import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { folderOf, type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
+import { parseFolder, type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 import { taskSettings, type TaskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
@@ -75,7 +75,7 @@ async function showTasks(
   );
   const [list] = given.values('task-sources');
   const [asked] = given.values('task-label');
-  const { folder, problems: unplaced } = await folderOf(given);
+  const { folder, problems: unplaced } = await parseFolder(given);
   const misused = [
     ...given.problems,
     ...unplaced,

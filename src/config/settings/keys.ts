@@ -15,7 +15,7 @@ type Meaning =
   | { readonly kind: 'as-always' }
   /** The setting has no effect. `note` is a sentence for people who would miss it, or null if nobody would. */
   | { readonly kind: 'none'; readonly note: string | null }
-  /** The value cannot be used; `why` is a predicate. */
+  /** The value cannot be used; `why` is a verb phrase. */
   | { readonly kind: 'unusable'; readonly why: string };
 
 /** A setting of another Ralph. */

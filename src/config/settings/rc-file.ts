@@ -5,7 +5,7 @@ interface RcEntry {
   readonly line: number;
 }
 
-/** The problem of a line, as a predicate: `is shell code …`. */
+/** The problem of a line, as a verb phrase: `is shell code …`. */
 interface RcProblem {
   readonly line: number;
   readonly why: string;

@@ -3,7 +3,7 @@ import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
 import { KEYS, keyOf, nearestKey, type OtherRalphKey } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
-/** A settings file of another Ralph on the base branch; `why` says as a predicate why it cannot be read. */
+/** A settings file of another Ralph on the base branch; `why` says as a verb phrase why it cannot be read. */
 export type SettingsFile =
   | { readonly kind: 'text'; readonly path: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };

@@ -43,13 +43,30 @@ interface CliPackage {
   readonly programs: (platform: { readonly os: string; readonly cpu: string }) => readonly string[];
 }
 
+/** The login of a CLI that a person uses on their own machine. */
+interface OwnLogin {
+  /** The program on the PATH. */
+  readonly program: string;
+  /** The variable that names its folder, and the folder's name in the person's home if that is not set. */
+  readonly folderVariable: string;
+  readonly folder: string;
+  /** The file with the login in this folder; macOS keeps it in its keychain. */
+  readonly file: string;
+  /** The variables that can be set instead, as the object of "Set". */
+  readonly otherwise: string;
+}
+
 /** The variables by which an agent's CLI finds its provider. */
 export interface ProviderVariables {
   /** Matches the names of all these variables. */
   readonly variables: RegExp;
   /** Names of keys, each of which is a login if it is set; empty if there is nothing to log in to. */
   readonly keys: readonly string[];
+  /** Its name in OpenTelemetry's conventions; null if only a run knows it, or it has none there. */
+  readonly telemetryName: string | null;
   readonly otherSecrets: readonly string[];
+  /** null for an agent that has only keys. */
+  readonly ownLogin: OwnLogin | null;
   /** The forms of keys that inputs take, the usual one first, with names under which people pass keys by mistake. */
   readonly keyForms: readonly KeyForm[];
   /** Names of variables that mean a cloud's login if they are `1`. */

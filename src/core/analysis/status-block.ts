@@ -4,7 +4,7 @@ import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } 
 import type { MarkedLine } from './markdown-code.ts';
 import {
   BULLET,
-  type Field,
+  type StatusField,
   FIELD_NAMES,
   type FieldName,
   protocolNameOf,
@@ -274,7 +274,7 @@ function divided(lines: readonly PassageLine[]): {
  * Returns true if a field is prose of a summary, such as "Note: …": an unknown name counts as a field only in capitals
  * and without deeper indentation.
  */
-function isProse(field: Field, line: string, indent: number): boolean {
+function isProse(field: StatusField, line: string, indent: number): boolean {
   return protocolNameOf(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
 

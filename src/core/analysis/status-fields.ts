@@ -20,18 +20,18 @@ const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
 const MAX_LABEL_CHARS = 200;
 
 /** A field with a known or unknown name, in its original case. Markdown marks and escapes are removed from the name. */
-export interface Field {
+export interface StatusField {
   readonly name: string;
   readonly value: string;
 }
 
 /** Returns the protocol's name of a field, in capitals; undefined if the protocol has no such field. */
-export function protocolNameOf({ name }: Field): FieldName | undefined {
+export function protocolNameOf({ name }: StatusField): FieldName | undefined {
   return FIELD_NAMES.find((known) => known === name.toUpperCase());
 }
 
 /** Parses a line `Name: value`, also with Markdown around the name; returns null for any other line. */
-export function parseField(line: string): Field | null {
+export function parseField(line: string): StatusField | null {
   const colon = line.search(/[:：]/);
   if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
   const [, opening = '', label = ''] = LABEL.exec(visibleCharacters(line.slice(0, colon)).trim()) ?? [];

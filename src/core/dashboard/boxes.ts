@@ -14,7 +14,7 @@ export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
 const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80) });
 
 /** A box: its request, and the lane (`run`, `pause`, `resume`) or task (`retry`, `skip`) that it is about. */
-export type Box = Immutable<z.infer<typeof boxSchema>>;
+export type DashboardBox = Immutable<z.infer<typeof boxSchema>>;
 
 export const tickSchema = z.object({
   box: boxSchema,
@@ -35,12 +35,12 @@ export interface Revision {
 export const MAX_TICKS = 30;
 
 /** Renders the line of a box, whose words depend on the box alone. */
-export function renderBox(box: Box): string {
+export function renderBox(box: DashboardBox): string {
   return `- [ ] ${wordsOfBox(box)} ${OWN_COMMENT_MARKER}${box.kind} ${box.subject} -->`;
 }
 
 /** Returns the request of a box in words. */
-export function wordsOfBox({ kind, subject }: Box): string {
+export function wordsOfBox({ kind, subject }: DashboardBox): string {
   switch (kind) {
     case 'run':
       return 'Run the queue now';
@@ -69,7 +69,7 @@ export function contentHash(body: string): string {
  * Returns the boxes that are ticked in a text. A line counts only if it is exactly what `renderBox` writes, so that
  * each box does what its words say.
  */
-export function tickedBoxes(text: string): readonly Box[] {
+export function tickedBoxes(text: string): readonly DashboardBox[] {
   const boxes = text.split(/\r?\n/).flatMap((line) => {
     const [, , kind, subject = ''] = TICKED.exec(line) ?? [];
     const box = boxKinds.flatMap((known) => (known === kind ? [{ kind: known, subject }] : []))[0];
@@ -81,7 +81,7 @@ export function tickedBoxes(text: string): readonly Box[] {
 
 const TICKED = new RegExp(`^\\s*- \\[x\\] (.{1,200}) ${OWN_COMMENT_MARKER}([a-z]+) ([\\w.-]{1,80}) -->\\s*$`, 'i');
 
-function isSubject({ kind, subject }: Box): boolean {
+function isSubject({ kind, subject }: DashboardBox): boolean {
   switch (kind) {
     case 'run':
       return subject === QUEUE;
@@ -143,7 +143,7 @@ export function ticksOnPage(
 }
 
 /** Returns true if two boxes make the same request. */
-export function isSameBox(one: Box, other: Box): boolean {
+export function isSameBox(one: DashboardBox, other: DashboardBox): boolean {
   return one.kind === other.kind && one.subject === other.subject;
 }
 

@@ -146,9 +146,9 @@ export interface ActionRules {
   readonly inputs: readonly string[];
   /** The inputs that only the action of one job has. */
   readonly jobInputs: readonly string[];
-  /** Returns what became of an old name as a predicate, or null if the name is not an old one. */
+  /** Returns what became of an old name as a verb phrase, or null if the name is not an old one. */
   readonly renamed: (name: string) => string | null;
-  /** Returns the problems of inputs' texts, as predicates. */
+  /** Returns the problems of inputs' texts, as verb phrases. */
   readonly inputProblems: (
     texts: Readonly<Record<string, string>>,
   ) => readonly { readonly name: string; readonly why: string }[];

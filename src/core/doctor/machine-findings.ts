@@ -260,9 +260,11 @@ export function toolsFinding(
   return warningFinding(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
-    createRemedy('Allow it.', {
-      paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
-    }),
+    added.length === 0
+      ? createRemedy('A rule for a shell would allow everything: put the command into a script, and name that.', {})
+      : createRemedy('Allow it.', {
+          paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
+        }),
   );
 }
 

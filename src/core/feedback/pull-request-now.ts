@@ -47,7 +47,7 @@ export interface PullRequestNow extends ReviewState {
   readonly number: number;
   readonly url: string;
   readonly head: ObjectId;
-  /** The head and, below commits of bots and merges that only brought the branch up to date, its earlier heads, the newest first. */
+  /** The head and, below commits of bots and merges that only updated the branch, its earlier heads, newest first. */
   readonly heads: readonly [ObjectId, ...ObjectId[]];
   readonly base: { readonly branch: string; readonly tip: ObjectId };
   /** `unknown`: GitHub was asked twice and is still computing the answer. */

@@ -4,7 +4,7 @@ import type { ObjectId } from '../evidence.ts';
  * The subject of a feedback task: a review thread, a review as a whole, a comment on the pull request, a failed check,
  * or a conflict with the base branch.
  */
-export type Subject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
+export type FeedbackSubject = ThreadSubject | ReviewSubject | CheckSubject | ConflictSubject;
 
 export interface ThreadSubject {
   readonly kind: 'thread';
@@ -53,7 +53,7 @@ interface ConflictSubject {
 }
 
 /** Priorities of feedback tasks, ahead of all other tasks: 1 is the highest that people can give. */
-export const FEEDBACK_PRIORITY: Readonly<Record<Subject['kind'], number>> = {
+export const FEEDBACK_PRIORITY: Readonly<Record<FeedbackSubject['kind'], number>> = {
   conflict: -3,
   thread: -2,
   review: -1,
@@ -77,12 +77,12 @@ export function commentTaskId(comment: number): string {
 }
 
 /** True if people ask, and not CI or the base branch. */
-export function isOfPeople(kind: Subject['kind']): kind is 'thread' | 'review' | 'comment' {
+export function isOfPeople(kind: FeedbackSubject['kind']): kind is 'thread' | 'review' | 'comment' {
   return kind === 'thread' || isAnsweredByComment(kind);
 }
 
 /** True if the answer is a comment on the pull request. */
-export function isAnsweredByComment(kind: Subject['kind']): kind is 'review' | 'comment' {
+export function isAnsweredByComment(kind: FeedbackSubject['kind']): kind is 'review' | 'comment' {
   return kind === 'review' || kind === 'comment';
 }
 

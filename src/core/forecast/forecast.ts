@@ -4,7 +4,7 @@ import type { IssueText } from '../tasks/issue-task.ts';
 /** Facts about a task before it starts: similar tasks, and what its text lacks. */
 export interface Forecast {
   readonly similar: SimilarTasks | null;
-  readonly advice: readonly Advice[];
+  readonly advice: readonly ForecastAdvice[];
 }
 
 /** Medians of similar tasks of this repository. */
@@ -23,7 +23,7 @@ export interface SimilarTasks {
  * Advice on a task that may not succeed. `thin`: it names neither what must be true at the end nor a file or symbol.
  * `large`: its boxes have little to do with one another.
  */
-export type Advice = { readonly kind: 'thin' } | { readonly kind: 'large'; readonly boxes: number };
+export type ForecastAdvice = { readonly kind: 'thin' } | { readonly kind: 'large'; readonly boxes: number };
 
 /** Minimum number of tasks that a forecast is made from. */
 const TASKS_TO_FORECAST = 5;

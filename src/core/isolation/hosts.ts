@@ -46,7 +46,9 @@ const FIRST_LOCAL_PORT = 1024;
 
 const HTTPS_PORT = 443;
 
-/** Parses the items of the input. `problems` are predicates about the input; unusable items are left out of `asked`. */
+/**
+ * Parses the items of the input. `problems` are verb phrases about the input; unusable items are left out of `asked`.
+ */
 export function parseAllowedHosts(items: readonly string[]): {
   readonly asked: HostsAsked;
   readonly problems: readonly string[];

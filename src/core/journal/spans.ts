@@ -1,3 +1,4 @@
+import { type AgentName, AGENTS } from '../agent-names.ts';
 import type { CallUsage } from '../lane/ledger.ts';
 import type { Outcome } from '../outcome.ts';
 import type { JournalEntry } from './journal.ts';
@@ -82,12 +83,13 @@ function spansOfIteration(
   const spanOfCall = (
     under: string,
     { outputTokens: output = null, ...call }: CallUsage,
-    by: { readonly agent: string | null; readonly conversation: string | null },
+    by: { readonly agent: AgentName | null; readonly conversation: string | null },
   ): RunSpan => ({
     ...{ id: idOf('call', under, call.startedAt), parent: under, startedAt: call.startedAt, endedAt: call.endedAt },
     name: `invoke_agent ${by.agent ?? ''}`.trimEnd(),
     attributes: attributesOf({
       'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': by.agent === null ? null : (AGENTS[by.agent].provider.telemetryName ?? by.agent),
       'gen_ai.agent.name': by.agent,
       'gen_ai.conversation.id': by.conversation,
       'gen_ai.request.model': models.get(by.agent ?? '') ?? null,

@@ -5,7 +5,7 @@ import { type CircuitView, countTrue, viewCircuit, WINDOW_SIZE } from './circuit
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, hasShareOf } from './change.ts';
 import { isFeedback } from '../feedback/subject.ts';
-import { hintsFor, type HintCode } from '../prompt/hints.ts';
+import { selectHintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
 import { findOpenSteps, stepRefusal, type StepRecord } from '../pipeline/step-record.ts';
@@ -400,7 +400,9 @@ function isUncontested({ last }: RunSoFar): boolean {
 
 function hintsNow(state: LaneState, task: QueuedTask, circuit: CircuitView): readonly HintCode[] {
   const kept =
-    state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
+    state.lastIteration === null
+      ? []
+      : selectHintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
   const base: readonly HintCode[] = state.baseVerification?.kind === 'failed' ? ['base_fails'] : [];
   return [...(circuit.kind === 'half-open' ? [circuit.of] : []), ...kept, ...base];
 }

@@ -1,3 +1,5 @@
+import { createGlob } from '../text/glob.ts';
+
 /** A server of the Model Context Protocol whose tools the agent gets. */
 export type McpServer = CommandServer | RemoteServer;
 
@@ -146,9 +148,19 @@ export function mcpToolRules(servers: readonly McpServer[]): readonly string[] {
   );
 }
 
-/** Returns the servers of which the rules allow a tool: some agents allow every tool of a server that they know. */
+/**
+ * Returns the servers with the tools that the rules allow, because some agents allow every tool that they know. The
+ * names of tools that are not listed may contain stars.
+ */
 export function allowedServers(servers: readonly McpServer[], rules: readonly string[]): readonly McpServer[] {
-  return servers.filter(({ name }) =>
-    rules.some((rule) => rule === `mcp__${name}` || rule.startsWith(`mcp__${name}__`)),
-  );
+  return servers.flatMap((server) => {
+    const begin = `mcp__${server.name}`;
+    if (rules.some((rule) => rule === begin || rule === `${begin}__*`)) return [server];
+    const named = rules.filter((rule) => rule.startsWith(`${begin}__`));
+    const isNamed = (tool: string): boolean =>
+      mcpToolRules([{ ...server, tools: [tool] }]).some((name) => named.some((rule) => createGlob(rule)(name)));
+    const tools =
+      server.tools.length === 0 ? named.map((rule) => rule.slice(begin.length + 2)) : server.tools.filter(isNamed);
+    return tools.length === 0 ? [] : [{ ...server, tools }];
+  });
 }

@@ -13,7 +13,7 @@ interface Act<Account> {
 }
 
 /** The events of an issue that consent depends on, each list oldest first. */
-export interface History<Account> {
+export interface ConsentHistory<Account> {
   /** Additions and removals of the task label and of `ralph:needs-approval`. */
   readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
   readonly reopenings: readonly Act<Account>[];
@@ -29,7 +29,7 @@ export interface History<Account> {
 }
 
 interface ConsentQuestion<Account> {
-  readonly history: History<Account>;
+  readonly history: ConsentHistory<Account>;
   readonly taskLabel: string;
   /** Demands of the query that finds the issue; empty if no query finds it. */
   readonly demands: readonly string[];
@@ -80,10 +80,10 @@ export interface Grant extends Pick<Approval, 'text' | 'at'> {
  * before. A text that differs without a known edit counts as changed.
  */
 export function withGrant(
-  history: History<Grant['by']>,
+  history: ConsentHistory<Grant['by']>,
   { taskLabel, text }: Pick<ConsentQuestion<Grant['by']>, 'taskLabel' | 'text'>,
   grant: Grant | undefined,
-): History<Grant['by']> {
+): ConsentHistory<Grant['by']> {
   const isTask = ({ label }: { readonly label: string }): boolean => isSameLabel(label, taskLabel);
   const ofLabel = history.labelings.filter(isTask);
   const [made = null, ...later] = ofLabel;
@@ -154,7 +154,7 @@ export function judgeConsent<Account extends { readonly login: string }>(questio
 }
 
 /** Returns the account that added the current task label; null if GitHub does not name it. */
-export function labellerOf<Account>(history: History<Account>, taskLabel: string): Account | null {
+export function labellerOf<Account>(history: ConsentHistory<Account>, taskLabel: string): Account | null {
   return currentLabeling(history, taskLabel)?.by ?? null;
 }
 
@@ -191,7 +191,7 @@ export function accountsToLookUp<Account>({
  * newest of those that gave what a query demands, since only that one made the issue a task.
  */
 function requestsInHistory<Account>(
-  history: History<Account>,
+  history: ConsentHistory<Account>,
   { taskLabel, demands }: Pick<ConsentQuestion<Account>, 'taskLabel' | 'demands'>,
 ): readonly (readonly Act<Account>[])[] {
   const labeling = currentLabeling(history, taskLabel);
@@ -222,7 +222,7 @@ function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>):
  * Returns the event that added the current task label. Adding a label that is already present creates no event, so the
  * newest event counts.
  */
-function currentLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
+function currentLabeling<Account>({ labelings }: ConsentHistory<Account>, taskLabel: string): Act<Account> | null {
   const newest = labelings.filter(({ label }) => isSameLabel(label, taskLabel)).at(-1);
   return newest?.kind === 'labeled' ? newest : null;
 }
@@ -231,12 +231,12 @@ function currentLabeling<Account>({ labelings }: History<Account>, taskLabel: st
  * Returns the edits since an instant. Events within the same second have no known order, so such an edit counts as
  * later.
  */
-function editsSince<Account>({ edits }: History<Account>, at: number): readonly Act<Account>[] {
+function editsSince<Account>({ edits }: ConsentHistory<Account>, at: number): readonly Act<Account>[] {
   return edits.filter((edit) => edit.at >= at);
 }
 
 /** Returns true if GitHub may hide edits made after the label; it lists only the newest ones. */
-function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: readonly Act<Account>[]): boolean {
+function mayHideEdits<Account>({ edits, truncated }: ConsentHistory<Account>, since: readonly Act<Account>[]): boolean {
   const showsOlder = since.length < edits.length && since.length < SHOWN_EDITS;
   return truncated && since.length > 0 && !showsOlder;
 }

@@ -9,11 +9,11 @@ import {
   untypedStepSchema,
   UNUSED_KEYS,
 } from './file-schema.ts';
-import { type Breaker, isSharedFileName, type Step } from './pipeline.ts';
+import { type StepThresholds, isSharedFileName, type Step } from './pipeline.ts';
 import {
   parseDuration,
-  type Position,
-  type Problem,
+  type TextPosition,
+  type PipelineProblem,
   unsetVariablesIn,
   type StepVariables,
 } from './reading/command-variables.ts';
@@ -28,7 +28,7 @@ const MAX_CHARS = 256 * 1024;
 /** A file that a pipeline names, with the position of its name. */
 interface NamedFile {
   readonly path: string;
-  readonly at: Position;
+  readonly at: TextPosition;
 }
 
 /** A step whose files are still to be read. */
@@ -55,7 +55,7 @@ export interface PlannedPipeline {
 export type ParsedPipeline =
   | PlannedPipeline
   /** `steps` leaves out the invalid parts, so that the files that they name can be checked as well. */
-  | { readonly kind: 'wrong'; readonly problems: readonly Problem[]; readonly steps: readonly PlannedStep[] }
+  | { readonly kind: 'wrong'; readonly problems: readonly PipelineProblem[]; readonly steps: readonly PlannedStep[] }
   /** The file has no steps: it belongs to another tool or serves another purpose. */
   | { readonly kind: 'no-pipeline' };
 
@@ -67,7 +67,7 @@ interface ParseContext {
 
 /** Parses one of the pipeline files; accepts any text. */
 export function parsePipeline(file: string, text: string, reading: ParseContext): ParsedPipeline {
-  const unreadable = (problems: readonly Problem[]): ParsedPipeline =>
+  const unreadable = (problems: readonly PipelineProblem[]): ParsedPipeline =>
     isSharedFileName(file) && !looksLikeSteps(text) ? { kind: 'no-pipeline' } : { kind: 'wrong', problems, steps: [] };
   if (text.length > MAX_CHARS) return unreadable([{ at: null, message: `is longer than ${MAX_CHARS / 1024} KiB` }]);
   const located = parseFileData(file, text);
@@ -263,11 +263,11 @@ function plainPath(path: string): string {
 
 const DEFAULT_RETRY_MS = 1000;
 
-const DEFAULT_BREAKER: Breaker = { threshold: 5, resetAfterMs: 30_000 };
+const DEFAULT_BREAKER: StepThresholds = { threshold: 5, resetAfterMs: 30_000 };
 
 const DEFAULT_PATTERNS = ['*.go', 'cmd/**/*.go', 'internal/**/*.go', 'configs/*.json'];
 
-function planStep(step: FileStep, placeOf: (key: string) => Position): PlannedStep {
+function planStep(step: FileStep, placeOf: (key: string) => TextPosition): PlannedStep {
   const timeouts = [step.timeout, step.type === 'agent' || step.type === 'command' ? step.config?.timeout : undefined];
   const given = timeouts.map((value) => msOf(value, 0)).filter((ms) => ms > 0);
   const common = {

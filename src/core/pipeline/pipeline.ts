@@ -15,11 +15,11 @@ interface Common {
   /** True if a failure neither ends the iteration's steps nor overrules a claim to be done. */
   readonly continueOnError: boolean;
   /** null if the step is tried in every iteration. */
-  readonly breaker: Breaker | null;
+  readonly breaker: StepThresholds | null;
 }
 
 /** The thresholds of a step's circuit. */
-export interface Breaker {
+export interface StepThresholds {
   /** Number of failures in a row that open the circuit. */
   readonly threshold: number;
   readonly resetAfterMs: number;

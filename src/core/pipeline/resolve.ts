@@ -1,7 +1,7 @@
 import { namesOf } from '../text/phrase.ts';
 import type { ParsedPipeline, PlannedPipeline, PlannedStep } from './parse-pipeline.ts';
 import type { Pipeline, Step } from './pipeline.ts';
-import { problemLines, type Problem } from './reading/command-variables.ts';
+import { problemLines, type PipelineProblem } from './reading/command-variables.ts';
 
 /** Files of the base branch: texts by path, and reasons by path for files that were not read. */
 interface BaseTexts {
@@ -20,7 +20,7 @@ export function filesNamedBy({ steps }: Readable): readonly string[] {
 /** Returns all problems of a pipeline: those of its file and those of the prompts that it names. */
 export function problemsOfPipeline(file: string, parsed: Readable, base: BaseTexts): readonly string[] {
   const known = parsed.kind === 'wrong' ? parsed.problems : [];
-  const isKnown = ({ at }: Problem): boolean =>
+  const isKnown = ({ at }: PipelineProblem): boolean =>
     known.some((problem) => problem.at?.line === at?.line && problem.at?.column === at?.column);
   // A prompt that is also a step's marker is already reported at the same position.
   const ofPrompts = parsed.steps.flatMap((step) => promptProblem(step, base)).filter((problem) => !isKnown(problem));
@@ -40,10 +40,10 @@ export function resolvePipeline(file: string, planned: PlannedPipeline, base: Ba
   return { file, steps, maxIterationsPerTask: planned.maxIterationsPerTask };
 }
 
-function promptProblem({ prompt }: PlannedStep, { texts, unread }: BaseTexts): readonly Problem[] {
+function promptProblem({ prompt }: PlannedStep, { texts, unread }: BaseTexts): readonly PipelineProblem[] {
   if (prompt === null) return [];
   const { path, at } = prompt;
-  const wrong = (what: string): readonly Problem[] => [{ at, message: `\`prompt_file\` ${path} ${what}` }];
+  const wrong = (what: string): readonly PipelineProblem[] => [{ at, message: `\`prompt_file\` ${path} ${what}` }];
   if (Object.hasOwn(unread, path)) return wrong(unread[path] ?? '');
   const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
   if (text === undefined) return wrong('is not a file of the base branch');

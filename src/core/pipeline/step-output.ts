@@ -7,7 +7,7 @@ import type { AgentStep, Pipeline, Step } from './pipeline.ts';
 import { circuitOf, probeAtOf, type StepMemory, type StepRecord, type StepResult } from './step-record.ts';
 
 /** The progress of an iteration's pipeline. */
-export interface Progress {
+export interface PipelineProgress {
   readonly steps: Pipeline['steps'];
   /** Records of the finished steps, in order. */
   readonly records: readonly Pick<StepRecord, 'optional' | 'result'>[];
@@ -159,7 +159,7 @@ export function nextStepAction({
   runEnds,
   cancelled,
   now,
-}: Progress): StepAction {
+}: PipelineProgress): StepAction {
   const step = steps[records.length];
   if (step === undefined) return { kind: 'over' };
   const leave = (result: StepResult): StepAction => ({ kind: 'leave', step, result });
@@ -181,8 +181,12 @@ export function nextStepAction({
 }
 
 /** Returns the agent step that an iteration calls first if all steps before it pass; null if it calls none. */
-export function firstAgentStep({ steps, memory, now }: Pick<Progress, 'steps' | 'memory' | 'now'>): AgentStep | null {
-  const records: Progress['records'][number][] = [];
+export function firstAgentStep({
+  steps,
+  memory,
+  now,
+}: Pick<PipelineProgress, 'steps' | 'memory' | 'now'>): AgentStep | null {
+  const records: PipelineProgress['records'][number][] = [];
   for (;;) {
     const unhindered = { callObstacle: null, limited: [], runEnds: null, cancelled: false };
     const action = nextStepAction({ steps, records, memory, ...unhindered, now });

@@ -4,7 +4,7 @@ import type { Denial } from '../analysis/analysis.ts';
 import { callUsageSchema } from '../lane/ledger.ts';
 import { anyInstant, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { completeSentence, oneLine } from '../text/phrase.ts';
-import { type Breaker, stepKinds } from './pipeline.ts';
+import { type StepThresholds, stepKinds } from './pipeline.ts';
 import { isHeldBy, type ReviewResult, reviewSchema } from './review.ts';
 
 const stepCircuitSchema = z.object({
@@ -133,7 +133,7 @@ export function refusedIn(
  */
 export function probeAtOf(
   { openedAt }: StepCircuit,
-  { resetAfterMs }: Pick<Breaker, 'resetAfterMs'>,
+  { resetAfterMs }: Pick<StepThresholds, 'resetAfterMs'>,
   now: number,
 ): number | null {
   if (openedAt === null || (now >= openedAt && now - openedAt >= resetAfterMs)) return null;
@@ -141,7 +141,12 @@ export function probeAtOf(
 }
 
 /** Returns the circuit after one more run of the step. A failed probe opens it again. */
-export function recordStepRun(circuit: StepCircuit, passed: boolean, { threshold }: Breaker, now: number): StepCircuit {
+export function recordStepRun(
+  circuit: StepCircuit,
+  passed: boolean,
+  { threshold }: StepThresholds,
+  now: number,
+): StepCircuit {
   if (passed) return { failures: 0, openedAt: null };
   const failures = circuit.failures + 1;
   return { failures, openedAt: circuit.openedAt !== null || failures >= threshold ? now : null };
@@ -153,10 +158,10 @@ const MAX_TAIL_CHARS = 400;
 
 const MAX_NOTED = 5;
 
-/** A finished step of this iteration; `said` is its agent's message, null if it has none. */
+/** A finished step of this iteration; `message` is its agent's message, null if it has none. */
 export interface EarlierStep {
   readonly record: Pick<StepRecord, 'name' | 'kind' | 'result' | 'tail'>;
-  readonly said: string | null;
+  readonly message: string | null;
 }
 
 /**
@@ -166,15 +171,15 @@ export interface EarlierStep {
 export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
-    .map(({ record, said }) => describeStep(record, said));
+    .map(({ record, message }) => describeStep(record, message));
   const before = lastIteration
     .filter(({ result }) => result.kind === 'failed')
     .map((record) => `In the last iteration: ${describeStep(record, null)}`);
   return [...(now.length === 0 ? before : []), ...now].slice(-MAX_NOTED).join('\n');
 }
 
-function describeStep({ name, result, tail }: EarlierStep['record'], said: string | null): string {
-  const words = said === null || said.trim() === '' ? '' : `: ${oneLine(said, MAX_SAID_CHARS)}`;
+function describeStep({ name, result, tail }: EarlierStep['record'], message: string | null): string {
+  const words = message === null || message.trim() === '' ? '' : `: ${oneLine(message, MAX_SAID_CHARS)}`;
   const output = result.kind === 'failed' ? tail.trim().slice(-MAX_TAIL_CHARS) : '';
   return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;
 }

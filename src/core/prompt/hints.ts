@@ -175,7 +175,7 @@ export function hintSentence(code: HintCode): string {
 }
 
 /** Returns the hints that still apply: all of them for the same task, else those of the lane. */
-export function hintsFor(codes: readonly HintCode[], sameTask: boolean): readonly HintCode[] {
+export function selectHintsFor(codes: readonly HintCode[], sameTask: boolean): readonly HintCode[] {
   return codes.filter((code) => sameTask || hints[code].scope === 'lane');
 }
 

@@ -1,6 +1,6 @@
 import type { Verification } from '../evidence.ts';
 import { lockCommands, type LockFile, describeLockFile } from '../feedback/conflict/lock-tools.ts';
-import type { Subject } from '../feedback/subject.ts';
+import type { FeedbackSubject } from '../feedback/subject.ts';
 import { issueOfId, type LaneId } from '../tasks/ids.ts';
 import { capText, firstLines, oneLine } from '../text/phrase.ts';
 import { type Aim, taskIntro } from './hints.ts';
@@ -29,7 +29,7 @@ const DATA =
 const MERGED =
   'The base branch conflicted with your branch and is merged into it, but the verification fails with that. Find out why and fix it, so that the intent of both sides stays.';
 
-const INTRO: Readonly<Record<Subject['kind'], string>> = {
+const INTRO: Readonly<Record<FeedbackSubject['kind'], string>> = {
   thread: `A reviewer asks for this on the pull request of your branch, at this place of this file. ${DATA} Make the change that is asked for, and no other. ${ANSWER}`,
   review: `A reviewer says this of the pull request of your branch as a whole. ${DATA} Make the changes that are asked for, and no others. ${ANSWER}`,
   comment: `A person asks for this in a comment on the pull request of your branch. ${DATA} Make the changes that are asked for, and no others. ${ANSWER}`,
@@ -235,14 +235,14 @@ function withLineEnd(text: string): string {
 }
 
 /** Returns the text before a task that answers people or CI. `isLaid`: the work tree contains the unfinished merge. */
-export function feedbackIntro(aim: Aim, kind: Subject['kind'], isLaid: boolean): string {
+export function feedbackIntro(aim: Aim, kind: FeedbackSubject['kind'], isLaid: boolean): string {
   if (aim === 'once' || aim === 'review') return taskIntro[aim];
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];
   return aim === 'task' ? intro : `${taskIntro.step} For the step that does it: ${intro}`;
 }
 
 /** Returns the instructions for claims on a task that answers people or CI. */
-export function feedbackClaims(kind: Subject['kind']): string {
+export function feedbackClaims(kind: FeedbackSubject['kind']): string {
   const claim =
     kind === 'conflict'
       ? 'The merge is finished, and no file has a conflict marker'

@@ -6,7 +6,7 @@ import { countInTests, isTestFile, mayHoldTests } from '../review/test-files.ts'
 import type { TaskId } from '../tasks/ids.ts';
 import { capText } from '../text/phrase.ts';
 import type { NamedTest } from './junit.ts';
-import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type Undecided } from './proof.ts';
+import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type UndecidedProof } from './proof.ts';
 import { failingTests, nameOfTest, type TestReport } from './test-report.ts';
 
 /** A content of a file in git: its mode as an octal text, and the id of its object. */
@@ -37,9 +37,10 @@ export interface TaskChanges {
 }
 
 /**
- * The trees to lay for the proof of a task's tests. `without`: files to take back, so that only its tests are left.
- * `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has tests in files of code, which cannot be taken back alone.
- * `none`: it has no new or changed tests, or changed nothing else that a test can be about.
+ * The trees to check out for the proof of a task's tests. `without`: files to take back, so that only its tests are
+ * left. `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has
+ * tests in files of code, which cannot be taken back alone. `none`: it has no new or changed tests, or changed nothing
+ * else that a test can be about.
  */
 export type ProofPlan =
   | { readonly kind: 'none' }
@@ -51,7 +52,7 @@ export function planProof({ files }: TaskChanges): ProofPlan {
   const changed = files.filter(({ path }) => !isTestFile(path) && !isTestSettings(path));
   const said = changed.filter(({ path }) => !SAYS_NOTHING.test(path));
   if (said.length === 0) return { kind: 'none' };
-  // A test may need a new package, or a new script that runs it. Where nothing else changed, these are what it is about.
+  // A test may need a new package, or a new script that runs it, unless these are all that changed.
   const hasCode = said.some(({ path }) => !definesPackages(path));
   const taken = changed.filter(({ path }) => !hasCode || !definesPackages(path));
   const without = taken.map(withOwnTests);
@@ -60,16 +61,16 @@ export function planProof({ files }: TaskChanges): ProofPlan {
     without.some((file, at) => file !== taken[at]) ||
     files.some(({ path, textAfter }) => isTestFile(path) && hasTests(path, textAfter));
   if (!isTested) return { kind: 'none' };
-  const isChanged = files.some(
-    ({ path, textBefore, textAfter }) =>
-      isTestFile(path) &&
-      textBefore !== null &&
-      hasTests(path, textBefore) &&
-      !isOnlyAdded(textBefore, textAfter ?? ''),
-  );
   const old = files.filter(({ path, before }) => isTestFile(path) && before !== null);
+  const isChanged = old.some(({ path, textBefore, textAfter }) => {
+    if (textBefore === null) return EXPECTED.test(path);
+    return hasTests(path, textBefore) && !isOnlyAdded(textBefore, textAfter ?? '');
+  });
   return { kind: 'prove', without: without.filter((file) => file !== null), old: isChanged ? old : [] };
 }
+
+/** Matches files with the results that tests expect. */
+const EXPECTED = /\.(?:snap|ambr|golden)$|(?:^|\/)__snapshots__\/|\.(?:approved|verified)\.[^/]+$/;
 
 /** Matches files that no test is about: documents, and lists of tasks. */
 const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/)prd\.json$/i;
@@ -77,7 +78,7 @@ const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/
 /** Matches the tests in a file of Rust: a module at its end, or the name of one in another file. */
 const RUST_TESTS = /^#\[cfg\(test\)\]\n(?:#.*\n)*(?:pub )?mod \w+(?:;\n| *\{\n(?:(?:[^}\n][^\n]*)?\n)*\}\s*(?![^]))/m;
 
-/** Returns a file with the tests of now and the code of before; null if they cannot be told apart. */
+/** Returns a file with the tests of now and the code of before; null if these are mixed. */
 function withOwnTests(file: TaskFile): TakenFile | null {
   const { path, textBefore, textAfter } = file;
   if (textAfter === null || !mayHoldTests(path)) return file;
@@ -111,7 +112,7 @@ export type ProofRun =
       readonly verification: Exclude<Verification, { kind: 'not-run' }>;
       readonly report: TestReport;
     }
-  | { readonly kind: 'undecided'; readonly why: Undecided };
+  | { readonly kind: 'undecided'; readonly why: UndecidedProof };
 
 interface Reports {
   /** The tests of the base branch; null if they are not known. */
@@ -178,7 +179,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
-  // Where `verify` passes, a test that is not reported has not failed.
+  // A test that is not reported where `verify` passes has not failed.
   if (found.length > 0 && verification.kind === 'passed') return { kind: 'undecided', why: 'not-run' };
   const old = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
   return verification.kind === 'failed' && old.length > 0

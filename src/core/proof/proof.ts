@@ -13,7 +13,7 @@ export const MAX_NAME_CHARS = 120;
  */
 const undecided = ['no-time', 'timeout', 'cannot-run', 'not-run', 'too-long', 'in-code'] as const;
 
-export type Undecided = (typeof undecided)[number];
+export type UndecidedProof = (typeof undecided)[number];
 
 const named = z.array(z.string().max(MAX_NAME_CHARS)).max(MAX_NAMES);
 
@@ -129,7 +129,7 @@ function withRest(names: readonly string[], count: number): readonly string[] {
   return names.length >= count || names.length === 0 ? names : [namesOutOf(names, count)];
 }
 
-const WHY: Readonly<Record<Undecided, string>> = {
+const WHY: Readonly<Record<UndecidedProof, string>> = {
   'no-time': '`verify` does not fit into the rest of the run',
   timeout: '`verify` did not end in time',
   'cannot-run': '`verify` cannot run there',

@@ -94,7 +94,7 @@ export function createFindings(
   return (condition, text) => (condition ? [{ part, kind, run, text }] : []);
 }
 
-/** Compares every fact of the record with its journal, as far as that has it. */
+/** Compares each fact of the record that is in the journal as well. */
 function recordFindings(receipt: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
   const { runId, lane, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
   const { start, entries, end } = journal;

@@ -77,15 +77,22 @@ function hasPublished({ base, head }: RunReceipt): boolean {
   return head !== null && head !== base;
 }
 
-/** Checks the receipts of the runs on one branch, oldest first, against each other and a clone. */
+/**
+ * Checks the receipts of the runs on one branch, oldest first, against each other and a clone. `stored` are those of
+ * the clone's state, for receipts that come from elsewhere.
+ */
 export function verifyReceipts(
   receipts: readonly [RunReceipt, ...RunReceipt[]],
   clone: CloneBranch | null,
   tools: ReceiptTools,
+  stored: readonly RunReceipt[] = [],
 ): VerifiedBranch {
   const read = receipts.map((receipt) => ({ receipt, ...checkJournal(receipt, tools) }));
   const { commits, findings: ofCommits } = checkCommits(read, clone);
-  const findings = [...read.flatMap((one) => one.findings), ...ofCommits];
+  const others = receipts.filter((one) => stored.some((known) => isOtherRecord(known, one)));
+  const why = 'The state has another record of this run.';
+  const ofState = others.flatMap(({ runId: run }) => createFindings(run, 'record', 'unchecked')(true, why));
+  const findings = [...read.flatMap((one) => one.findings), ...ofState, ...ofCommits];
   const { branch, lane, pullRequest } = receipts.at(-1) ?? receipts[0];
   return {
     branch: branch ?? lane,
@@ -95,6 +102,11 @@ export function verifyReceipts(
     commits,
     findings,
   };
+}
+
+function isOtherRecord(known: RunReceipt, one: RunReceipt): boolean {
+  const [before, now] = [known, one].map((receipt) => JSON.stringify({ ...receipt, journal: null }));
+  return known.runId === one.runId && known.lane === one.lane && before !== now;
 }
 
 const VERDICTS = { bad: 'bad', unchecked: 'part', note: 'good' } as const;

@@ -26,7 +26,7 @@ export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
  * Returns the reason with which an inspection's words begin. Only the words up to a semicolon are compared, since
  * earlier versions may end differently.
  */
-export function leftOutReason(why: string): LeftOutReason {
+export function parseLeftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }
 

@@ -1,5 +1,5 @@
 import { takesRalphInputs } from '../doctor/workflow.ts';
-import { SETUP_PATHS, type Choices } from './files.ts';
+import { SETUP_PATHS, type SetupChoices } from './files.ts';
 import { namesOf } from '../text/phrase.ts';
 import { hasMark } from './ownership.ts';
 import type { Project } from './project.ts';
@@ -42,7 +42,7 @@ export function parsePresentWorkflow(text: string): PresentWorkflow {
 }
 
 /** Returns the steps that let the agent reach its model. */
-function accessSteps(choices: Choices, workflow: string): readonly Step[] {
+function accessSteps(choices: SetupChoices, workflow: string): readonly Step[] {
   const key = keyOfChoices(choices);
   if (key !== null) return [{ what: `Add the secret ${key.secret}.`, path: '/settings/secrets/actions/new' }];
   const login = loginOfChoices(choices);
@@ -55,7 +55,7 @@ function accessSteps(choices: Choices, workflow: string): readonly Step[] {
 
 /** Returns the steps that remain after the files are written, in order. */
 export function stepsByHand(given: {
-  readonly choices: Choices;
+  readonly choices: SetupChoices;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;
   /** Files of the set-up that git ignores. */

@@ -7,7 +7,7 @@ import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
 import { proposeFromCi, unreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
 import { workspacePackages } from './packages.ts';
-import type { Listing, OtherRalph, ProjectFolder, Project } from './project.ts';
+import type { RepositoryListing, OtherRalph, ProjectFolder, Project } from './project.ts';
 import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 
@@ -70,7 +70,7 @@ export function filesToRead(paths: readonly string[]): readonly string[] {
 }
 
 /** Detects the project in a repository from its paths and the texts that were read. */
-export function detectProject(listing: Listing): Project {
+export function detectProject(listing: RepositoryListing): Project {
   const known = new Set(listing.paths.filter((path) => depthOf(path) <= MAX_DEPTH + 1).flatMap(withFolders));
   const found = detectedLanguages.flatMap((language) => {
     const places = shallowestFolders(listing.paths, language.by).map((folder) => placeAt(folder, listing, known));
@@ -119,7 +119,7 @@ export function detectProject(listing: Listing): Project {
   };
 }
 
-function ralphWorkflowIn({ texts }: Listing): string {
+function ralphWorkflowIn({ texts }: RepositoryListing): string {
   const found = [...texts].flatMap(([path, text]) =>
     (path === OWN_WORKFLOW || isWorkflow(path)) && parsePresentWorkflow(text).kind === 'ralph' ? [path] : [],
   );
@@ -166,7 +166,7 @@ function matchesFileName(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }
 
-function placeAt(folder: string, { texts, executable }: Listing, known: ReadonlySet<string>): ProjectFolder {
+function placeAt(folder: string, { texts, executable }: RepositoryListing, known: ReadonlySet<string>): ProjectFolder {
   const at = (name: string): string => (folder === '' ? name : `${folder}/${name}`);
   return {
     folder,

@@ -21,7 +21,7 @@ export type WantedFile =
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
 
 /** All decisions of a person. `prompt` is true if init also writes a prompt for them to edit. */
-export interface Choices extends WorkflowChoices {
+export interface SetupChoices extends WorkflowChoices {
   readonly prompt: boolean;
 }
 
@@ -45,7 +45,7 @@ const KEPT: readonly string[] = [
 ];
 
 /** Returns the files of a project's set-up. */
-export function filesOf(project: Project, choices: Choices, templates: Templates): readonly WantedFile[] {
+export function filesOf(project: Project, choices: SetupChoices, templates: Templates): readonly WantedFile[] {
   const { workflows, prompt } = templates;
   const setUp = choices.shape === 'three-jobs' ? renderSetupAction(project) : null;
   const yaml = (path: string, text: string): WantedFile => ({ kind: 'whole', path, comment: 'yaml', text });

@@ -1,7 +1,7 @@
 import type { WantedFile } from './files.ts';
 
 /** A function that returns the hash of a text as hexadecimal digits. */
-export type Digest = (text: string) => string;
+export type HashText = (text: string) => string;
 
 /** The change of one file; `before` is its present text, or null if it does not exist. */
 export type FileChange =
@@ -25,7 +25,7 @@ const BLOCK = /(?:^|\n)# Added by ralph init \([0-9a-f]{16}\)\r?\n/;
 const BLOCKS = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\r\n#][^\n#]*\n)*)/g;
 
 /** Returns the change that creates a file or appends missing lines to it; a `whole` file that exists is not changed. */
-export function changeToWrite(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
+export function changeToWrite(wanted: WantedFile, before: string | null, digest: HashText): FileChange {
   const { path } = wanted;
   if (wanted.kind === 'lines') {
     const missing = missingLines(wanted.lines, before ?? '');
@@ -39,7 +39,7 @@ export function changeToWrite(wanted: WantedFile, before: string | null, digest:
 }
 
 /** Returns the change that removes what init wrote and nobody has changed. */
-export function changeToRemove(wanted: WantedFile, before: string | null, digest: Digest): FileChange {
+export function changeToRemove(wanted: WantedFile, before: string | null, digest: HashText): FileChange {
   const { path } = wanted;
   if (before === null) return { kind: 'absent', path };
   if (wanted.kind === 'whole')
@@ -58,7 +58,7 @@ export function changeToRemove(wanted: WantedFile, before: string | null, digest
 /** Returns the lines of a block that init did not write, or null if people changed all of init's lines. */
 function othersOf(
   block: string,
-  { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: Digest },
+  { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: HashText },
 ): string | null {
   const lines = block.split(/(?<=\n)/);
   // Lines after init's own were appended. If lines were inserted, only those that init would write now count as its
@@ -70,7 +70,7 @@ function othersOf(
 }
 
 /** Returns true if a file ends with the mark of its own content. */
-function isAsWritten(text: string, digest: Digest): boolean {
+function isAsWritten(text: string, digest: HashText): boolean {
   const lines = plain(text);
   const start = lines.lastIndexOf('\n', lines.length - 2) + 1;
   const hash = MARK.exec(lines.slice(start))?.[1];
@@ -83,7 +83,7 @@ export function hasMark(text: string): boolean {
   return MARK.test(lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1));
 }
 
-function marked({ text, comment }: Extract<WantedFile, { kind: 'whole' }>, digest: Digest): string {
+function marked({ text, comment }: Extract<WantedFile, { kind: 'whole' }>, digest: HashText): string {
   const whole = text.endsWith('\n') ? text : `${text}\n`;
   const mark = `Written by ralph init (${digest(whole).slice(0, DIGITS)}); ralph init --remove deletes this file unless it was edited`;
   return `${whole}${comment === 'yaml' ? `# ${mark}` : `<!-- ${mark.replace('ralph init --remove', 'its option remove')} -->`}\n`;
@@ -96,7 +96,7 @@ function missingLines(lines: readonly string[], before: string): readonly string
   return lines.filter((line) => !there.has(bare(line)));
 }
 
-function withBlock(before: string, lines: readonly string[], digest: Digest): string {
+function withBlock(before: string, lines: readonly string[], digest: HashText): string {
   const body = lines.map((line) => `${line}\n`).join('');
   const block = `# Added by ralph init (${digest(body).slice(0, DIGITS)})\n${body}`;
   return before === '' ? block : `${before}\n${block}`;

@@ -94,7 +94,7 @@ export interface Project {
 }
 
 /** Paths of a repository, relative to it, and the texts of those that `filesToRead` returns. */
-export interface Listing {
+export interface RepositoryListing {
   readonly paths: readonly string[];
   readonly texts: ReadonlyMap<string, string>;
   /** The files among `wrapperNames` that are executable. */

@@ -12,10 +12,14 @@ export const workflowShapes = ['three-jobs', 'single'] as const;
 /** The kinds of Claude's key: a stored one, or a login of each run to a provider. */
 export const keyKinds = ['api-key', 'subscription', 'aws', 'google', 'anthropic'] as const;
 
+/** True for an agent whose key is of several kinds: a stored one, that of a subscription, or a login of each run. */
+export function hasKeyKinds(agent: AgentName): boolean {
+  return AGENTS[agent].provider.ownLogin !== null;
+}
+
 /** Returns the provider to which each run of the workflow logs in; null if it has a stored key, or needs none. */
 export function loginOfChoices({ agent, key }: AgentChoices): (typeof LOGINS)[keyof typeof LOGINS] | null {
-  const canLogIn = AGENTS[agent].provider.switches.length > 0;
-  return !canLogIn || key === 'api-key' || key === 'subscription' ? null : LOGINS[key];
+  return !hasKeyKinds(agent) || key === 'api-key' || key === 'subscription' ? null : LOGINS[key];
 }
 
 type AgentChoices = Pick<WorkflowChoices, 'agent' | 'key'>;
@@ -24,7 +28,7 @@ type AgentChoices = Pick<WorkflowChoices, 'agent' | 'key'>;
 export function keyOfChoices(choices: AgentChoices): { readonly input: string; readonly secret: string } | null {
   const { agent, key } = choices;
   const [usual, other = usual] = keyVariablesOf(agent);
-  const secret = agent === 'claude' && key === 'subscription' ? other : usual;
+  const secret = hasKeyKinds(agent) && key === 'subscription' ? other : usual;
   return secret === undefined || loginOfChoices(choices) !== null ? null : { input: keyInputOf(secret), secret };
 }
 

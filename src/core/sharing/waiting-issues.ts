@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../countdown.ts';
 import type { WaitingPullRequest } from '../feedback/pull-request-now.ts';
+import { withUnanswered } from '../lane/state/serialize-state.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { needKindOf } from '../people/needs.ts';
 import { subjectOfLane, MAX_NOTIFICATIONS, type Notification } from '../people/notifications.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask, isLaneId, type LaneId, QUEUE, setAside, storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { progressOf, untouchedProgress, withChangedTasks } from '../tasks/queue.ts';
+import { progressOf, untouchedProgress } from '../tasks/queue.ts';
 import { isFinished, isStuck, type TaskProgress, taskStates } from '../tasks/task.ts';
 
 /** Time in ms after which an unchanged pull request is examined again, since a task that was set aside may be due. */
@@ -117,28 +118,6 @@ function withoutCommentsOf(state: LaneState, waiting: readonly LaneAnswer[], els
 function holdsAlready({ tasks }: LaneState, { lane, task, at }: LaneAnswer): boolean {
   const { state, answer } = progressOf(tasks, task);
   return state === 'done' || (answer?.lane === lane && answer.at === at);
-}
-
-/** Returns the state to store: what another lane says of an issue is in the state of that lane. */
-export function withoutAnswers(state: LaneState): LaneState {
-  const isTheirs = ([, task]: [TaskId, TaskProgress]): boolean => task.answer !== undefined && isStuck(task);
-  const theirs = Object.entries(state.tasks).filter(isTheirs);
-  return theirs.length === 0
-    ? state
-    : withUnanswered(
-        state,
-        theirs.map(([id]) => id),
-      );
-}
-
-/** Returns the state in which these tasks, which were not worked on here, are as they were at the start. */
-function withUnanswered(state: LaneState, ids: readonly TaskId[]): LaneState {
-  const tasks = withChangedTasks(state.tasks, ids, ({ approval, startedTree }) => ({
-    ...untouchedProgress,
-    approval,
-    startedTree,
-  }));
-  return { ...state, tasks };
 }
 
 function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }: LaneAnswer): LaneState {

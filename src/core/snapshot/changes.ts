@@ -297,7 +297,8 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
         answer: `it was written by a newer version of this action (record version ${parsed.version})`,
       };
     const ordered = withLane(snapshot, lane, (record) => orderRecord(record, given));
-    const opened = answersIn(ordered).filter((one) => one.lane === lane && one.progress.state === 'stuck');
+    const own = answersIn(ordered, (issue) => issue.lane === lane);
+    const opened = own.filter(({ progress }) => progress.state === 'stuck');
     const asked = given.kind === 'reset-circuit' ? opened.map(({ task }) => task) : [];
     return {
       snapshot: withAskedTasks(ordered, asked, given.at),

@@ -1,7 +1,9 @@
 import { restrictiveParts, signedParts, withSafeParts, type CachedState } from '../lane/state/cached-state.ts';
 import { parseStateAt, type LaneState, type ParsedState } from '../lane/state/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
+import { withAnswers } from '../sharing/waiting-issues.ts';
 import type { LaneId } from '../tasks/ids.ts';
+import { answersIn, laneIn, type Snapshot } from './snapshot.ts';
 import { namesOf, completeSentence } from '../text/phrase.ts';
 
 /** A copy of a lane's state outside of the snapshot, such as in the cache. */
@@ -88,6 +90,17 @@ export function judgeRecord(
     };
   if (problem !== null) return { kind: 'unreadable', why: problem, origin: decides, ...beside([]) };
   return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
+}
+
+/** Returns a lane of a snapshot for people, with what other lanes say of its issues. */
+export function viewLane(
+  snapshot: Snapshot,
+  lane: LaneId,
+  { place, now }: { readonly place: string; readonly now: number },
+): JudgedLane {
+  const places = { decides: place, copies: '', standsIn: false };
+  const judged = judgeRecord(laneIn(snapshot, lane), null, { lane, places, now });
+  return judged.kind === 'found' ? { ...judged, state: withAnswers(judged.state, answersIn(snapshot), []) } : judged;
 }
 
 /** Judges a lane of which only copies are stored. */

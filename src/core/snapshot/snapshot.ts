@@ -141,9 +141,12 @@ export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
     .sort((one, other) => one.at - other.at);
 }
 
-/** Returns what the lanes of the waiting issues say of them; leaves out lanes whose states cannot be read. */
-export function answersIn(snapshot: Snapshot): readonly LaneAnswer[] {
-  const waiting = waitingIn(snapshot);
+/** Returns what their lanes say of waiting issues; leaves out lanes whose states cannot be read. */
+export function answersIn(
+  snapshot: Snapshot,
+  isWanted: (issue: WaitingIssue) => boolean = () => true,
+): readonly LaneAnswer[] {
+  const waiting = waitingIn(snapshot).filter(isWanted);
   return [...new Set(waiting.map(({ lane }) => lane))].flatMap((lane) => {
     const document = recordIn(snapshot, lane)?.document ?? null;
     const parsed = document === null ? null : parseState(document, lane);

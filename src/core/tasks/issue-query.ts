@@ -22,8 +22,9 @@ const NO_OPEN_ISSUE: readonly string[] = ['closed', 'merged', 'unmerged', 'pr', 
 const OPERATOR = /^(?:AND|OR|NOT)$/i;
 
 /**
- * Reads a search. Returns the reason, as a predicate, for one that GitHub would refuse, that leaves the repository, or
- * whose parts nobody can tell. Below `OR`, `NOT` and parentheses a qualifier may not hold, so there none demands.
+ * Parses a search. Returns the problem, as a verb phrase, of a search that GitHub would refuse, that leaves the
+ * repository, or that cannot be split into parts. A qualifier below `OR`, `NOT` or parentheses need not hold, so it
+ * demands nothing.
  */
 export function parseIssueQuery(given: string): IssueQuery | string {
   const text = given.trim().replaceAll(/\s+/g, ' ');

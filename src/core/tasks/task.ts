@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Subject } from '../feedback/subject.ts';
+import type { FeedbackSubject } from '../feedback/subject.ts';
 import { amountSchema, countSchema, type Immutable, instantSchema } from '../policy.ts';
 
 /** A task as the gate accepted it: text is cleaned and capped. */
@@ -23,7 +23,7 @@ type TaskSource =
   /** `documents` are files that the prompt points to. */
   | { readonly kind: 'prompt'; readonly path: string; readonly documents: readonly string[] }
   /** Feedback of people or CI on the lane's own pull request. */
-  | { readonly kind: 'feedback'; readonly on: Subject; readonly pullRequest: number; readonly url: string };
+  | { readonly kind: 'feedback'; readonly on: FeedbackSubject; readonly pullRequest: number; readonly url: string };
 
 export interface TaskComment {
   readonly by: string;
@@ -225,7 +225,7 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
   }
 }
 
-function nameOfSubject(on: Subject): string {
+function nameOfSubject(on: FeedbackSubject): string {
   switch (on.kind) {
     case 'thread':
       return `thread on ${on.path}${on.line === null ? '' : `:${on.line}`}`;

@@ -1,4 +1,4 @@
-import { isAgentFolder, leftOutReason } from '../review/left-out.ts';
+import { isAgentFolder, parseLeftOutReason } from '../review/left-out.ts';
 
 /** A file that an iteration changed and that must not be published. */
 interface WithheldFile {
@@ -33,5 +33,5 @@ export function isNamedIn(text: string, path: string): boolean {
  * or it is a protected path that no agent writes in passing, as agents do with their own settings.
  */
 export function isPartOfTask({ path, why }: WithheldFile, text: string): boolean {
-  return isNamedIn(text, path) || (leftOutReason(why) === 'protected' && !isAgentFolder(path));
+  return isNamedIn(text, path) || (parseLeftOutReason(why) === 'protected' && !isAgentFolder(path));
 }

@@ -31,10 +31,10 @@ export const effectSchema = z.object({
 });
 
 /** The effect that other limits would have had on the recorded runs. */
-export type Effect = Immutable<z.infer<typeof effectSchema>>;
+export type LimitEffect = Immutable<z.infer<typeof effectSchema>>;
 
 /** Recorded runs whose replay makes the recorded decisions, and the rules by which their refused calls are judged. */
-export interface Replays {
+export interface ReplayableRuns {
   readonly journals: readonly Journal[];
   readonly kindsOf: KindsOfDenial;
   /** The newest state of each task that was worked on, and the start of the run that left it so. */
@@ -47,7 +47,7 @@ interface TaskEnd {
 }
 
 /** Returns the runs that can be replayed: without those that this version would decide otherwise under their limits. */
-export function replaysOf(journals: readonly Journal[], kindsOf: KindsOfDenial): Replays {
+export function replaysOf(journals: readonly Journal[], kindsOf: KindsOfDenial): ReplayableRuns {
   const played = journals
     .map((journal) => ({ journal, replayed: replayChanged(journal, (policy) => policy, kindsOf) }))
     .filter(({ journal, replayed }) => isAsRecorded(journal, replayed))
@@ -75,7 +75,7 @@ function isAsRecorded({ end: recorded }: Journal, { end, skipped, left }: Replay
 }
 
 /** Returns the effect that changed limits would have had on these runs, each replayed alone from its own start. */
-export function effectOfLimits(replays: Replays, change: (policy: Policy) => Policy): Effect {
+export function effectOfLimits(replays: ReplayableRuns, change: (policy: Policy) => Policy): LimitEffect {
   const { journals, kindsOf } = replays;
   const effects = journals.map((journal) => effectOnRun(replays, journal, replayChanged(journal, change, kindsOf)));
   const changed = effects.filter(({ saved, later, isUndecided }) => saved.length + later.length > 0 || isUndecided);
@@ -89,7 +89,7 @@ export function effectOfLimits(replays: Replays, change: (policy: Policy) => Pol
 }
 
 /** A limit or threshold for replays. Lower is stricter; 0 means no limit where its input allows that. */
-export interface Limit {
+export interface ReplayLimit {
   readonly name: string;
   readonly of: (policy: Policy) => number;
   readonly change: (policy: Policy, value: number) => Policy;
@@ -99,19 +99,19 @@ export interface Limit {
 /** A value of a limit, and what it would have done. */
 interface Tried {
   readonly value: number;
-  readonly effect: Effect;
+  readonly effect: LimitEffect;
 }
 
 /** The effects that other values of a limit would have had. */
 export interface TunedLimit {
-  readonly limit: Limit;
+  readonly limit: ReplayLimit;
   /** Number of runs that it ended, or made give up a task, while work was left. */
   readonly heldBack: number;
   readonly tried: readonly Tried[];
 }
 
 /** Tries stricter values of a limit than `now`, and keeps those whose effect differs from that of the one before. */
-export function tuneLimit(replays: Replays, limit: Limit, now: number): TunedLimit {
+export function tuneLimit(replays: ReplayableRuns, limit: ReplayLimit, now: number): TunedLimit {
   const tried: Tried[] = [];
   for (const value of valuesBelow(now, limit.isWhole)) {
     const effect = effectOfLimits(replays, stricterChange(limit, value));
@@ -123,7 +123,7 @@ export function tuneLimit(replays: Replays, limit: Limit, now: number): TunedLim
 }
 
 /** Returns the effect of exactly this value. */
-export function tryValue(replays: Replays, limit: Limit, value: number): TunedLimit {
+export function tryValue(replays: ReplayableRuns, limit: ReplayLimit, value: number): TunedLimit {
   const effect = effectOfLimits(replays, (policy) => limit.change(policy, value));
   return { limit, heldBack: countHeldBack(replays, limit), tried: [{ value, effect }] };
 }
@@ -131,12 +131,28 @@ export function tryValue(replays: Replays, limit: Limit, value: number): TunedLi
 /** Minimum number of runs for a recommendation. */
 export const RUNS_TO_RECOMMEND = 5;
 
-/** Returns the value that would have saved most without losing a task, the least strict of equal ones; null if none. */
-export function recommendValue({ journals }: Replays, { tried }: TunedLimit): number | null {
-  const savedBy = ({ effect }: Tried): number => effect.saved.costUsd ?? 0;
-  const harmless = tried.filter((one) => savedBy(one) > 0 && one.effect.lost.length + one.effect.undecided === 0);
-  const [best] = harmless.toSorted((one, other) => savedBy(other) - savedBy(one));
-  return best === undefined || journals.length < RUNS_TO_RECOMMEND ? null : best.value;
+/**
+ * Returns the values that would have saved money without losing a task, also together: of each limit the value that
+ * saved most, the least strict of equal ones.
+ */
+export function recommendValues(
+  replays: ReplayableRuns,
+  tuned: readonly TunedLimit[],
+): readonly (Tried & { limit: ReplayLimit })[] {
+  if (replays.journals.length < RUNS_TO_RECOMMEND) return [];
+  const isHarmless = ({ lost, undecided }: LimitEffect): boolean => lost.length + undecided === 0;
+  const most = (all: readonly (Tried & { limit: ReplayLimit })[]): typeof all =>
+    all.toSorted((one, other) => (other.effect.saved.costUsd ?? 0) - (one.effect.saved.costUsd ?? 0));
+  const best = tuned.flatMap(({ limit, tried }) => {
+    const saving = tried.filter(({ effect }) => (effect.saved.costUsd ?? 0) > 0 && isHarmless(effect));
+    return most(saving.map((one) => ({ ...one, limit }))).slice(0, 1);
+  });
+  return most(best).reduce<typeof best>((kept, one) => {
+    const together = [...kept, one];
+    const change = (policy: Policy): Policy =>
+      together.reduce((next, { limit, value }) => stricterChange(limit, value)(next), policy);
+    return isHarmless(effectOfLimits(replays, change)) ? together : kept;
+  }, []);
 }
 
 const SHARES = [0.8, 0.6, 0.4, 0.2];
@@ -149,11 +165,11 @@ function valuesBelow(now: number, isWhole: boolean): readonly number[] {
   return [...new Set(values)].filter((value) => value > 0 && value < now);
 }
 
-function stricterChange({ of, change }: Limit, value: number): (policy: Policy) => Policy {
+function stricterChange({ of, change }: ReplayLimit, value: number): (policy: Policy) => Policy {
   return (policy) => (of(policy) === 0 || value < of(policy) ? change(policy, value) : policy);
 }
 
-function countHeldBack({ journals, kindsOf }: Replays, { change }: Limit): number {
+function countHeldBack({ journals, kindsOf }: ReplayableRuns, { change }: ReplayLimit): number {
   const loosen = (policy: Policy): Policy => change(policy, Infinity);
   return journals.filter((journal) => journal.end !== null && goesOn(replayChanged(journal, loosen, kindsOf))).length;
 }
@@ -172,7 +188,7 @@ export function spentOn(entries: readonly JournalEntry[]): SpentIterations {
   };
 }
 
-function effectOnRun({ ends }: Replays, journal: Journal, replayed: ReplayedRun) {
+function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: ReplayedRun) {
   const { end, skipped, left } = replayed;
   // If nothing is left out, the run would have continued beyond its journal.
   const isUndecided = goesOn(replayed) && (left.length > 0 || (skipped.length === 0 && journal.end !== null));

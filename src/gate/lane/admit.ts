@@ -97,7 +97,7 @@ export async function readSettings(deps: GateDeps, { id }: WorkRequest): Promise
 }
 
 /** Opens the lane that this run has claimed, and gives it back if that fails. */
-export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, claimed: Claimed): Promise<Intake> {
+export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, claimed: ClaimedWork): Promise<Intake> {
   try {
     return await open(deps, decided, claimed);
   } catch (error) {
@@ -107,7 +107,7 @@ export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, cla
 }
 
 /** A claim of this run, and the settings with which it works. */
-export interface Claimed {
+export interface ClaimedWork {
   readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
   readonly read: SettingsInCheckout;
   /** A lane that this run has opened, so that what holds for both is not asked again; null if this is the first. */
@@ -120,7 +120,7 @@ export interface OpenedBeside {
   readonly fresh: OpenedLane | null;
 }
 
-async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, beside }: Claimed): Promise<Intake> {
+async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, beside }: ClaimedWork): Promise<Intake> {
   // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {

@@ -108,24 +108,24 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
 
   // Feedback on the lane's pull request comes before the tasks of the lane.
   const { branch, remoteHead } = look;
-  const said = await readFeedback(deps, {
+  const feedback = await readFeedback(deps, {
     branch,
     hasBranch: remoteHead !== null,
     state: restored.state,
     isAsked: request.purpose.kind === 'answers' && request.purpose.of === 'event',
     update: request.update,
   });
-  const hasUnpostedAnswers = hasAnswersToPost(said.state.feedback, restored.state.feedback);
-  const isAsked = hasUnpostedAnswers || said.asksForWork;
+  const hasUnpostedAnswers = hasAnswersToPost(feedback.state.feedback, restored.state.feedback);
+  const isAsked = hasUnpostedAnswers || feedback.asksForWork;
   if (request.purpose.kind === 'answers' && !isAsked) {
-    throwIfUnread(request, branch, said);
-    return ended(endNothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
+    throwIfUnread(request, branch, feedback);
+    return ended(endNothingAsked(request, branch, { feedback, notes: notesOf(restored, feedback) }));
   }
-  if (isLeftToRest(request, said.state))
-    return ended(endNothingAsked(request, branch, { said, notes: notesOf(restored, said) }));
+  if (isLeftToRest(request, feedback.state))
+    return ended(endNothingAsked(request, branch, { feedback, notes: notesOf(restored, feedback) }));
 
   const isResting = !isAsked && isAtRest(deps, request, { look, restored });
-  const work = await findWork(deps, request, { look, restored, said, isResting });
+  const work = await findWork(deps, request, { look, restored, feedback, isResting });
   if (work.tasks.length === 0) return ended(endWithoutTasks(request, work));
   const allDone = isPlanComplete(work.tasks, work.state.tasks);
   if (isResting && allDone) return ended(endResting(work));
@@ -142,7 +142,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (stopped !== null) return ended(await endStopped(deps, request, { look, intake: place.end(stopped) }));
 
   await checkBeforeSpending(deps, { base: place.lane.baseBranch, branch, branches: look.branches });
-  return admissible(deps, { look, restored, said, hasUnpostedAnswers, work, place });
+  return admissible(deps, { look, restored, feedback, hasUnpostedAnswers, work, place });
 }
 
 /** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
@@ -189,6 +189,8 @@ function isAtRest({ config }: GateDeps, { redo }: WorkRequest, { look, restored 
   return isPublished && !redo && (config.notify.kind === 'none' || isKnownReady(state));
 }
 
+type LaneFeedback = LaneRestoration & { readonly feedback: ReadFeedback };
+
 /** The tasks of a lane that may be worked on now. */
 interface Work {
   readonly tasks: readonly Task[];
@@ -202,11 +204,11 @@ interface Work {
 async function findWork(
   deps: GateDeps,
   request: WorkRequest,
-  { look, restored, said, isResting }: LaneRestoration & { readonly said: ReadFeedback; readonly isResting: boolean },
+  { look, restored, feedback, isResting }: LaneFeedback & { readonly isResting: boolean },
 ): Promise<Work> {
   const found = isResting && request.files === null ? null : await findLaneStart(deps, { look, restored });
   const isProposal = request.purpose.kind === 'proposal';
-  const reopened = dropStaleProgress(said.state, {
+  const reopened = dropStaleProgress(feedback.state, {
     named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : tasksAskedFor(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
@@ -231,10 +233,10 @@ async function findWork(
     judged.tasks,
   );
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
-  const notes = notesOf(restored, said, judged);
+  const notes = notesOf(restored, feedback, judged);
   // A person who asks for a task by name, or answers in the pull request, expects its head to move.
   const tasks = notes.held === null || request.asked ? judged.tasks : withoutNewTasks(judged.tasks, state);
-  return { tasks: [...said.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
+  return { tasks: [...feedback.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
 }
 
 /** Returns the tasks that were begun; new ones wait while the pull request is approved or about to be merged. */
@@ -333,24 +335,19 @@ async function endStopped(
 
 async function admissible(
   deps: GateDeps,
-  found: LaneRestoration & {
-    readonly said: ReadFeedback;
-    readonly hasUnpostedAnswers: boolean;
-    readonly work: Work;
-    readonly place: Place;
-  },
+  found: LaneFeedback & { readonly hasUnpostedAnswers: boolean; readonly work: Work; readonly place: Place },
 ): Promise<AdmissibleLane> {
-  const { look, restored, said, hasUnpostedAnswers, work, place } = found;
+  const { look, restored, feedback, hasUnpostedAnswers, work, place } = found;
   const { lane } = place;
   const { judged } = work;
   const prepared = await prepareOpenTasks(deps, { ...judged, tasks: work.tasks, state: place.state });
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,
-    notes: notesOf(restored, said, { ...judged, warnings: [...judged.warnings, ...prepared.warnings] }),
+    notes: notesOf(restored, feedback, { ...judged, warnings: [...judged.warnings, ...prepared.warnings] }),
   };
   const { ownWindows } = restored;
-  const { standing } = said;
+  const { standing } = feedback;
   const { snapshot } = look.kept;
   return {
     kind: 'admissible',

@@ -46,7 +46,7 @@ export async function endPaused(
 export function endNothingAsked(
   { purpose }: WorkRequest,
   branch: string,
-  { said: { checks }, notes }: { readonly said: ReadFeedback; readonly notes: RunNotes },
+  { feedback: { checks }, notes }: { readonly feedback: ReadFeedback; readonly notes: RunNotes },
 ): EndIntake {
   const isOfChecks = purpose.kind === 'answers' && purpose.failedOn !== null;
   const left = isOfChecks && checks !== null ? describeIgnoredChecks(checks) : '';

@@ -57,15 +57,15 @@ export function restoreFrom(
 /** Returns the notes on a restored lane for the report. */
 export function notesOf(
   restored: RestoredLane,
-  said: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
+  feedback: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
   { warnings, notices }: Pick<RunNotes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
 ): RunNotes {
   return notesOn(restored.note, {
     notices,
-    warnings: [...restored.warnings, ...said.warnings, ...warnings],
+    warnings: [...restored.warnings, ...feedback.warnings, ...warnings],
     claimedBy: restored.claimedBy,
-    checks: said.checks,
-    held: heldBy(said),
+    checks: feedback.checks,
+    held: heldBy(feedback),
   });
 }
 

@@ -142,7 +142,8 @@ export function judgeLane(
       ? newLane(initialState(lane, now), 'not kept (state-store: none)', [])
       : judgeState(restored, { lane, expected, now });
   const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
-  const known = snapshot === null ? found.state : withAnswers(found.state, answersIn(snapshot), elsewhere);
+  const answers = snapshot === null ? [] : answersIn(snapshot, (issue) => lane === QUEUE || issue.task === lane);
+  const known = snapshot === null ? found.state : withAnswers(found.state, answers, elsewhere);
   // Before the orders: a person who closes the circuit also means this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);

@@ -14,7 +14,7 @@ import { hashOfText } from '../people/trust.ts';
 import { forecastIssue } from '../tasks/forecast.ts';
 import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
 import {
-  type Claimed,
+  type ClaimedWork,
   endChangedTooOften,
   keepLeftCircuit,
   MAX_TRIES,
@@ -306,7 +306,7 @@ function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] 
 async function openBeside(
   deps: GateDeps,
   decided: AdmissibleLane,
-  claimed: Claimed,
+  claimed: ClaimedWork,
 ): Promise<LaneIntake['intake'] | null> {
   try {
     const intake = await openOrRelease(deps, decided, claimed);

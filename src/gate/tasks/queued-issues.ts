@@ -38,7 +38,7 @@ export async function isTaskIssue(
   return (await issuesOfQuery(deps)).some((found) => found.number === number);
 }
 
-/** Returns why an issue is not a task, as a predicate. */
+/** Returns why an issue is not a task, as a verb phrase. */
 export function whyNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel' | 'issueQuery'>): string {
   const byQuery = issueQuery === null ? '' : ', and `issue-query` does not find it (new issues take some minutes)';
   return `does not have the label "${taskLabel}"${byQuery}`;

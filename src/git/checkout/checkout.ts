@@ -26,8 +26,8 @@ import { createExchange } from './tree/work-tree-access.ts';
 /** The checkout, with the functions that only the wiring needs. */
 export interface Checkout extends Repository {
   /**
-   * Returns access to the text files of the tree that the agent works in, or of the checkout while no tree is laid.
-   * `filesOf` creates such access for a folder that this process may read itself.
+   * Returns access to the text files of the tree that the agent works in, or of the checkout while no tree is checked
+   * out. `filesOf` creates such access for a folder that this process may read itself.
    */
   files(filesOf: (top: string) => WorkTreeFiles): WorkTreeFiles;
 }

@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { cleanCommitMessage, cleanCommitSubject, signOffOf } from '../../core/text/commit-message.ts';
-import type { CommittedIteration, IterationCommit, TextsCommit, Withheld } from '../../ports/repository.ts';
+import type { CommittedIteration, IterationCommit, TextsCommit, WithheldChange } from '../../ports/repository.ts';
 import { type Git, identityVariables } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
 import { shownName } from '../names.ts';
@@ -297,7 +297,7 @@ export async function withheldOf(
   objects: ObjectReader,
   { iteration, now, withheldBefore }: IterationContent,
   found: { objections: WithheldPaths; withheld: WithheldPaths },
-): Promise<readonly Withheld[]> {
+): Promise<readonly WithheldChange[]> {
   if (found.objections.size === 0 && found.withheld.size === 0) return [];
   const changedSince = async (tree: ObjectId): Promise<ReadonlySet<string>> =>
     new Set((await objects.changesBetween(tree, now.tree)).map((change) => change.path));

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { toRootPath } from '../../core/folder.ts';
-import type { CommittedIteration, Repository, Withheld } from '../../ports/repository.ts';
+import type { CommittedIteration, Repository, WithheldChange } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { shownName } from '../names.ts';
 import { treeOf, withObjects, writeTreeWith } from '../objects.ts';
@@ -162,6 +162,6 @@ async function contentsOf(
   );
 }
 
-function listWithheld(paths: WithheldPaths): readonly Withheld[] {
+function listWithheld(paths: WithheldPaths): readonly WithheldChange[] {
   return [...paths].map(([path, why]) => ({ path: shownName(path), why }));
 }

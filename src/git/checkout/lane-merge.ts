@@ -30,12 +30,12 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
  */
 export async function overlayMerge(
   work: LaneWork,
-  { tip, laid }: OpenMerge,
+  { tip, markedTree: markedTree }: OpenMerge,
   { on, only }: { readonly on: ObjectId; readonly only: readonly string[] | null },
 ): Promise<void> {
   const { quarantine, withheld } = work;
   const wanted = await withObjects(quarantine.git, (objects) =>
-    applyOverlay(quarantine, objects, { on, from: tip, to: laid, withheld: [...withheld.keys()], only }),
+    applyOverlay(quarantine, objects, { on, from: tip, to: markedTree, withheld: [...withheld.keys()], only }),
   );
   work.lastRead = null;
   await putBackTo(work, wanted);

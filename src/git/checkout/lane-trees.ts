@@ -17,7 +17,7 @@ import {
   writeToleratedToIndex,
 } from './tree/differences/tolerated-changes.ts';
 import type { Inbox } from './tree/inbox.ts';
-import { type CommitToCheckOut, checkOutTree } from './tree/lay-tree.ts';
+import { type CommitToCheckOut, checkOutTree } from './tree/check-out-tree.ts';
 import {
   createExchange,
   createLocalAccess,
@@ -55,7 +55,7 @@ export interface WorkTree {
   leave(): Promise<void>;
 }
 
-/** Lays the trees in which a lane's code runs, and gives them to the agent's sandbox, if there is one. */
+/** Checks out the trees in which a lane's code runs, and gives them to the agent's sandbox, if there is one. */
 export interface LaneTrees {
   layWork(signal: AbortSignal): Promise<WorkTree>;
   /** Implements `Repository.checkOutCommitAlone`: checks out a commit where the agent cannot reach it. */
@@ -65,7 +65,7 @@ export interface LaneTrees {
 /** Time in ms from SIGTERM to SIGKILL for processes that an agent left running. */
 const GRACE_MS = 500;
 
-/** Creates the trees of a lane; nothing is laid before it is needed. */
+/** Creates the trees of a lane; none is checked out before it is needed. */
 export function createLaneTrees(
   options: Pick<RepositoryOptions, 'workFolder' | 'workingDirectory' | 'env' | 'log'>,
   { workspace: checkout, repository }: OpenedCheckout,
@@ -81,7 +81,7 @@ export function createLaneTrees(
   /** Objects lent to the agent's sandbox. */
   let lent: Promise<Inbox> | null = null;
 
-  async function lay(
+  async function checkOut(
     given: RepositorySandbox | null,
     wanted: Pick<CommitToCheckOut, 'kind' | 'commit' | 'branch' | 'sparseSince'>,
     signal: AbortSignal,
@@ -111,13 +111,15 @@ export function createLaneTrees(
   return {
     async layWork(signal) {
       const given = await agentSandboxOf();
-      const tree = await lay(given, { kind: 'work', commit: start, branch, sparseSince: start }, signal);
+      const tree = await checkOut(given, { kind: 'work', commit: start, branch, sparseSince: start }, signal);
       const quarantine = await detached.over(tree);
       await copyIndex(join(tree.gitFolder, 'index'), quarantine.indexFile);
-      const laid = await readWorkTree(quarantine, tree, plainReading);
+      const content = await readWorkTree(quarantine, tree, plainReading);
       const wanted = await treeOf(quarantine.git, start);
-      const isAsWanted = wanted === null || wanted === laid.tree;
-      const tolerated = isAsWanted ? [] : toleratedChangesOf(await changesBetween(quarantine.git, wanted, laid.tree));
+      const isAsWanted = wanted === null || wanted === content.tree;
+      const tolerated = isAsWanted
+        ? []
+        : toleratedChangesOf(await changesBetween(quarantine.git, wanted, content.tree));
       await writeToleratedToIndex(quarantine, tolerated);
       const { top } = tree;
       if (given !== null && lent !== null) {
@@ -156,7 +158,7 @@ export function createLaneTrees(
       const given = await agentSandboxOf();
       // The base contains only what the job checked out; the lane also contains what was worked on since.
       const sparseSince = base.commit === commit ? commit : start;
-      const { top } = await lay(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
+      const { top } = await checkOut(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
       await given?.agentSandbox.give(top);
       return top;
     },

@@ -51,7 +51,7 @@ export interface LaneWork {
   quarantine: Quarantine;
   committer: Committer;
   access: WorkTreeAccess;
-  /** The tree that the agent works in; null while no tree is laid. */
+  /** The tree that the agent works in; null while no tree is checked out. */
   tree: WorkTree | null;
   lastRead: LastRead | null;
   /** The trees before and after the last commit, and their changes: evidence mostly asks for this pair again. */
@@ -154,7 +154,7 @@ async function measured(
     const base = await tipTreeOf(opened, objects, lane.tip);
     return merge === null
       ? publishableTree(committer, objects, { base, now: content })
-      : publishableMerge(committer, objects, { merge, now: content, instead: merge.laid });
+      : publishableMerge(committer, objects, { merge, now: content, instead: merge.markedTree });
   });
   return await access.withoutNotes(tree);
 }

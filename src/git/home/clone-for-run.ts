@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { setupOfWholeWorkspace } from '../checkout/private-repository.ts';
-import { checkOutCommit } from '../checkout/tree/lay-tree.ts';
+import { checkOutCommit } from '../checkout/tree/check-out-tree.ts';
 import { findWorkspace, refOf } from '../checkout/workspace.ts';
 import { readLinked } from '../regular-files.ts';
 

@@ -1,8 +1,7 @@
-import { EARLY_STATE } from '../../core/tasks/files/form/root-plan.ts';
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
 import { toRootPath, type Folder } from '../../core/folder.ts';
-import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
+import { EARLY_STATE, taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
 /**
  * Files that need a person's permission to change: they decide what runs on GitHub or in the next agent, or who must

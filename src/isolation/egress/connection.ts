@@ -226,7 +226,7 @@ export function refusalAnswer(rules: EgressRules, target: HostAndPort, isAllowed
 }
 
 /** Returns the answer to a connection to an allowed target that names another host. */
-export function misuseAnswer(target: HostAndPort, stranger: string): Answer {
+export function answerToWrongHost(target: HostAndPort, stranger: string): Answer {
   return {
     status: 403,
     text: `ralph-action does not let programs of this run use ${nameOfTarget(target)}${stranger}: on a connection to a host, only this host may be named.`,

@@ -27,19 +27,32 @@ export interface RecordPlace {
  * The sandbox gets a copy for other runs.
  */
 export function writeAgentSandboxRecord({ runFolder }: RecordPlace, record: AgentSandboxRecord): void {
-  write(runFolder, record);
+  writeRecordFile(runFolder, FILE, record);
   writeSandboxCopy(record);
 }
 
 /** Writes only the copy in the sandbox, for other runs. */
 export function writeSandboxCopy(record: AgentSandboxRecord): void {
-  if (existsSync(record.folder)) write(record.folder, record);
+  if (existsSync(record.folder)) writeRecordFile(record.folder, FILE, record);
 }
 
-function write(folder: string, record: AgentSandboxRecord): void {
-  const next = join(folder, `${FILE}.next`);
+/** Writes a record whole or not at all. */
+export function writeRecordFile(folder: string, name: string, record: object): void {
+  const next = join(folder, `${name}.next`);
   writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
-  renameSync(next, join(folder, FILE));
+  renameSync(next, join(folder, name));
+}
+
+/** Reads a record; returns null if there is none, or it is unreadable. */
+export function readRecordFile<T>(
+  path: string,
+  schema: { readonly safeParse: (json: unknown) => { readonly data?: T | undefined } },
+): T | null {
+  try {
+    return schema.safeParse(tryJson(readFileSync(path, 'utf8'))).data ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** Returns the path of the record in a folder; if there is none, the path of a new one. */
@@ -49,12 +62,7 @@ function recordPathIn(folder: string): string {
 
 /** Reads the record of the run's sandbox; returns null if there is no sandbox or the record is unreadable. */
 export function readAgentSandboxRecord({ runFolder }: RecordPlace): AgentSandboxRecord | null {
-  try {
-    const parsed = agentSandboxRecord.safeParse(tryJson(readFileSync(recordPathIn(runFolder), 'utf8')));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    return null;
-  }
+  return readRecordFile(recordPathIn(runFolder), agentSandboxRecord);
 }
 
 /** Deletes the record of the agent's sandbox, if there is one. */

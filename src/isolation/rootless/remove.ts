@@ -1,10 +1,10 @@
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootlessRecord, type RootlessRecord } from '../../core/isolation/sandbox-record.ts';
-import { tryJson } from '../../core/text/try-json.ts';
 import { runProgram } from '../../processes/run-program.ts';
 import { endAgentSandbox, SANDBOX_TAG, WORKER_TAG } from './end.ts';
+import { readRecordFile, writeRecordFile } from '../namespaces/record.ts';
 
 const CHANGE_MS = 20_000;
 
@@ -20,9 +20,7 @@ const GRACE_MS = 500;
  * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
  */
 export function writeRootlessRecord(runFolder: string, record: RootlessRecord): void {
-  const next = join(runFolder, `${FILE}.next`);
-  writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
-  renameSync(next, join(runFolder, FILE));
+  writeRecordFile(runFolder, FILE, record);
 }
 
 /**
@@ -31,7 +29,7 @@ export function writeRootlessRecord(runFolder: string, record: RootlessRecord): 
  * repeat.
  */
 export async function removeRootlessSandbox(runFolder: string): Promise<readonly string[]> {
-  const record = readRecord(runFolder);
+  const record = readRecordFile(join(runFolder, FILE), rootlessRecord);
   if (record === null) return [];
   const left = [
     ...(await endAgentSandbox(record.id, { graceMs: GRACE_MS, tag: SANDBOX_TAG })),
@@ -42,15 +40,6 @@ export async function removeRootlessSandbox(runFolder: string): Promise<readonly
   // The next caller finds nothing left to remove.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
   return left;
-}
-
-function readRecord(runFolder: string): RootlessRecord | null {
-  try {
-    const parsed = rootlessRecord.safeParse(tryJson(readFileSync(join(runFolder, FILE), 'utf8')));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    return null;
-  }
 }
 
 function listFolderNames(folder: string): readonly string[] {

@@ -78,7 +78,7 @@ export interface RunningStep<S extends Step = Step> {
   readonly of: number;
 }
 
-/** Returns the agent of a step, as far as it is another one than that of the iteration. */
+/** Returns the step's own agent, or null if the iteration's agent works on the step. */
 export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step): AgentName | null {
   return step.kind === 'agent' && step.agent !== turn.agent ? step.agent : null;
 }

@@ -229,8 +229,8 @@ function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): 
 function withStepRecord({ log }: LoopDeps, walk: StepWalk, record: StepRecord): StepWalk {
   const found = record.review === undefined ? '' : `; ${reviewWords(record.review)}`;
   log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}${found}`);
-  const said = record.calls.length === 0 ? null : lastAgentWords(walk);
-  return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, said }] };
+  const message = record.calls.length === 0 ? null : lastAgentWords(walk);
+  return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, message }] };
 }
 
 function lastAgentWords({ outputs }: StepWalk): string | null {

@@ -1,11 +1,11 @@
 import { policyInputs } from '../../config/agent-inputs.ts';
-import { leftOutReason } from '../../core/review/left-out.ts';
+import { parseLeftOutReason } from '../../core/review/left-out.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import { isHashedId } from '../../core/tasks/ids.ts';
 import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
-import { awaitedOutside, sourcesOf } from '../sentences/waiting.ts';
+import { namesOfAwaited, sourcesOf } from '../sentences/waiting.ts';
 import { withheldFrom } from '../sentences/ends/withheld.ts';
 import {
   createCommandStep,
@@ -93,7 +93,7 @@ function readableRetry(task: Task): 'retry' | `retry ${string}` {
 export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
   const tasks = allTasksOf(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
-  const outside = awaitedOutside(tasks);
+  const outside = namesOfAwaited(tasks);
   if (stuck.length === 0) {
     if (tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done'))
       return [createNextStep('follow', 'each line says'), lookAgain(report)];
@@ -173,7 +173,7 @@ const WITHOUT_THEM = 'that the task should do without them';
 /** Names the paths to allow when only protected paths were withheld. */
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   const files = withheldFrom(one, report);
-  const paths = files.filter(({ why }) => leftOutReason(why) === 'protected').map(({ path }) => path);
+  const paths = files.filter(({ why }) => parseLeftOutReason(why) === 'protected').map(({ path }) => path);
   const without = createNextStep('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
   if (paths.length === 0 || paths.length < files.length) return [without];
   const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cutText(path, 100).replaceAll('`', "'"));

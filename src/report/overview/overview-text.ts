@@ -14,28 +14,20 @@ export function renderOverview(overview: Overview): string {
   const now = Date.parse(overview.at);
   const lanes = overview.lanes.filter((lane) => lane.kind === 'lane');
   const width = Math.max(...lanes.map(({ lane, place }) => nameOfLaneAt(lane, place).length), 0);
-  return [
-    `${heading(overview, lanes)}\n`,
-    ...lanes.map((lane) =>
-      laneLines(lane, width, now)
-        .map((line) => `${line}\n`)
-        .join(''),
-    ),
-    ...(overview.runs.length === 0
-      ? []
-      : [['Last runs:', ...overview.runs.slice(0, SHOWN_RUNS).map(runLine)].map((line) => `${line}\n`).join('')]),
-    ...(isUnseen(overview)
-      ? []
-      : [
-          [
-            `Spending of the last 31 days: ${spendSummary(overview.spend)}\n`,
-            ...spendBars(overview.spend).map((line) => `  ${line}\n`),
-          ].join(''),
-        ]),
-    ...(overview.repository === null
-      ? ['Set GITHUB_TOKEN to see titles, pull requests, and issues that no run has begun.\n']
-      : []),
-  ].join('\n');
+  const spending = `Spending of the last 31 days: ${spendSummary(overview.spend)}`;
+  const blocks: readonly (readonly string[])[] = [
+    [heading(overview, lanes)],
+    ...lanes.map((lane) => laneLines(lane, width, now)),
+    overview.runs.length === 0 ? [] : ['Last runs:', ...overview.runs.slice(0, SHOWN_RUNS).map(runLine)],
+    isUnseen(overview) ? [] : [spending, ...spendBars(overview.spend).map((line) => `  ${line}`)],
+    overview.repository === null
+      ? ['Set GITHUB_TOKEN to see titles, pull requests, and issues that no run has begun.']
+      : [],
+  ];
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join('\n')}\n`)
+    .join('\n');
 }
 
 /** Returns a line such as `2026-11-21 12:00 UTC  queue  complete; 1 task done, 2 iterations, $0.40`. */

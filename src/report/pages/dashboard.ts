@@ -1,7 +1,7 @@
 import { formatInstant } from '../../core/countdown.ts';
 import {
   type AnsweredTick,
-  type Box,
+  type DashboardBox,
   DASHBOARD_MARKER,
   renderBox,
   type Tick,
@@ -174,7 +174,7 @@ function taskNeeds(task: ShownTask, { kind, on }: LaneWait, { taskLabel }: Dashb
   if (kind !== 'person') return [];
   const line = (next: string): string => `- ${nameWithTitle(task)}: ${renderProse(on, 300)}. ${next}`;
   if (isFeedback(id)) return [line('Comment `/ralph retry` on the pull request, or push a fix yourself.')];
-  const boxes: readonly Box[] = [
+  const boxes: readonly DashboardBox[] = [
     { kind: 'retry', subject: id },
     ...(isIssueTask(id) ? [{ kind: 'skip', subject: id } as const] : []),
   ];
@@ -231,13 +231,13 @@ function queueSection(facts: DashboardFacts, shown: number): string {
       .filter(({ state, id }) => state !== 'done' && !isFeedback(id))
       .map((task) => ({ lane, task, wait: all.find((wait) => wait.task === task.id) })),
   );
-  const boxes: readonly Box[] = [
+  const boxes: readonly DashboardBox[] = [
     { kind: 'run', subject: QUEUE },
     { kind: isPaused ? 'resume' : 'pause', subject: QUEUE },
   ];
   const further = open
     .filter(({ task, wait }) => isIssueTask(task.id) && wait?.kind !== 'person')
-    .map(({ lane, task }): Box =>
+    .map(({ lane, task }): DashboardBox =>
       lane === QUEUE ? { kind: 'skip', subject: task.id } : { kind: 'pause', subject: task.id },
     );
   return [

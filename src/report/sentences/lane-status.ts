@@ -7,7 +7,7 @@ import type { BranchChange } from '../../core/lane/change.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
-import { nameOfTask } from '../../core/tasks/task.ts';
+import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { namesOf, oneLine } from '../../core/text/phrase.ts';
 import type { Receipt } from '../../handover/intake.ts';
@@ -211,15 +211,18 @@ function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): 
 /** Lists the last transitions, newest last; the reason of an order names the person. */
 function transitionLines({ state, tasks }: LaneView, style: Style): readonly string[] {
   const shown = state?.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
-  const renamed = (from: string): string =>
-    from.replace(/^\S+/, (id) => {
-      const known = tasks.find(({ task }) => task.id === id);
-      return known === undefined ? nameOfTaskId(id) : nameOfTask(known.task);
-    });
   return shown.map(
     ({ at, subject, from, to, reason }) =>
-      `${formatInstant(at)}, ${subject}: ${style.text(subject === 'task' ? renamed(from) : from, 60)} → ${style.text(to, 60)} (${style.text(reason, 150)})`,
+      `${formatInstant(at)}, ${subject}: ${style.text(subject === 'task' ? nameTaskIn(from, tasks) : from, 60)} → ${style.text(to, 60)} (${style.text(reason, 150)})`,
   );
+}
+
+/** Returns a text that begins with the id of a task, with the name of that task. */
+export function nameTaskIn(text: string, tasks: readonly { readonly task: Task }[]): string {
+  return text.replace(/^\S+/, (id) => {
+    const known = tasks.find(({ task }) => task.id === id);
+    return known === undefined ? nameOfTaskId(id) : nameOfTask(known.task);
+  });
 }
 
 function list(lines: readonly string[]): string {

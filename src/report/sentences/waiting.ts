@@ -114,7 +114,7 @@ function obstacleOf({ task }: TaskReport, tasks: readonly TaskReport[]): string 
 const SHOWN_DEPENDENCIES = 3;
 
 /** Returns the names of what open tasks wait for outside of the lane: `#12`, `other/repo#4`. */
-export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] {
+export function namesOfAwaited(tasks: readonly TaskReport[]): readonly string[] {
   const open = tasks.filter(({ progress }) => !isSettled(progress));
   const ids = open
     .flatMap(({ task }) => awaitedBy(task, tasks))

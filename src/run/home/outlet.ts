@@ -9,7 +9,7 @@ import { describePushFailure } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
-import { documentOf, verifiedState, type Work } from '../../handover/intake.ts';
+import { documentOf, stateToBuildOn, type Work } from '../../handover/intake.ts';
 import { documentIfKilled } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
@@ -82,7 +82,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     },
     end: async (unchecked, session) => {
       const now = clock.now();
-      const checked: Work = { ...unchecked, state: verifiedState(unchecked, config.policy, now) };
+      const checked: Work = { ...unchecked, state: stateToBuildOn(unchecked, config.policy, now) };
       const pushed = await push(checked);
       const isThere = pushed.kind === 'pushed';
       const outcome = isThere ? checked.outcome : await keptElsewhere(checked, describePushFailure(pushed));

@@ -6,7 +6,7 @@ import { meaningOfRun } from '../../gate/event/event-table.ts';
 import { isAskedFor } from '../../gate/people/trust.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { lostWork, type ReceivedWork, receiveWork } from '../../handover/work-parcel.ts';
+import { createLostWork, type ReceivedWork, receiveWork } from '../../handover/work-parcel.ts';
 import { pushIteration } from '../../loop/pushing.ts';
 import type { PublishDeps } from '../../publish/deps.ts';
 import { notifyOfConfiguration } from '../../publish/notifications.ts';
@@ -49,7 +49,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
     }
     case 'failed': {
       const { outcome } = whole;
-      const work = lostWork(handed, { outcome, spent: 'nothing', now: clock.now() });
+      const work = createLostWork(handed, { outcome, spent: 'nothing', now: clock.now() });
       recording.keep(work);
       const report = await publishRecorded(stages, recording, work);
       const isWrong = outcome.reason === 'configuration';
@@ -59,7 +59,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
     case 'unusable': {
       const outcome = lost(whole.why);
       log.error(outcome.message);
-      const work = lostWork(handed, { outcome, spent: 'reservation', now: clock.now() });
+      const work = createLostWork(handed, { outcome, spent: 'reservation', now: clock.now() });
       recording.keep(work);
       return publishRecorded(stages, recording, work);
     }

@@ -134,10 +134,14 @@ async function askAgent({ agent }: Examination): Promise<AskedValue<string>> {
 
 async function tryRunKey({ environment, config, context, log }: World): Promise<KeyTrial> {
   if (context.loginProblems.length > 0) return { kind: 'malformed', problems: context.loginProblems };
-  const isOfCloud = AGENTS.claude.provider.switches.some((name) => environment[name] === '1');
-  const isUsed = config.agent.order.some(({ name }) => name === 'claude');
-  if (isOfCloud || !isUsed) return { kind: 'form-only' };
-  return tryApiKey(environment, { which: "The agent's key", log: log.info });
+  for (const { name } of config.agent.order) {
+    const isOfCloud = AGENTS[name].provider.switches.some((variable) => environment[variable] === '1');
+    const trial = isOfCloud
+      ? null
+      : await tryApiKey(environment, { agent: name, which: "The agent's key", log: log.info });
+    if (trial !== null && trial.kind !== 'form-only') return trial;
+  }
+  return { kind: 'form-only' };
 }
 
 /** True if git finds a header with a token in the checkout's config, or in a file that the config includes. */
@@ -150,8 +154,8 @@ async function hasCredentials({ context, environment }: World): Promise<boolean>
 }
 
 /**
- * Returns the result of the verify commands on the base: that of an earlier run, or of a trial in a clean clone laid
- * out as runs do it.
+ * Returns the result of the verify commands on the base: that of an earlier run, or of a trial in a clean clone checked
+ * out out as runs do it.
  */
 async function tryBase(
   { config, context, log }: World,

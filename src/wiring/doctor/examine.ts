@@ -9,6 +9,7 @@ import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
 import { loginProblems, adviceOnMisnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
+import { DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
 import {
   type AskedValue,
@@ -32,7 +33,7 @@ import { messageOf, UserError } from '../../errors.ts';
 import { workingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
-import { checkOutTree } from '../../git/checkout/tree/lay-tree.ts';
+import { checkOutTree } from '../../git/checkout/tree/check-out-tree.ts';
 import { findWorkspace, headOf } from '../../git/checkout/workspace.ts';
 import { findCheckout } from '../../git/home/person-checkout.ts';
 import { createForge } from '../../github/forge.ts';
@@ -152,7 +153,7 @@ async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
   const problems = loginProblems(env, ALL_PROVIDERS);
   if (problems.length > 0) return { kind: 'malformed', problems };
-  return tryApiKey(env, { which: 'The key in ANTHROPIC_API_KEY', log });
+  return tryApiKey(env, { agent: DEFAULT_AGENT, which: 'The key in ANTHROPIC_API_KEY', log });
 }
 
 async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
@@ -240,7 +241,7 @@ async function layHead(
     throw new UserError('configuration', `${top} is not a git checkout: ${completeSentence(workspace.why)}`);
   const commit = await headOf(workspace);
   if (commit === null) throw new UserError('configuration', `The repository in ${top} has no commits yet.`);
-  const laid = await checkOutTree(
+  const tree = await checkOutTree(
     {
       ...{ ...options, workspace, workFolder, agentSandbox: null, signal },
       repository: await createPrivateRepository(workspace, { workFolder, env, hide: [] }),
@@ -251,5 +252,5 @@ async function layHead(
       objects: [join(workspace.commonFolder, 'objects')],
     },
   );
-  return laid.top;
+  return tree.top;
 }

@@ -1,4 +1,6 @@
-import { trialUrl, tryKey } from '../../agents/claude/try-key.ts';
+import { loadableAgents } from '../../agents/all.ts';
+import type { AgentCli } from '../../agents/cli/cli.ts';
+import type { AgentName } from '../../core/agent-names.ts';
 import type { BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
 import { oneLine } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
@@ -20,17 +22,18 @@ export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
 }
 
 /**
- * Tries the API key of Claude's provider with a request that costs nothing; `which` is the key's name in texts for
- * people.
+ * Tries the API key of an agent's provider with a request that costs nothing, if there is one; `which` is the key's
+ * name in texts for people.
  */
 export async function tryApiKey(
   env: NodeJS.ProcessEnv,
-  { which, log }: { readonly which: string; readonly log: (line: string) => void },
+  { agent, which, log }: { readonly agent: AgentName; readonly which: string; readonly log: (line: string) => void },
 ): Promise<KeyTrial> {
-  const key = (env.ANTHROPIC_API_KEY ?? '').trim();
-  if (key === '') return { kind: 'form-only' };
-  const url = trialUrl(env.ANTHROPIC_BASE_URL ?? '');
+  const { keyTrial }: AgentCli = await loadableAgents[agent].adapter();
+  const key = keyTrial === undefined ? '' : (env[keyTrial.variable] ?? '').trim();
+  if (keyTrial === undefined || key === '') return { kind: 'form-only' };
+  const url = keyTrial.urlAt(env[keyTrial.address] ?? '');
   log(`${which} is tried with one request that costs nothing: GET ${url.replace(/\/\/[^/]*@/, '//')}`);
   const send = await fetchFor(url);
-  return withNamedWait('the provider of the model', () => tryKey(key, { url, timeoutMs: KEY_MS, send }));
+  return withNamedWait('the provider of the model', () => keyTrial.tryAt(key, { url, timeoutMs: KEY_MS, send }));
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { AGENTS } from '../../core/agent-names.ts';
+import type { AgentManifest } from '../../core/agents/manifest.ts';
 import { loginProblemsOf } from '../agents/providers.ts';
 import type { Config } from '../../config/config.ts';
 
@@ -25,19 +26,20 @@ export function loginAtHome(
   platform: NodeJS.Platform,
 ): HomeLogin {
   const problems = loginProblemsOf(environment, agent.order);
-  const isClaude = agent.order.length === 1 && agent.order[0].name === 'claude';
-  if (!isClaude) return { isolation, agentFolder: null, problems, note: null };
-  const hasKey = AGENTS.claude.provider.keys.some((name) => (environment[name] ?? '').trim() !== '');
-  if (problems.length === 0 || hasKey) return { isolation, agentFolder: null, problems, note: null };
-  const agentFolder = environment.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude');
+  const [{ name }, another] = agent.order;
+  const { ownLogin, keys } = AGENTS[name].provider;
+  const hasKey = keys.some((variable) => (environment[variable] ?? '').trim() !== '');
+  if (ownLogin === null || another !== undefined || problems.length === 0 || hasKey)
+    return { isolation, agentFolder: null, problems, note: null };
+  const agentFolder = ownFolderOf(ownLogin, environment);
   // macOS keeps the login in its keychain.
-  const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, '.credentials.json'));
+  const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, ownLogin.file));
   if (!hasLogin)
     return {
       isolation,
       agentFolder,
       problems: [
-        'There is no login for the agent. Start `claude` once and log in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (`claude setup-token` creates one).',
+        `There is no login for the agent. Start \`${ownLogin.program}\` once and log in, or set ${ownLogin.otherwise}.`,
       ],
       note: null,
     };
@@ -46,7 +48,7 @@ export function loginAtHome(
       isolation,
       agentFolder,
       problems: [
-        `\`isolation: ${isolation.wanted}\` needs a key: an isolated agent cannot use the login in ${agentFolder}. Set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (\`claude setup-token\` creates one).`,
+        `\`isolation: ${isolation.wanted}\` needs a key: an isolated agent cannot use the login in ${agentFolder}. Set ${ownLogin.otherwise}.`,
       ],
       note: null,
     };
@@ -57,6 +59,14 @@ export function loginAtHome(
     note:
       isolation.wanted === 'none'
         ? null
-        : `The agent uses your own login (${agentFolder}), so it is not isolated: it runs as you. To isolate it, set CLAUDE_CODE_OAUTH_TOKEN (claude setup-token creates one) or ANTHROPIC_API_KEY.`,
+        : `The agent uses your own login (${agentFolder}), so it is not isolated: it runs as you. To isolate it, set ${ownLogin.otherwise}.`,
   };
+}
+
+/** Returns the folder in which a person's own CLI keeps its files. */
+export function ownFolderOf(
+  { folderVariable, folder }: Pick<NonNullable<AgentManifest['provider']['ownLogin']>, 'folderVariable' | 'folder'>,
+  environment: NodeJS.ProcessEnv,
+): string {
+  return environment[folderVariable] ?? join(homedir(), folder);
 }

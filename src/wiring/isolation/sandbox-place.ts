@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ConfiguredAgent } from '../../config/config.ts';
@@ -9,12 +9,13 @@ import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.
 import { RUNTIME_VERSION } from '../../isolation/rootless/install.ts';
 import { RESERVATIONS, agentSandboxFolders } from './sandbox-folders.ts';
 import type { World } from '../world.ts';
+import { resolveLinks } from '../../files/plain-file.ts';
 
 /** Returns the places for this run's agent sandbox in which programs may be started. */
 export function agentSandboxPlaces(environment: World['environment']): AgentSandboxOptions['places'] {
   const mounts = readText('/proc/self/mountinfo');
   const [usual, ...others] = agentSandboxFolders(environment);
-  const agentSandboxes = [usual, ...others].find((place) => !forbidsPrograms(realPathOf(place), mounts)) ?? usual;
+  const agentSandboxes = [usual, ...others].find((place) => !forbidsPrograms(resolveLinks(place), mounts)) ?? usual;
   if (agentSandboxes !== usual && !existsSync(agentSandboxes)) {
     mkdirSync(agentSandboxes);
     // The sandbox's user must pass through, whatever the umask of this process.
@@ -69,7 +70,7 @@ export function agentSandboxOptions(world: World): AgentSandboxOptions {
       ...world.hidden,
       context.workspace,
       ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
-      ...works.flatMap((work) => topFolderOf(realPathOf(work))),
+      ...works.flatMap((work) => topFolderOf(resolveLinks(work))),
       ...otherRunners(runnerWork),
       ...runnersFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],
@@ -120,7 +121,7 @@ function otherRunners(work: string): readonly string[] {
     '/opt',
     '/usr/local',
     '/var/lib',
-    ...[dirname(work), dirname(dirname(work))].map(realPathOf),
+    ...[dirname(work), dirname(dirname(work))].map(resolveLinks),
   ]);
   return [...places].flatMap(foldersIn).filter((path) => existsSync(join(path, '.runner')));
 }
@@ -143,18 +144,9 @@ function isFilled(folder: string): boolean {
 
 /** Returns the folder of a program, and of its package if npm installed it. */
 function programFolders(path: string): readonly string[] {
-  const real = realPathOf(path);
+  const real = resolveLinks(path);
   const packages = /^(.*\/node_modules)\//.exec(real)?.[1];
   return [dirname(path), packages ?? dirname(real)];
-}
-
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // A missing program is reported when it is started.
-    return path;
-  }
 }
 
 /** True if a sandbox with these options hides a folder. */

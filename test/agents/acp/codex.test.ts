@@ -68,6 +68,16 @@ test('it asks for commands outside of its sandbox, and continues after a refusal
   expect(world.model.requests.at(-1)?.conversation?.prompts).toEqual(expect.arrayContaining(['say hello', 'go on']));
 });
 
+test.each([
+  [429, 'rate-limit'],
+  [500, 'server'],
+])('a provider that answers %i is an error, although it comes as an answer', async (status, kind) => {
+  await using world = await createWorld(codex, { script: [{ kind: 'error', status, type: 'no', message: 'no' }] });
+  const { analysis, finalMessage } = await world.calls('hello');
+  expect(analysis).toMatchObject({ agentError: { kind } });
+  expect(finalMessage).toMatch(status === 429 ? /last status: 429/ : /high demand/);
+});
+
 describe('reasons to run it in its own way', () => {
   test('it trusts the repository and starts its servers', async () => {
     await using world = await createWorld(codex, { script: [DONE] });
@@ -87,13 +97,6 @@ describe('reasons to run it in its own way', () => {
       allowedTools: ['Read', 'Edit'],
     });
     expect(String((await world.calls('look')).broken)).toContain('The agent made a call without asking');
-  });
-
-  test.each([429, 500])('a provider that answers %i is an answer of the agent', async (status) => {
-    await using world = await createWorld(codex, { script: [{ kind: 'error', status, type: 'no', message: 'no' }] });
-    const { analysis, finalMessage } = await world.calls('hello');
-    expect(analysis).toMatchObject({ agentError: null, usageLimit: null });
-    expect(finalMessage).toMatch(status === 429 ? /last status: 429/ : /high demand/);
   });
 
   test('options of the CLI have no effect', async () => {

@@ -58,6 +58,27 @@ test('it asks for each command with its text, counts its tokens, and continues i
   expect(world.model.requests.at(-1)?.conversation?.prompts).toHaveLength(2);
 });
 
+test('a provider that fails is an error, although it comes as an answer', async () => {
+  await using world = await createWorld(copilot, {
+    script: [
+      { kind: 'error', status: 429, type: 'rate_limit_exceeded', message: 'no', headers: { 'retry-after': '3600' } },
+    ],
+  });
+  const { analysis, finalMessage } = await world.calls('hello');
+  expect(analysis).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: { resumeAt: expect.any(String) } });
+  expect(finalMessage).toBe('Error: 429 no');
+});
+
+test('a refused call ends its turn with words of its own, and its work continues', async () => {
+  await using world = await createWorld(copilot, {
+    script: [{ kind: 'run', command: 'curl http://127.0.0.1:9/' }, DONE],
+  });
+  expect((await world.calls('fetch')).analysis).toMatchObject({
+    denials: [{ command: 'curl http://127.0.0.1:9/' }],
+    signal: { status: 'COMPLETE' },
+  });
+});
+
 describe('reasons to run it in its own way', () => {
   test('it obeys hooks and instructions of the repository, whatever its settings and options say', async () => {
     await using world = await createWorld(copilot, { script: [DONE] });
@@ -73,26 +94,5 @@ describe('reasons to run it in its own way', () => {
     await world.calls('hello');
     expect(existsSync(marker)).toBe(true);
     expect(JSON.stringify(world.model.requests)).toContain('OBEY-ME');
-  });
-
-  test('a provider that fails is an answer of the agent', async () => {
-    await using world = await createWorld(copilot, {
-      script: [
-        { kind: 'error', status: 429, type: 'rate_limit_exceeded', message: 'no', headers: { 'retry-after': '3600' } },
-      ],
-    });
-    const { analysis, finalMessage } = await world.calls('hello');
-    expect(analysis).toMatchObject({ agentError: null, usageLimit: null });
-    expect(finalMessage).toBe('Error: 429 no');
-  });
-
-  test('a refused call ends the turn with words that look like an answer', async () => {
-    await using world = await createWorld(copilot, {
-      script: [{ kind: 'run', command: 'curl http://127.0.0.1:9/' }, DONE],
-    });
-    const { analysis, finalMessage } = await world.calls('fetch');
-    expect(analysis.denials).toMatchObject([{ command: 'curl http://127.0.0.1:9/' }]);
-    expect(finalMessage).toBe('Info: Operation cancelled by user');
-    expect(world.model.requests.filter(({ conversation }) => conversation !== null)).toHaveLength(1);
   });
 });

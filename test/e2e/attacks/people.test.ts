@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type Box, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
 import { editIssue } from '../../../testbed/github/people.ts';
 import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import { events } from '../../../testbed/testbed.ts';
@@ -254,7 +254,7 @@ repel<Ticked>('The boxes of the dashboard', {
   stage: async (scene) => {
     const { state } = scene.testbed.github;
     const inputs = { dashboard: 'true' };
-    const resume: Box = { kind: 'resume', subject: 'queue' };
+    const resume: DashboardBox = { kind: 'resume', subject: 'queue' };
     const line = renderBox(resume);
     const ticked = line.replace('[ ]', '[x]');
     await scene.run({ inputs });

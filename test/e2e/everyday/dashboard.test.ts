@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Box, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
 import { closeIssue, deleteIssue, editIssue } from '../../../testbed/github/people.ts';
 import type { StoredIssue } from '../../../testbed/github/state.ts';
 import { events } from '../../../testbed/testbed.ts';
@@ -7,8 +7,8 @@ import { createScene, type Scene } from '../e2e-fixture.ts';
 import { runSplit } from '../split-fixture.ts';
 
 const inputs = { dashboard: 'true' };
-const PAUSE: Box = { kind: 'pause', subject: 'queue' };
-const RESUME: Box = { kind: 'resume', subject: 'queue' };
+const PAUSE: DashboardBox = { kind: 'pause', subject: 'queue' };
+const RESUME: DashboardBox = { kind: 'resume', subject: 'queue' };
 
 function dashboardsOf({ testbed }: Scene): readonly StoredIssue[] {
   return testbed.github.state.issues.filter(({ title }) => title === 'Ralph: dashboard');
@@ -18,7 +18,7 @@ function dashboardsOf({ testbed }: Scene): readonly StoredIssue[] {
 function tick(
   { testbed }: Scene,
   { number, body }: StoredIssue,
-  { box, by }: { readonly box: Box; readonly by: string },
+  { box, by }: { readonly box: DashboardBox; readonly by: string },
 ) {
   expect(body).toContain(renderBox(box));
   const ticked = body.replace(renderBox(box), renderBox(box).replace('[ ]', '[x]'));

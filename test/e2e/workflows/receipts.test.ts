@@ -163,6 +163,24 @@ test('a receipt from an artifact replaces the state, and the command that checks
   expect(result.signature).toEqual([`gh attestation verify ${receiptFile} --repo acme/shop`]);
 });
 
+test.each<[string, Partial<RunReceipt>, number]>([
+  ['as it is', {}, 0],
+  ['moved to another pull request', { pullRequest: 99 }, 3],
+  ['with another model', { model: 'best' }, 3],
+])('a receipt %s is compared with the state of the clone', async (_, change, expected) => {
+  const file = join(folder, 'given.json');
+  writeFileSync(file, serializeReceipts(receipts.map((one) => ({ ...one, ...change }))));
+  const { code, out } = await ralph([
+    'verify',
+    String(change.pullRequest ?? pull),
+    '--dir',
+    original,
+    '--receipt',
+    file,
+  ]);
+  expect([code, out.includes('The state has another record of this run.')]).toEqual([expected, expected === 3]);
+});
+
 test('a clone without the state says how to fetch it', async () => {
   const clone = copyClone();
   git(clone, ['update-ref', '-d', STATE]);

@@ -80,6 +80,21 @@ test.each<readonly [what: string, steps: readonly AcpStep[]]>([
   expect(scene.heard('session/cancel')).toHaveLength(1);
 });
 
+test.each<readonly [what: string, call: object]>([
+  ['a file outside', { rawInput: { file_path: '/etc/hosts' } }],
+  ['a file of git', { content: [{ type: 'diff', path: '.git/hooks/post-commit', newText: 'x' }] }],
+])('an edit that was allowed for another file than %s ends the run', async (_what, made) => {
+  await using scene = await createAcpScene(
+    oneTurn(
+      { kind: 'ask', call: { toolCallId: 'one', kind: 'edit', rawInput: { file_path: 'a.ts' } } },
+      { kind: 'make', call: { toolCallId: 'one', kind: 'edit', ...made } },
+      { kind: 'hang' },
+    ),
+  );
+  const { broken } = await scene.calls('hello', { allowedTools: RULES });
+  expect(broken?.message).toMatch(/without asking that `allowed-tools` does not allow: edit/);
+});
+
 test.each<readonly [what: string, steps: readonly AcpStep[]]>([
   [
     'an allowed call without asking',

@@ -216,6 +216,47 @@ test.each<readonly [what: string, step: AcpStep, kind: string, usageLimit: unkno
   expect(analysis.usageLimit).toEqual(usageLimit);
 });
 
+test.each<readonly [what: string, said: string, kind: string | null, usageLimit: unknown]>([
+  ['a limit', 'Error: 429 no', 'rate-limit', expect.objectContaining({ unconfirmed: true })],
+  [
+    'a limit of a plan',
+    'You’ve hit your usage limit. Try again at 3:05 PM.',
+    'rate-limit',
+    { window: 'unknown', resumeAt: expect.any(String) },
+  ],
+  ['many tries', 'exceeded retry limit, last status: 429 Too Many Requests', 'rate-limit', expect.anything()],
+  ['a provider without capacity', 'We’re currently experiencing high demand, so try later.', 'server', null],
+  ['work on limits', 'Users who exceeded the upload limit now get an error.', null, null],
+  ['an error of the work', 'Error: the tests fail.', null, null],
+  ['lines that begin so', 'Error: 429 is now handled.\n\nI added tests.', null, null],
+])('an answer about %s is judged by its words', async (_what, text, kind, usageLimit) => {
+  await using scene = await createAcpScene({ prompts: [[{ kind: 'say', text }]] });
+  const { analysis } = await scene.calls('hello');
+  expect(analysis.agentError?.kind ?? null).toBe(kind);
+  expect(analysis.usageLimit).toEqual(usageLimit);
+});
+
+test('words that only repeat a refusal do not end the work', async () => {
+  await using scene = await createAcpScene({
+    prompts: [[command('curl x'), { kind: 'say', text: 'Info: Operation cancelled by user' }], [DONE]],
+  });
+  expect((await scene.calls('work')).analysis).toMatchObject({ denials: [{}], signal: { status: 'COMPLETE' } });
+});
+
+test.each<readonly [what: string, model: string, costUsd: number | null]>([
+  ['counts by its output, which costs most', 'vendor/gpt-x-mini', 0.0015],
+  ['of an unknown model does not count', 'other', null],
+])('the cost of tokens %s', async (_what, currentValue, costUsd) => {
+  const opened = {
+    configOptions: [{ id: 'm', name: 'm', category: 'model', type: 'select', currentValue, options: [] }],
+  };
+  await using scene = await createAcpScene(
+    { ...oneTurn(), opened },
+    { prices: { 'gpt-x': { input: 1, cachedInput: 0.1, output: 10 } } },
+  );
+  expect((await scene.calls('hello')).analysis).toMatchObject({ tokens: 150, costUsd });
+});
+
 function fails(details: string): AcpStep {
   return { kind: 'fail', code: -32_603, message: 'Internal error', data: { details } };
 }

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { McpServer } from '../../../src/core/mcp/values.ts';
+import type { Prices } from '../../../src/core/spending/prices.ts';
 import type { Broker } from '../../../src/ports/broker.ts';
 import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
@@ -62,6 +63,7 @@ export function createAgentOn(
     readonly environment?: Readonly<Record<string, string>>;
     readonly allowedTools?: readonly string[];
     readonly servers?: readonly McpServer[];
+    readonly prices?: Prices;
     readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
     readonly stallMs?: number;
@@ -84,6 +86,7 @@ export function createAgentOn(
       'Bash(git commit:*)',
     ],
     servers: given.servers ?? [],
+    prices: given.prices ?? {},
     extraArgs: given.extraArgs ?? [],
     lingerMs: given.lingerMs ?? 45_000,
     stallMs: given.stallMs ?? 180_000,

@@ -46,7 +46,7 @@ async function afterAgent(agent: () => void, environment: Record<string, string>
     trees: dirname(clone()),
   });
   agent();
-  const laid = await surroundings.lay(clone());
+  const laid = await surroundings.prepareFor(clone());
   return { ...laid, laidHome: laid.environment['HOME'] ?? '' };
 }
 
@@ -157,9 +157,10 @@ test('in a sandbox, variables that name the work tree name the clean clone, and 
     TEXT: 'nothing',
   };
   const refresh = (): Promise<string> => Promise.resolve('/sandbox/new-home');
-  const laid = await surroundingsInSandbox({ environment, workspace: work(), seenAt: (tree) => tree }, refresh).lay(
-    clone(),
-  );
+  const laid = await surroundingsInSandbox(
+    { environment, workspace: work(), seenAt: (tree) => tree },
+    refresh,
+  ).prepareFor(clone());
   expect(laid).toMatchObject({
     environment: {
       ...environment,

@@ -141,7 +141,7 @@ async function verify(
   given.prepare?.(machine.workFolder);
   const [runTag, log] = [randomUUID(), createMemoryLog()];
   const verifier = createVerifier({
-    clean: { lay: () => Promise.reject(new Error('not in a clean clone')) },
+    clean: { prepareFor: () => Promise.reject(new Error('not in a clean clone')) },
     commands,
     bash: given.bash ?? (() => '/bin/bash'),
     workFolder: machine.workFolder,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Box, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
 import { dashboardIn } from '../../../src/core/snapshot/dashboard-record.ts';
 import { UserError } from '../../../src/errors.ts';
 import type { Account } from '../../../src/ports/forge.ts';
@@ -37,7 +37,7 @@ function recordOf({ kept }: Project) {
 }
 
 /** Ticks boxes as a person does on the page. */
-function tick(project: Project, by: Account | null, boxes: readonly Box[]): void {
+function tick(project: Project, by: Account | null, boxes: readonly DashboardBox[]): void {
   const before = dashboardOf(project);
   const body = boxes.reduce(
     (text, box) => {
@@ -63,11 +63,11 @@ function editedDashboard(project: Project): Event {
   };
 }
 
-const PAUSE: Box = { kind: 'pause', subject: 'queue' };
-const RESUME: Box = { kind: 'resume', subject: 'queue' };
-const RUN: Box = { kind: 'run', subject: 'queue' };
-const RETRY: Box = { kind: 'retry', subject: 'issue-1' };
-const SKIP: Box = { kind: 'skip', subject: 'issue-2' };
+const PAUSE: DashboardBox = { kind: 'pause', subject: 'queue' };
+const RESUME: DashboardBox = { kind: 'resume', subject: 'queue' };
+const RUN: DashboardBox = { kind: 'run', subject: 'queue' };
+const RETRY: DashboardBox = { kind: 'retry', subject: 'issue-1' };
+const SKIP: DashboardBox = { kind: 'skip', subject: 'issue-2' };
 
 function written({ forge }: Project): readonly string[] {
   return forge.writes.filter((line) => line.includes('dashboard'));

@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { answersIn } from '../../../src/core/snapshot/snapshot.ts';
+import { progressOf } from '../../../src/core/tasks/queue.ts';
 import { UserError } from '../../../src/errors.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { on, person } from '../stage/people.ts';
 import type { Project } from '../stage/project.ts';
+import { killAt } from '../stage/tap.ts';
 import {
   addIssue,
   commented,
   createProject,
+  finishOnce,
   labeled,
   runOnce,
   savedState,
@@ -93,6 +97,35 @@ describe('an issue that waits for a person waits in the queue as on its own bran
     expect(settled(project)).toEqual(['settled on #1']);
     expect(await later(project, HOUR)).toMatchObject({ end: 'idle (all_done)' });
   });
+});
+
+test('its progress is stored once, by the branch that worked on it last', async () => {
+  const project = createProject({ issues: [1], agent: [asker] });
+  await runOnce(project, { event: labeled(1) });
+  addIssue(project.forge, 2);
+  project.script.behaviours = [finisher];
+  expect(await later(project, HOUR)).toMatchObject({ calls: 1 });
+  const files = project.kept.refs.shared.snapshot;
+  const lanes = [...files.keys()].filter((path) => path.startsWith('lanes/')).map((path) => path.slice(6, -5));
+  expect(lanes.toSorted()).toEqual(['issue-1', 'queue']);
+  const knowing = lanes.filter((lane) => progressOf(savedState(project, lane).tasks, 'issue-1').attempts > 0);
+  expect(knowing).toEqual(['issue-1']);
+  const named = JSON.parse(files.get('issues/1.json') ?? '') as object;
+  expect(Object.keys(named).toSorted()).toEqual(['at', 'attempts', 'isAsked', 'lane', 'task', 'version']);
+  expect(answersIn(files)).toMatchObject([{ lane: 'issue-1', progress: { state: 'blocked' }, notice: { thread: 1 } }]);
+});
+
+test('a killed run of the queue counts nothing of it as its own', async () => {
+  const project = createProject({ issues: [1], agent: [asker] });
+  await runOnce(project, { event: labeled(1) });
+  addIssue(project.forge, 2);
+  project.script.behaviours = [finisher];
+  const killed = await runOnce(project, { tap: killAt((name) => name === 'agent.call', 'after') });
+  await finishOnce(project, killed);
+  const { tasks } = savedState(project);
+  expect(progressOf(tasks, 'issue-2').attempts).toBe(1);
+  expect(progressOf(tasks, 'issue-1')).toMatchObject({ state: 'todo', attempts: 0 });
+  expect(answersIn(project.kept.refs.shared.snapshot)).toMatchObject([{ lane: 'issue-1', task: 'issue-1' }]);
 });
 
 test('the queue names it, with the reason and the place of its question', async () => {

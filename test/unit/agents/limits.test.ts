@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
-import { geminiDialect } from '../../../src/agents/gemini/events/dialect.ts';
-import { opencodeDialect } from '../../../src/agents/opencode/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
@@ -13,21 +11,9 @@ const ends = {
     codexDialect,
     jsonLines({ type: 'turn.failed', error: { message } }),
   ],
-  gemini: (message: string): readonly [Dialect, string] => [
-    geminiDialect,
-    jsonLines({ type: 'result', status: 'error', error: { type: 'unknown', message } }),
-  ],
   copilot: (message: string): readonly [Dialect, string] => [
     copilotDialect,
     jsonLines({ type: 'session.error', data: { errorType: 'query', message } }, { type: 'result', exitCode: 1 }),
-  ],
-  opencode: (message: string): readonly [Dialect, string] => [
-    opencodeDialect,
-    jsonLines({
-      type: 'error',
-      sessionID: 'ses_00000000000000000000000000',
-      error: { name: 'APIError', data: { message } },
-    }),
   ],
 } satisfies Readonly<Record<string, (message: string) => readonly [Dialect, string]>>;
 
@@ -41,12 +27,12 @@ const DAY = 24 * HOUR;
 describe('a limit that ends by itself', () => {
   test.each<[keyof typeof ends, string, number]>([
     [
-      'gemini',
+      'copilot',
       '[API Error: You have exhausted your capacity on this model. Your quota will reset after 14h32m10s.]',
       14 * HOUR + 32 * MINUTE + 10_000,
     ],
     [
-      'gemini',
+      'copilot',
       '[API Error: [{ "error": { "code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 8h44m7s." } }]]',
       8 * HOUR + 44 * MINUTE + 7_000,
     ],
@@ -71,7 +57,7 @@ describe('a limit that ends by itself', () => {
       '{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","resets_in_seconds":7200}}',
       2 * HOUR,
     ],
-    ['opencode', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
+    ['copilot', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
   ])('%s: %s', (agent, message, ms) => {
     const { agentError, usageLimit } = failedWith(agent, message);
     expect(agentError?.kind).toBe('rate-limit');
@@ -88,9 +74,9 @@ describe('a limit that ends by itself', () => {
 test.each<[keyof typeof ends, string]>([
   ['codex', 'Quota exceeded. Check your plan and billing details.'],
   ['copilot', '402 You have no quota'],
-  ['opencode', "You've hit your monthly spend limit"],
+  ['copilot', "You've hit your monthly spend limit"],
   ['codex', 'You hit your spend cap set by the owner of your workspace.'],
-  ['gemini', '[API Error: Your project has exceeded its monthly spending cap.]'],
+  ['copilot', '[API Error: Your project has exceeded its monthly spending cap.]'],
   ['copilot', 'You have exceeded your premium request allowance'],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
@@ -105,14 +91,14 @@ test.each(['[API Error: Resource exhausted. Please try again later.]', '{"code":
   'a limit that another sign must confirm: %s',
   (message) => {
     const limit = { window: 'unknown', resumeAt: null, unconfirmed: true };
-    expect(failedWith('gemini', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
+    expect(failedWith('copilot', message)).toMatchObject({ agentError: { kind: 'rate-limit' }, usageLimit: limit });
   },
 );
 
 test.each<[keyof typeof ends, string, string]>([
   ['codex', 'Selected model is at capacity. Please try a different model.', 'server'],
-  ['gemini', '[API Error: No capacity available for model gemini-3-pro on the server]', 'server'],
-  ['opencode', 'overloaded_error: Overloaded', 'server'],
+  ['copilot', '[API Error: No capacity available for model gemini-3-pro on the server]', 'server'],
+  ['copilot', 'overloaded_error: Overloaded', 'server'],
   ['codex', "The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", 'model'],
   ['copilot', 'Model "gpt-9" is not available.', 'model'],
   [
@@ -126,11 +112,11 @@ test.each<[keyof typeof ends, string, string]>([
     'auth',
   ],
   [
-    'gemini',
+    'copilot',
     '[API Error: {"error":{"code":400,"status":"invalid_grant","message":"Token has been expired or revoked."}}]',
     'auth',
   ],
-  ['opencode', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
+  ['copilot', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
 ])('whose it is: %s, %s → %s', (agent, message, kind) => {
   const { agentError, usageLimit } = failedWith(agent, message);
   expect(agentError?.kind).toBe(kind);

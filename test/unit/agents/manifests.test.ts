@@ -58,16 +58,10 @@ test('a key of several agents has one description', () => {
 
 /** Files about something that one agent alone has, or about stored data. */
 const MAY_NAME_CLAUDE = new Set([
-  // Its subscription is a key of another kind.
-  'cli/setup/person.ts',
-  'core/setup/workflow.ts',
   // Prices of its models are known.
   'wiring/agents/prices.ts',
-  // Its login on a person's machine, and its key, which can be tried for nothing.
+  // Its login on a person's machine.
   'cli/run/run.ts',
-  'wiring/home/login.ts',
-  'wiring/doctor/examine-run.ts',
-  'wiring/doctor/trials.ts',
   // It alone turns documents into tasks.
   'cli/tasks/import.ts',
   'wiring/import.ts',

@@ -8,6 +8,7 @@ import { opencodeMcpServers } from '../../../src/agents/opencode/tool-rules.ts';
 import { unmappedServers as leftOutByQwen } from '../../../src/agents/qwen/cli.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
 import {
+  allowedServers,
   type CommandServer,
   type McpServer,
   type RemoteServer,
@@ -283,3 +284,18 @@ function tomlValue(toml: string): unknown {
     tokens.map((token) => (token === '=' ? ':' : /^[A-Za-z0-9_-]+$/.test(token) ? `"${token}"` : token)).join(''),
   );
 }
+
+test.each<[rule: string, given: readonly string[], tools: readonly string[] | null]>([
+  ['mcp__docs', ['find'], ['find']],
+  ['mcp__docs__*', [], []],
+  ['mcp__docs__a_b', ['find', 'a.b'], ['a.b']],
+  ['mcp__docs__find', [], ['find']],
+  ['mcp__docs__get_*', [], ['get_*']],
+  ['mcp__docs__get_*', ['get_x', 'put'], ['get_x']],
+  ['mcp__docs__other', ['find'], null],
+  ['mcp__docs2', [], null],
+])('%s leaves of the tools %j', (rule, tools, left) => {
+  expect(allowedServers([{ ...program, tools }], ['Read', rule])).toEqual(
+    left === null ? [] : [{ ...program, tools: left }],
+  );
+});

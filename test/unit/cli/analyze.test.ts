@@ -120,8 +120,6 @@ describe('ralph analyze --agent', () => {
   const calls: Readonly<Record<string, readonly [output: string, sessionId: string]>> = {
     claude: [jsonLines(assistantLine('x'), resultLine('Done.')), 's-1'],
     codex: [recording('codex', 'full-run.jsonl'), '01a2027c-165f-7602-a480-99aaae3e2241'],
-    gemini: [recording('gemini', 'full-run.jsonl'), '3208c0c2-88bf-496c-920f-2082f2bbe890'],
-    opencode: [recording('opencode', 'full-run.jsonl'), 'ses_dfd873624ffevkhmOGafMjYY0R'],
     copilot: [recording('copilot', 'full-run-denials.jsonl'), '3f6ff0ee-922d-43ac-a6b9-fcc8282b5314'],
   };
 

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createPerson } from '../../../src/cli/setup/person.ts';
 import type { Person } from '../../../src/cli/setup/setup-world.ts';
-import type { Choices } from '../../../src/core/setup/files.ts';
+import type { SetupChoices } from '../../../src/core/setup/files.ts';
 import { setupReportSchema } from '../../../src/cli/setup/setup-schema.ts';
 import { runGit } from '../../integration/git/git-fixture.ts';
 import { ralph } from './fixture.ts';
@@ -272,7 +272,7 @@ test.skipIf(process.getuid?.() === 0).each<[string, string]>([
 });
 
 describe('a person who gives up', () => {
-  const found: Choices = {
+  const found: SetupChoices = {
     ...{ shape: 'single', verify: ['npm test'], agent: 'claude', agentPath: '', key: 'api-key' },
     ...{ action: null, prompt: false },
     ...{ label: 'ralph', repository: null, leftTo: null },
@@ -292,7 +292,7 @@ describe('a person who gives up', () => {
 
   test.each(['\u0003', '\u0004'])('at any question, with %j', async (key) => {
     const enters = ['\r', '\r', '\r', '\r', '\r', '\r'];
-    const choose = (person: Person): Promise<Choices | null> => person.choose(found, ['npm run lint']);
+    const choose = (person: Person): Promise<SetupChoices | null> => person.choose(found, ['npm run lint']);
     expect(await answer(enters, choose)).toEqual(found);
     for (const before of [0, 1, 2, 3, 4, 5]) expect(await answer([...enters.slice(0, before), key], choose)).toBeNull();
     expect(await answer([key], (person) => person.confirm('Write?'))).toBe(false);

@@ -8,6 +8,7 @@ import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory
 import { noChange } from '../../../src/core/lane/change.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
+import { withWaiting } from '../../../src/core/snapshot/snapshot.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph, settingsOf } from './fixture.ts';
@@ -171,6 +172,26 @@ test('lanes of the checkout are shown beside those of the remote', async () => {
   );
   const { out } = await ralph(['status', '--all'], '', at(createPlace('ref'), directory));
   expect(out).toMatch(/: 2 branches\n\nqueue {15}[^]*\nissue-7 \(directory\) {2}ready/);
+});
+
+test('an issue with a branch of its own shows what the queue has left of it', async () => {
+  const stands = { ...untouchedProgress, state: 'failed', attempts: 3, reason: 'max_iterations_per_task' } as const;
+  const ref = createPlace('ref');
+  for (const [lane, tasks] of [
+    ['queue', { 'issue-7': stands }],
+    ['issue-7', {}],
+  ] as const)
+    ref.put(
+      serializeRecord({
+        ...{ ...emptyLaneRecord(lane), sequence: 1 },
+        document: serializeState({ ...initialState(lane, noon), sequence: 1, tasks }),
+      }),
+      lane,
+    );
+  const left = { lane: 'queue', task: 'issue-7', at: noon, attempts: 3, isAsked: false };
+  await ref.at.store.update((known) => ({ snapshot: withWaiting(known, [left]), message: '', answer: null }));
+  const { out } = await ralph(['status', '--all'], '', at(ref));
+  expect(out).toContain('  #7: needs a person, gave up after 3 iterations; ralph retry 7 --issue 7\n');
 });
 
 test('--all and --issue exclude each other', async () => {

@@ -101,8 +101,8 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ],
     [
       'failures in a row (#) skip the step until `…` (# s)',
-      of('core/pipeline/parse-pipeline', /Breaker = \{ threshold: (\d+)/),
-      seconds('core/pipeline/parse-pipeline', /Breaker = .*resetAfterMs: (\w+)/),
+      of('core/pipeline/parse-pipeline', /BREAKER: \w+ = \{ threshold: (\d+)/),
+      seconds('core/pipeline/parse-pipeline', /BREAKER: .*resetAfterMs: (\w+)/),
     ],
     ['waits for up to # minutes', minutes('core/loop/next-action', 'MAX_SHORT_WAIT_MS')],
     [

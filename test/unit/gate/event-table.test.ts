@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Box, DASHBOARD_MARKER, renderBox } from '../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, DASHBOARD_MARKER, renderBox } from '../../../src/core/dashboard/boxes.ts';
 import { EVENTS, meaningOfEvent } from '../../../src/gate/event/event-table.ts';
 import { requesterOf, type EventInputs, type Intent } from '../../../src/gate/event/intent.ts';
 import { isAskedFor } from '../../../src/gate/people/trust.ts';
@@ -37,7 +37,7 @@ const ofIssue = { lanes: ['issue-4', 'queue'], by: null, thread: null, counts: '
 const command = { mayBeOtherLane: true, by: 'ann', counts: 'with-permission', todo: 'command' } as const;
 const review = { lanes: ['issue-7'], by: 'ann', thread: 9, counts: 'with-permission', todo: 'answer' } as const;
 const check = { lanes: ['issue-7'], by: null, counts: 'always', todo: 'answer' } as const;
-const box: Box = { kind: 'pause', subject: 'queue' };
+const box: DashboardBox = { kind: 'pause', subject: 'queue' };
 const TICKED_PAGE = `${DASHBOARD_MARKER}\n\n${renderBox(box).replace('[ ]', '[x]')}`;
 const slash = { 'comment.body': '/ralph run', ...sender };
 

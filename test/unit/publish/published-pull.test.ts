@@ -5,7 +5,7 @@ import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { MAX_TASKS_OF_PULL, pullsIn, withPublishedPull } from '../../../src/core/snapshot/stored-pull.ts';
 import { taskOfIssue } from '../../../src/core/tasks/issue-task.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import { untouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
+import { createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
 import { publishedPullOf } from '../../../src/handover/published-pull.ts';
 import { noon, task } from '../core/core-fixtures.ts';
 
@@ -23,7 +23,7 @@ function workOn(tasks: Work['tasks'], own: Partial<LaneState>): Work {
   } as const;
   const state = { ...initialState('queue', noon), ...own };
   const { notes } = endIntake({ kind: 'idle', reason: 'no_tasks' });
-  const begun = untouchedWork(
+  const begun = createUntouchedWork(
     { lane, tasks, notes, proposal: null, state, head: 'a', remoteHead: null, shown: null, startedAt: noon },
     noon + 1,
   );

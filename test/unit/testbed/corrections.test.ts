@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { correctionIn, withoutNumbers } from '../../../testbed/corrections.ts';
 import { taskIn } from '../../../testbed/scripted-work.ts';
 import { workerScript } from '../../../testbed/worker-script.ts';
-import type { Subject } from '../../../src/core/feedback/subject.ts';
+import type { FeedbackSubject } from '../../../src/core/feedback/subject.ts';
 import { composePrompt } from '../../../src/core/prompt/prompt.ts';
 import { promptParts, task } from '../core/core-fixtures.ts';
 
-const on: Readonly<Record<'thread' | 'check' | 'conflict', Subject>> = {
+const on: Readonly<Record<'thread' | 'check' | 'conflict', FeedbackSubject>> = {
   thread: {
     kind: 'thread',
     thread: 'T',

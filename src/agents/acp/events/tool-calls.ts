@@ -18,7 +18,7 @@ export interface ToolCalls {
 
 /** Names of fields in a tool's input that hold a path, or a list of them. */
 const PATHS =
-  /paths?$|^(?:files?|file_?names?|cwd|workdir|director(?:y|ies)|working_?dir(?:ectory)?|source|from|dest(?:ination)?|to)$/i;
+  /paths?$|^(?:files?|file_?names?|cwd|workdir|dir(?:ector(?:y|ies))?|folder|root|working_?dir(?:ectory)?|source|from|dest(?:ination)?|to)$/i;
 
 /** Maximum depth of fields in a tool's input that are searched for paths, such as in a list of edits. */
 const MAX_DEPTH = 4;
@@ -31,11 +31,16 @@ const MAX_FIELDS = 100;
 
 const VARIABLES = ['env', 'environment', 'envs'];
 
-/** Shells whose argument after the options is the command line. */
-const SHELL = /^(?:\/\S*\/)?(?:ba|da|z|k)?sh$/;
+/** Names of fields that hold the words after the command, and of those that name the shell itself. */
+const WORDS = /^(?:args|arguments|parameters)$/i;
 
-/** Creates an empty list of calls. */
-export function createToolCalls(): ToolCalls {
+const SHELLS = ['shell', 'interpreter', 'executable'];
+
+/** The machine's shells, whose argument after the options is the command line. */
+const SHELL = /^(?:(?:\/usr(?:\/local)?)?\/bin\/)?(?:ba|da|z|k)?sh$/;
+
+/** Creates an empty list of calls. `commandOf` returns the command of one without raw input, see Talk. */
+export function createToolCalls(commandOf: (call: JsonObject) => string | null): ToolCalls {
   const pending = createPendingCalls<{ readonly known: JsonObject; readonly hasBegun: boolean }>();
   return {
     take: (message) => {
@@ -50,7 +55,8 @@ export function createToolCalls(): ToolCalls {
       const status = asString(known['status']);
       const hasBegun = hadBegun || status === 'in_progress';
       pending.add(id, { known, hasBegun });
-      return { id, status, hasBegun, ...askedCall(known) };
+      const command = known['kind'] === 'execute' && Object.keys(input).length === 0 ? commandOf(known) : null;
+      return { id, status, hasBegun, ...askedCall(command === null ? known : { ...known, rawInput: { command } }) };
     },
   };
 }
@@ -62,14 +68,21 @@ export function askedCall(call: JsonObject): AskedCall {
   const tool =
     asString(call['name']) ?? asString(meta?.['toolName']) ?? asString(asObject(meta?.['claudeCode'])?.['toolName']);
   const [line, ...others] = Object.keys(input).filter((name) => COMMANDS.test(name));
-  const command = line === undefined || others.length > 0 ? null : commandLine(input[line]);
+  const words = Object.keys(input).flatMap((name) => (WORDS.test(name) ? [input[name]] : []));
+  const isPlain = SHELLS.every((name) => typeof input[name] !== 'string' || SHELL.test(input[name]));
+  const isWhole = others.length === 0 && isPlain && words.every(Array.isArray);
+  const command =
+    line === undefined || !isWhole
+      ? null
+      : commandLine(words.length === 0 ? input[line] : [input[line], ...words].flat());
   const url = asString(input['url']) ?? asString(input['uri']);
+  const paths = pathsIn(call, input);
   return {
     // Some agents call a command by what it does, such as reading a file.
-    kind: line === undefined ? kindOf(call['kind'], { url, query: asString(input['query']) }) : 'command',
+    kind: line === undefined ? kindOf(call['kind'], { url, paths, input }) : 'command',
     tool,
     command,
-    paths: pathsIn(call, input),
+    paths,
     url,
     setsVariables: VARIABLES.some((name) => Object.keys(input[name] ?? {}).length > 0),
   };
@@ -77,8 +90,10 @@ export function askedCall(call: JsonObject): AskedCall {
 
 function kindOf(
   kind: unknown,
-  { url, query }: Pick<AskedCall, 'url'> & { readonly query: string | null },
+  { url, paths, input }: Pick<AskedCall, 'url' | 'paths'> & { readonly input: JsonObject },
 ): AskedCall['kind'] {
+  const isQuery =
+    url === null && paths.length === 0 && typeof input['query'] === 'string' && input['pattern'] === undefined;
   switch (kind) {
     case 'execute':
       return 'command';
@@ -89,9 +104,10 @@ function kindOf(
     case 'read':
     case 'search':
     case 'think':
+      if (isQuery && kind === 'search') return 'web-search';
       return /^https?:/i.test(url ?? '') ? 'fetch' : kind;
     case 'fetch':
-      return url === null && query !== null ? 'web-search' : 'fetch';
+      return isQuery ? 'web-search' : 'fetch';
     default:
       return 'other';
   }

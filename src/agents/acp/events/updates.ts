@@ -1,3 +1,4 @@
+import { costAt, type Price } from '../../../core/spending/prices.ts';
 import type { AgentEvent, AgentFailure, Dialect } from '../../reading/agent-event.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 import type { AskedCall } from '../../rules/permission.ts';
@@ -35,9 +36,20 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
   noise: null,
 };
 
-/** Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. */
-export function createUpdates(costBefore: number): Updates {
-  const calls = createToolCalls();
+/**
+ * Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. `price` returns the
+ * price of its model, for an agent that reports tokens and no cost; for `commandOf`, see Talk.
+ */
+export function createUpdates({
+  costBefore,
+  price,
+  commandOf,
+}: {
+  readonly costBefore: number;
+  readonly price: () => Price | null;
+  readonly commandOf: (call: JsonObject) => string | null;
+}): Updates {
+  const calls = createToolCalls(commandOf);
   const shown = new Set<string>();
   let said = '';
   let message: unknown = null;
@@ -82,23 +94,26 @@ export function createUpdates(costBefore: number): Updates {
 
   /** Some agents count each answer of the model in an empty message. */
   function countTokens(update: JsonObject): readonly AgentEvent[] {
-    const tokens = asAmount(asObject(asObject(update['_meta'])?.['usage'])?.['totalTokens']);
-    if (tokens === null) return [];
+    const usage = usageIn(update);
+    if (usage === null) return [];
     hasTokens = true;
-    return [
-      { kind: 'turns', more: 1 },
-      { kind: 'used', tokens, costUsd: null },
-    ];
+    return [{ kind: 'turns', more: 1 }, usedEvent(usage, null)];
   }
 
   function used(response: JsonObject): readonly AgentEvent[] {
-    const usage = asObject(response['usage']) ?? asObject(asObject(response['_meta'])?.['usage']);
-    const tokens = hasTokens ? null : (asAmount(usage?.['totalTokens']) ?? countedBy(asObject(response['_meta'])));
+    const usage = hasTokens ? null : usageIn(response);
     // The cost is the session's, earlier processes included, unless the agent began to count again.
     const costUsd = cost.now === null ? null : cost.now - (cost.now < cost.before ? 0 : cost.before);
     cost = { before: cost.now ?? cost.before, now: null };
     hasTokens = false;
-    return tokens === null && costUsd === null ? [] : [{ kind: 'used', tokens, costUsd }];
+    return usage === null && costUsd === null ? [] : [usedEvent(usage, costUsd)];
+  }
+
+  /** An agent that reports tokens and no cost costs them at the model's price, if that is known. */
+  function usedEvent(usage: Usage | null, costUsd: number | null): AgentEvent {
+    const given = usage === null || costUsd !== null || cost.now !== null || cost.before > 0 ? null : price();
+    const priced = usage === null || given === null ? null : costAt(given, usage);
+    return { kind: 'used', tokens: usage && usage.input + usage.output, costUsd: costUsd ?? priced };
   }
 
   function describeCall(call: ToolCall): readonly AgentEvent[] {
@@ -128,20 +143,24 @@ export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'u
   return command ?? url ?? paths[0] ?? null;
 }
 
+/** Returns a failure of which only the words are known. */
+export function plainFailure(text: string): AgentFailure {
+  return { text, status: null, at: null };
+}
+
 /** Returns the failure that a response to a prompt tells, or null. */
 export function stopFailure(reason: unknown): AgentFailure | null {
-  const failure = (text: string): AgentFailure => ({ text, status: null, at: null });
   switch (reason) {
     case 'end_turn':
       return null;
     case 'max_turn_requests':
-      return failure('The agent reached its limit of turns.');
+      return plainFailure('The agent reached its limit of turns.');
     case 'max_tokens':
-      return failure("The model's answer reached its maximum length.");
+      return plainFailure("The model's answer reached its maximum length.");
     case 'refusal':
-      return failure('The agent refused to continue.');
+      return plainFailure('The agent refused to continue.');
     default:
-      return failure('The agent ended its turn without a result.');
+      return plainFailure('The agent ended its turn without a result.');
   }
 }
 
@@ -174,11 +193,26 @@ function dollars(update: JsonObject): number | null {
   return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) : null;
 }
 
-/** Returns the tokens of a prompt in the form of Gemini CLI, or null. */
-function countedBy(meta: JsonObject | null): number | null {
+/** Tokens by their price; `cached` is a part of `input`. */
+interface Usage {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
+/** Returns the tokens in a message, or null; a sum that is not divided counts as output. */
+function usageIn(message: JsonObject): Usage | null {
+  const meta = asObject(message['_meta']);
+  const usage = asObject(message['usage']) ?? asObject(meta?.['usage']);
+  // The form of Gemini CLI.
   const count = asObject(asObject(meta?.['quota'])?.['token_count']);
-  const [input, output] = [asAmount(count?.['input_tokens']), asAmount(count?.['output_tokens'])];
-  return input === null && output === null ? null : (input ?? 0) + (output ?? 0);
+  const [read, written] = [asAmount(count?.['input_tokens']), asAmount(count?.['output_tokens'])];
+  const total =
+    asAmount(usage?.['totalTokens']) ?? (read === null && written === null ? null : (read ?? 0) + (written ?? 0));
+  if (total === null) return null;
+  const said = asAmount(usage?.['outputTokens']) ?? written;
+  const output = said === null ? total : Math.min(total, said + (asAmount(usage?.['thoughtTokens']) ?? 0));
+  return { input: total - output, cached: asAmount(usage?.['cachedReadTokens']) ?? 0, output };
 }
 
 function describePlan(entries: readonly unknown[]): AgentEvent {

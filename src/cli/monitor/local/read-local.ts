@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { lstat, open, readdir, realpath, stat } from 'node:fs/promises';
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import {
@@ -16,6 +15,7 @@ import { readLane, type StatePlace } from '../../lane/read-lane.ts';
 import { readCheckoutFile } from '../../command.ts';
 import { laneOfLocalRun, type LocalPicture } from '../monitor-schema.ts';
 import type { LastRun } from '../terminal-world.ts';
+import { readLastBytes, usePlainFile } from '../../../files/plain-file.ts';
 
 /** The folder where a local run leaves its files: `.ralph/` or, for early Ralphs, the folder of the prompt. */
 export interface LocalFolder {
@@ -171,23 +171,12 @@ async function ageOf(folder: string, name: string): Promise<{ readonly name: str
 }
 
 async function readEnd(folder: string, name: string): Promise<LastLines | null> {
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const file = await open(join(folder, name), flags).catch(() => null);
-  if (file === null) return null;
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) return null;
-    const start = Math.max(0, stats.size - MAX_BYTES);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(stats.size, MAX_BYTES)), 0, null, start);
-    const text = buffer.toString('utf8', 0, bytesRead);
+  return usePlainFile(join(folder, name), async (file, stats) => {
+    const text = (await readLastBytes(file, stats, MAX_BYTES)).toString('utf8');
     // The first line may lack its beginning, but the only line is kept in any case.
-    const whole = start === 0 || !text.includes('\n') ? text : text.slice(text.indexOf('\n') + 1);
+    const whole = stats.size <= MAX_BYTES || !text.includes('\n') ? text : text.slice(text.indexOf('\n') + 1);
     return { file: name, at: stats.mtimeMs, lines: cleanLines(whole) };
-  } catch {
-    return null;
-  } finally {
-    await file.close();
-  }
+  }).catch(() => null);
 }
 
 /**

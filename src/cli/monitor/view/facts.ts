@@ -11,7 +11,7 @@ import type { LocalPicture } from '../monitor-schema.ts';
 import { createPiece, type Line, type TextStyle, type Piece } from './columns.ts';
 
 /** A fact about a run, in parts. */
-export interface Fact {
+export interface RunFact {
   readonly name: string;
   readonly parts: readonly Line[];
   /** The piece between two parts. */
@@ -30,7 +30,7 @@ type OurRun = Extract<LocalPicture['run'], { kind: 'ours' }>;
 type OtherRun = Extract<LocalPicture['run'], { kind: 'other' }>;
 
 /** Returns the facts about the local run, in the order of the screen. */
-export function localFacts(local: LocalPicture, now: number): readonly Fact[] {
+export function localFacts(local: LocalPicture, now: number): readonly RunFact[] {
   const lane = knownLane(local);
   switch (local.run.kind) {
     case 'ours':
@@ -69,7 +69,7 @@ const doings = {
   ended: 'ended',
 } as const;
 
-function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly Fact[] {
+function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly RunFact[] {
   const { status } = run;
   const { task, tasks, calls, cost, signals, iteration, maxIterations } = status;
   const isWaiting = isGoingOn(run) && status.resumeAt !== null;
@@ -122,7 +122,7 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly F
 }
 
 /** Returns the fact about another branch that the run works on at once. */
-function besideFact(beside: LocalPicture['beside'][number]): Fact {
+function besideFact(beside: LocalPicture['beside'][number]): RunFact {
   const { lane, iteration, maxIterations, task } = beside.status;
   return fact(
     nameOfTaskId(lane),
@@ -157,7 +157,7 @@ function agentClock(agent: LocalPicture['agent']): Line | null {
   return [createPiece(`this call: ${formatDuration(agent.elapsedSeconds * 1000)}`, 'faint')];
 }
 
-function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): readonly Fact[] {
+function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): readonly RunFact[] {
   const { lastAction, exitReason, iteration, calls, at } = status;
   return [
     {
@@ -188,7 +188,7 @@ function otherFacts({ status, circuit }: OtherRun, { agent }: LocalPicture): rea
   ];
 }
 
-function circuitFact(circuit: OurRun['status']['circuit']): Fact {
+function circuitFact(circuit: OurRun['status']['circuit']): RunFact {
   const look = { closed: 'good', 'half-open': 'warning', open: 'bad' } as const;
   return fact('circuit', 8, [
     createPiece(circuit === 'half-open' ? 'half-open: one iteration probes' : circuit, look[circuit]),
@@ -196,7 +196,7 @@ function circuitFact(circuit: OurRun['status']['circuit']): Fact {
 }
 
 /** Returns the facts that the lane's state adds to the run's own status. */
-function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: number): readonly Fact[] {
+function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: number): readonly RunFact[] {
   if (lane === null) return [];
   const { circuit, park, pause, ordersWaiting, warnings, lastRun } = lane;
   const isParked = park !== null && !isGoingOn(run);
@@ -252,12 +252,12 @@ function hasClosed(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && isGoingOn(run) && run.status.circuit === 'closed';
 }
 
-function fact(name: string, rank: number, ...parts: readonly Line[]): Fact {
+function fact(name: string, rank: number, ...parts: readonly Line[]): RunFact {
   return { name, rank, parts, gap: createPiece('  '), clock: null };
 }
 
 /** Creates a fact that may take several lines. */
-function sentenceFact(name: string, rank: number, text: string, look: TextStyle): Fact {
+function sentenceFact(name: string, rank: number, text: string, look: TextStyle): RunFact {
   return {
     name,
     rank,

@@ -26,7 +26,7 @@ import {
   widthOf,
   wrapSentence,
 } from './columns.ts';
-import { type Fact, isGoingOn, knownLane, localFacts } from './facts.ts';
+import { type RunFact, isGoingOn, knownLane, localFacts } from './facts.ts';
 import type { ScreenState } from './session.ts';
 
 const BAR_CELLS = 10;
@@ -110,7 +110,7 @@ function localHeader({ name }: Picture, local: LocalPicture, columns: number, no
   );
 }
 
-function factLines({ name, parts, gap, clock }: Fact, columns: number): readonly Line[] {
+function factLines({ name, parts, gap, clock }: RunFact, columns: number): readonly Line[] {
   const isNarrow = columns < NARROW_COLUMNS;
   const label = isNarrow ? [createPiece(`${name} `, 'faint')] : padLine([createPiece(name, 'faint')], NAME_COLUMNS);
   const room = columns - widthOf(label);

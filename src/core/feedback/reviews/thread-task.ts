@@ -5,7 +5,7 @@ import { cleanText } from '../../text/clean.ts';
 import { capText, flattenText, oneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
-import { commentTaskId, FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type Subject } from '../subject.ts';
+import { commentTaskId, FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type FeedbackSubject } from '../subject.ts';
 import { suggestionIn } from './suggestions.ts';
 import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
 
@@ -77,7 +77,7 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
 
 function feedbackTask(
   parts: Pick<Task, 'id' | 'title' | 'body' | 'comments'> & {
-    readonly on: Subject;
+    readonly on: FeedbackSubject;
     readonly pullRequest: number;
     readonly url: string;
   },

@@ -1,6 +1,7 @@
 import { newestItems, withShorterWords } from '../../feedback/memory.ts';
 import type { TaskId } from '../../tasks/ids.ts';
-import { isBegun, isFinished, type TaskProgress } from '../../tasks/task.ts';
+import { untouchedProgress, withChangedTasks } from '../../tasks/queue.ts';
+import { isBegun, isFinished, isStuck, type TaskProgress } from '../../tasks/task.ts';
 import { capText, countBytes } from '../../text/phrase.ts';
 import type { BranchChange } from '../change.ts';
 import { MAX_LEDGER_DAYS } from '../ledger.ts';
@@ -26,6 +27,28 @@ export function serializeState(state: LaneState): string {
     kept = prune(kept);
   }
   return stateText(kept);
+}
+
+/** Returns the state to store: what another lane says of an issue is in the state of that lane. */
+export function withoutCopies(state: LaneState): LaneState {
+  const isTheirs = ([, task]: [TaskId, TaskProgress]): boolean => task.answer !== undefined && isStuck(task);
+  const theirs = Object.entries(state.tasks).filter(isTheirs);
+  return theirs.length === 0
+    ? state
+    : withUnanswered(
+        state,
+        theirs.map(([id]) => id),
+      );
+}
+
+/** Returns the state in which these tasks, which were not worked on here, are as they were at the start. */
+export function withUnanswered(state: LaneState, ids: readonly TaskId[]): LaneState {
+  const tasks = withChangedTasks(state.tasks, ids, ({ approval, startedTree }) => ({
+    ...untouchedProgress,
+    approval,
+    startedTree,
+  }));
+  return { ...state, tasks };
 }
 
 /**

@@ -5,7 +5,7 @@ import { CONFLICT_TASK, isFeedback } from '../../feedback/subject.ts';
 import { hasCalledAgent, failingSteps, holdingReviews } from '../../pipeline/step-record.ts';
 import { countSchema, type Immutable, type Policy } from '../../policy.ts';
 import type { HintCode } from '../../prompt/hints.ts';
-import { leftOutReason } from '../../review/left-out.ts';
+import { parseLeftOutReason } from '../../review/left-out.ts';
 import { isTestFile } from '../../review/test-files.ts';
 import { isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { countTasks, progressOf } from '../../tasks/queue.ts';
@@ -256,7 +256,7 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
   if (ofServer.length === 0 && isStillWithheld(state, facts)) return true;
   if (withheldHere.length === 0) return false;
-  const isProtected = withheldHere.some(({ why }) => leftOutReason(why) === 'protected');
+  const isProtected = withheldHere.some(({ why }) => parseLeftOutReason(why) === 'protected');
   return (
     withheldHere.some(({ part }) => part) ||
     knowsWithheld(state, facts) ||

@@ -1,14 +1,14 @@
 import { HOUR_MS, MINUTE_MS } from '../../countdown.ts';
 
 /** A problem of a file; `message` follows the file's name or the position. */
-export interface Problem {
+export interface PipelineProblem {
   /** null if the problem concerns the whole file. */
-  readonly at: Position | null;
+  readonly at: TextPosition | null;
   readonly message: string;
 }
 
 /** Position in a text, 1-based. */
-export interface Position {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
@@ -173,7 +173,7 @@ export function parseDuration(value: string | number): number | null {
 }
 
 /** Returns the problems of a file as sentences with file, line and column, in file order. */
-export function problemLines(file: string, problems: readonly Problem[]): readonly string[] {
+export function problemLines(file: string, problems: readonly PipelineProblem[]): readonly string[] {
   const more = problems.length - MAX_PROBLEMS;
   const listed = [...problems]
     .sort((a, b) => (a.at?.line ?? 0) - (b.at?.line ?? 0) || (a.at?.column ?? 0) - (b.at?.column ?? 0))

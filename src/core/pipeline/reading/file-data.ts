@@ -55,7 +55,7 @@ const STEP_TYPE = new RegExp(String.raw`(?:^|[{,-])[ \t]*["']?type["']?:[ \t]+["
  * Returns the number of enabled steps per readable pipeline file; null if the file has no steps. `texts` is keyed by
  * path.
  */
-export function stepCounts(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
+export function countStepsByFile(texts: Readonly<Record<string, string>>): Readonly<Record<string, number | null>> {
   return Object.fromEntries(
     PIPELINE_FILES.filter((file) => Object.hasOwn(texts, file)).flatMap((file) => {
       const read = parseFileData(file, texts[file] ?? '');

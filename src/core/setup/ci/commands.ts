@@ -77,7 +77,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'test',
-    /\b(?:tests?|spec|specs|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
+    /\b(?:tests?|(?<!\.)specs?|pytest|unittest|tox|nox|ctest|jest|vitest|mocha|ava|karma|phpunit|simple-phpunit|pest|rspec|minitest|nextest|gotestsum|prove|testacular|behave)\b|:test\b|\btest[:\w-]+|\b(?:mvnw?|mvnd)\b.*\b(?:verify|install|test)\b|\bgradlew?\b.*\b(?:build|check|test)\b|^(?:bundle exec )?rake$|^\.\/build(?:\.sh)?$|\bmake\b.*(?:test|\bcheck(?:\s|$))|^(?:npm|pnpm|yarn|bun) (?:run )?(?:ci|verify)$/,
   ],
   ['check', /\bcheck\b/],
   [
@@ -128,7 +128,7 @@ export function programsOf(commands: readonly string[]): readonly string[] {
 }
 
 const NO_PROGRAM =
-  /^(?:sudo|sh|bash|zsh|eval|exec|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|cat|test|set|true|false|git|npx|bunx|for|fi|done)$/;
+  /^(?:sudo|sh|bash|zsh|eval|exec|script|unbuffer|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|cat|test|set|true|false|git|npx|bunx|for|fi|done)$/;
 
 /**
  * Returns the variables that commands read and none of them sets, so that a step of the set-up may have set them. Names

@@ -1,4 +1,4 @@
-import { oneLine } from '../../text/phrase.ts';
+import { oneLine, shellText } from '../../text/phrase.ts';
 import { commandsOfScript, purposeOf } from './commands.ts';
 import { checkingEvent } from './events.ts';
 import { conditionMayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
@@ -6,20 +6,20 @@ import { likeliestCombination } from './matrix.ts';
 import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** Names and values, such as variables or inputs. */
-export type Pairs = readonly (readonly [string, string])[];
+export type NamedValues = readonly (readonly [string, string])[];
 
 /** A command of a job with its variables and its folder, which is `''` at the root. */
 export interface CiCommand {
   readonly text: string;
-  readonly env: Pairs;
+  readonly env: NamedValues;
   readonly folder: string;
 }
 
 /** A part of a job as init reads it; `steps` belong to a composite action of the repository. */
 export type CiStep =
   | { readonly kind: 'run'; readonly command: CiCommand }
-  | { readonly kind: 'use'; readonly action: string; readonly inputs: Pairs; readonly env: Pairs }
-  | { readonly kind: 'local'; readonly action: string; readonly inputs: Pairs; readonly steps: readonly CiStep[] }
+  | { readonly kind: 'use'; readonly action: string; readonly inputs: NamedValues; readonly env: NamedValues }
+  | { readonly kind: 'local'; readonly action: string; readonly inputs: NamedValues; readonly steps: readonly CiStep[] }
   | { readonly kind: 'checkout'; readonly submodules: string; readonly isForeign: boolean }
   | { readonly kind: 'download' }
   /** An action or a line that init cannot copy. */
@@ -152,9 +152,9 @@ function localPath(uses: string): string | null {
 
 interface Env {
   readonly contexts: Contexts;
-  readonly known: Pairs;
+  readonly known: NamedValues;
   /** Variables whose values are unknown, with the reasons. */
-  readonly missing: Pairs;
+  readonly missing: NamedValues;
 }
 
 function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env {
@@ -263,8 +263,9 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   });
   const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
   const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
-  if (!/^(?:(?:script|unbuffer)\s.*\b)?(?:ba)?sh\b/.test(shell))
-    return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
+  // A terminal around the shell is put around each command.
+  const terminal = /^(?:(script)|(unbuffer))\s.*\bbash \{0\}/.exec(shell);
+  if (terminal === null && !/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
   const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';
   const place = resolveText(written, env.contexts);
   if (place.kind === 'unknown') return [unread(first, place.why)];
@@ -282,6 +283,11 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
     const without = env.missing.find(([name]) => new RegExp(`\\$\\{?${name}\\b`).test(text));
     if (without !== undefined) return [unread(text, `of the variable ${without[0]}: ${without[1]}`)];
     if (/\p{Cc}/u.test(text) || text.length > MAX_COMMAND_CHARS) return [unread(text, 'it is longer than one line')];
-    return text === '' ? [] : [{ kind: 'run', command: { text, env: env.known, folder } }];
+    if (text === '') return [];
+    const [, script, unbuffer] = terminal ?? [];
+    const within =
+      script === undefined ? `unbuffer bash -c ${shellText(text)}` : `script -qec ${shellText(text)} /dev/null`;
+    const isWithin = (script ?? unbuffer) !== undefined && purposeOf(text) === 'test';
+    return [{ kind: 'run', command: { text: isWithin ? within : text, env: env.known, folder } }];
   });
 }

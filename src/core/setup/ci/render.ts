@@ -1,5 +1,5 @@
 import { purposeOf } from './commands.ts';
-import type { CiCommand, CiStep, Pairs } from './jobs.ts';
+import type { CiCommand, CiStep, NamedValues } from './jobs.ts';
 import { shellText } from '../../text/phrase.ts';
 
 /** Renders a command as one line of `verify`, which starts at the root. */
@@ -59,7 +59,7 @@ export function buildSetUpCommand({ text, env, folder }: CiCommand): readonly st
 /** Matches commands that need no quotes in YAML. */
 export const PLAIN_COMMAND = /^[A-Za-z./][\w ./&=-]*$/;
 
-function usesLines(action: string, inputs: Pairs): readonly string[] {
+function usesLines(action: string, inputs: NamedValues): readonly string[] {
   const given = inputs.filter(([, value]) => value !== '').map(([name, value]) => `    ${name}: ${inputText(value)}`);
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
 }
@@ -72,7 +72,7 @@ function inputText(value: string): string {
 }
 
 /** Returns the variables that change what a command does, without those that change how CI shows or stores it. */
-function telling(env: Pairs): Pairs {
+function telling(env: NamedValues): NamedValues {
   return env.filter(([name, value]) => value !== '' && !NOISE.test(name));
 }
 

@@ -22,11 +22,11 @@ export interface MergeSides {
 }
 
 /**
- * The result of a merge as trees: `laid` has conflict markers, `settled` has the base's version of each conflicting
- * file instead.
+ * The result of a merge as trees: `markedTree` has conflict markers, `settled` has the base's version of each
+ * conflicting file instead.
  */
 export interface MergedTrees {
-  readonly laid: ObjectId;
+  readonly markedTree: ObjectId;
   readonly settled: ObjectId;
   /** Files that a person should look at: with markers, or with the content of one side only. */
   readonly conflicts: readonly string[];
@@ -82,19 +82,19 @@ export async function mergeTrees(
       : await repository.withIndex('empty', (indexFile) =>
           writeTreeWith(repository.git, indexFile, { base: tree, changes }),
         );
-  const laid = await put(merged.tree, [
+  const markedTree = await put(merged.tree, [
     ...restored.map(reversed),
     ...[...plans].filter(([path]) => !kept.has(path)).map(([, plan]) => changeOfStage(plan)),
     ...found.flatMap(({ is, base: version }) => (is === 'lock-file' || is === 'base' ? version : [])),
   ]);
   const settled = await put(
-    laid,
+    markedTree,
     found.flatMap(({ is, base: version }) => (is === 'marked' || is === 'beside' ? version : [])),
   );
   const pathsOf = (...kinds: readonly Resolution['is'][]): readonly string[] =>
     found.filter(({ is }) => kinds.includes(is)).map(({ path }) => path);
   return {
-    laid,
+    markedTree: markedTree,
     settled,
     conflicts: pathsOf('marked', 'base', 'beside', 'kept'),
     marked: pathsOf('marked'),

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../../../core/evidence.ts';
 import { hasNewMarkers } from '../../../core/feedback/conflict/conflict-markers.ts';
-import type { KeptAlone, Withheld } from '../../../ports/repository.ts';
+import type { KeptAlone, WithheldChange } from '../../../ports/repository.ts';
 import { isLoopState } from '../../inspection/protected-paths.ts';
 import { lookAtOf } from '../../inspection/review.ts';
 import { type PathChange, commitsOf, type ObjectReader, writeTreeWith } from '../../objects.ts';
@@ -34,14 +34,14 @@ const BOTH_AT_PATH = 'each branch has something different at its path: rename it
 
 const UNDONE = "the base branch's changes to it had been undone, so they were merged again";
 
-/** Changes to lay over a tree: the differences from one commit or tree to another. */
+/** Changes to apply to a tree: the differences from one commit or tree to another. */
 interface Overlay {
   readonly on: ObjectId;
   readonly from: ObjectId;
   readonly to: ObjectId;
   /** Paths that stay as they are, unless something else takes their place. */
   readonly withheld: readonly string[];
-  /** Limits the changes to these paths; null lays all. */
+  /** Limits the changes to these paths; null applies all. */
   readonly only: readonly string[] | null;
 }
 
@@ -77,7 +77,7 @@ async function undoneIn(
   merge: OpenMerge,
   { tip, now }: { readonly tip: ObjectId; readonly now: ObjectId },
 ): Promise<readonly string[]> {
-  const brought = await objects.changesBetween(tip, merge.laid);
+  const brought = await objects.changesBetween(tip, merge.markedTree);
   const changed = new Set((await objects.changesBetween(tip, now)).map(({ path }) => path));
   const inConflict = new Set([...merge.conflicts, ...merge.lockFiles]);
   // `git reset` does not know files that are new with the merge.
@@ -98,7 +98,7 @@ async function unfinishedIn(
   const [fromLane, fromBase, sinceLaid] = await Promise.all([
     objects.changesBetween(tip, now),
     objects.changesBetween(merge.base, now),
-    objects.changesBetween(merge.laid, now),
+    objects.changesBetween(merge.markedTree, now),
   ]);
   const [lane, base] = [fromLane, fromBase].map((changes) => new Map(changes.map((change) => [change.path, change])));
   const marked = new Set(merge.marked);
@@ -133,8 +133,13 @@ export async function moveMergeOnto(
   { merge, tip }: { readonly merge: OpenMerge; readonly tip: ObjectId },
 ): Promise<OpenMerge> {
   const change = { from: merge.tip, to: tip, withheld: [], only: null };
-  const laid = await applyOverlay(repository, objects, { ...change, on: merge.laid });
-  return { ...merge, laid, settled: await applyOverlay(repository, objects, { ...change, on: merge.settled }), tip };
+  const markedTree = await applyOverlay(repository, objects, { ...change, on: merge.markedTree });
+  return {
+    ...merge,
+    markedTree: markedTree,
+    settled: await applyOverlay(repository, objects, { ...change, on: merge.settled }),
+    tip,
+  };
 }
 
 /** Returns the contents that are text and not too large. */
@@ -156,10 +161,10 @@ interface MergeChanges {
   readonly judged: readonly PathChange[];
 }
 
-/** Returns what differs from the merge as it was laid. Files that equal the base branch count as unchanged. */
+/** Returns what differs from the merge as git left it. Files that equal the base branch count as unchanged. */
 async function changesSince(objects: ObjectReader, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
   const [all, fromBase] = await Promise.all([
-    objects.changesBetween(merge.laid, now),
+    objects.changesBetween(merge.markedTree, now),
     objects.changesBetween(merge.base, now),
   ]);
   const own = new Set(fromBase.map(({ path }) => path));
@@ -187,7 +192,7 @@ type CommittedMerge =
   | {
       readonly kind: 'open';
       readonly putBack: readonly string[];
-      readonly withheld: readonly Withheld[];
+      readonly withheld: readonly WithheldChange[];
       readonly withheldPaths: WithheldPaths;
     };
 
@@ -288,7 +293,7 @@ export async function judgeSingleFile(
   if (changes.some((change) => change.path !== path)) return 'elsewhere';
   if (!(await lockFilesIn(committer.repository, now.tree, merge)).includes(path)) return 'failed';
   if ((await unfinishedIn(objects, merge, { tip, now: now.tree })).has(path)) return 'marked';
-  const { withheld } = await publishableMerge(committer, objects, { merge, now, instead: merge.laid });
+  const { withheld } = await publishableMerge(committer, objects, { merge, now, instead: merge.markedTree });
   return withheld.has(path) ? 'withheld' : 'kept';
 }
 

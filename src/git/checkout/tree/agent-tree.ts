@@ -40,7 +40,7 @@ export interface RepositorySandbox {
 }
 
 interface AgentTreeOptions extends RepositorySandbox {
-  /** The tree as it was laid. */
+  /** The tree as it was checked out. */
   readonly tree: Workspace;
   readonly quarantine: Quarantine;
   readonly inbox: Inbox;

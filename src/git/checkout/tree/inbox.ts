@@ -65,7 +65,7 @@ export interface Inbox {
   readonly folder: string;
   /** Folders of objects: the lent ones, and the checkout's history. */
   readonly objects: readonly [string, string];
-  /** Lends the index of a tree as it was laid. */
+  /** Lends the index of a tree as it was checked out. */
   lendIndex(indexFile: string): Promise<void>;
   /** Lends a commit or a tree of the quarantine. */
   lend(id: ObjectId): Promise<void>;

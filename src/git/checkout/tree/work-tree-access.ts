@@ -101,7 +101,7 @@ export interface WorkTreeContent {
   readonly standIns: ReadonlyMap<string, string>;
 }
 
-/** The access while no tree is laid: it rejects every request. */
+/** The access while no tree is checked out: it rejects every request. */
 export const noAccess: WorkTreeAccess = {
   read: rejectWithoutTree,
   patchOf: rejectWithoutTree,
@@ -255,7 +255,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
   return { take, give, know: (head) => void heads.add(head) };
 }
 
-/** Creates the restorer, which uses the config that the tree was laid with. */
+/** Creates the restorer, which uses the config that the tree was checked out with. */
 export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, config: Buffer): WorkspaceRestorer {
   return async () => {
     const inside = ['objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'];

@@ -30,7 +30,7 @@ function stalledBy(moments: readonly Moment[], printsRetries: boolean) {
   vi.advanceTimersByTime(300_000 - Date.now());
   const stalled = watch.stalled();
   watch.end();
-  return stalled && { ...stalled, retryAt: watch.retryAt() };
+  return stalled && { ...stalled, retryAt: watch.failure()?.retryAt ?? null };
 }
 
 const words = { status: 429, cause: 'Slow down.' };
@@ -135,5 +135,5 @@ test.each<readonly [what: string, moments: readonly Moment[], retryAt: number | 
     watch.hear(sign as ProviderSign);
   }
   watch.end();
-  expect(watch.retryAt()).toBe(retryAt);
+  expect(watch.failure()?.retryAt ?? null).toBe(retryAt);
 });

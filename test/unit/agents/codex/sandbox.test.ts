@@ -18,6 +18,7 @@ function sandboxOn(
     workFolder: '/repo',
     alsoFolder: null,
     tree: '/repo',
+    prices: {},
     isolated,
     run: (args: readonly string[]): Promise<CollectedOutput> => {
       asked.push(args);

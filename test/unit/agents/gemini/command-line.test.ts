@@ -2,22 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { geminiCli, geminiArguments, geminiEnvironment, geminiFiles } from '../../../../src/agents/gemini/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
-const ID = '0f0e0d0c-1111-4222-8333-444455556666';
-const plain = { model: null, extraArgs: [], resume: null, alsoFolder: null, inbox: '/in' };
+const plain = { model: null, extraArgs: [], alsoFolder: null, inbox: '/in' };
 
 describe('the command line', () => {
-  test('without a model or a session', () => {
+  test('without a model', () => {
     expect(geminiArguments(plain)).toEqual([
-      ...['--output-format', 'stream-json', '--policy=/in/gemini/rules.toml', '--approval-mode', 'default'],
+      ...['--acp', '--policy=/in/gemini/rules.toml', '--approval-mode', 'default'],
       '--skip-trust',
     ]);
   });
 
   test.each([
     { given: { model: 'pro' }, adds: ['--model', 'pro'] },
-    { given: { resume: ID }, adds: ['--resume', ID] },
-    { given: { resume: 'latest' }, adds: [] },
-    { given: { resume: '--yolo' }, adds: [] },
     { given: { model: 'pro', extraArgs: ['--model', 'flash'] }, adds: ['--model', 'pro', '--model', 'flash'] },
   ])('$given adds $adds', ({ given, adds }) => {
     expect(geminiArguments({ ...plain, ...given })).toEqual([...geminiArguments(plain), ...adds]);
@@ -43,7 +39,7 @@ test("the user's options do not change where it keeps its files or what it obeys
 
 test('its rules deny what the user did not allow', () => {
   const rules = geminiFiles({ allowedTools: ['Bash(git add:*)'] })['gemini/rules.toml'];
-  expect(rules).toMatch(/git add/);
+  expect(rules).toMatch(/toolName = "run_shell_command"\ndecision = "ask_user"/);
   expect(rules).toMatch(/toolName = "\*"\ndecision = "deny"/);
 });
 

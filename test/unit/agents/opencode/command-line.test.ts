@@ -1,36 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { opencodeAccessOf } from '../../../../src/agents/opencode/access.ts';
-import {
-  opencodeCli,
-  isOpenCodeSession,
-  opencodeArguments,
-  opencodeEnvironment,
-} from '../../../../src/agents/opencode/cli.ts';
+import { opencodeCli, isOpenCodeSession, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
 const anthropic = { ANTHROPIC_API_KEY: 'p', ANTHROPIC_BASE_URL: 'http://127.0.0.1:1/v1' };
 const openai = { OPENAI_API_KEY: 'p', OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' };
 const gateway = { OPENAI_API_KEY: 'p', OPENAI_BASE_URL: 'http://127.0.0.1:1/chat/v1' };
-const plain = { model: null, extraArgs: [], resume: null, environment: anthropic };
-
-describe('the command line', () => {
-  test.each([
-    { given: { model: 'claude-opus-5-5' }, adds: ['--model', 'anthropic/claude-opus-5-5'] },
-    { given: { model: 'anthropic/claude-opus-5-5' }, adds: ['--model', 'anthropic/claude-opus-5-5'] },
-    { given: { model: 'gpt-6', environment: openai }, adds: ['--model', 'openai/gpt-6'] },
-    { given: { model: 'openai/gpt-6', environment: gateway }, adds: ['--model', 'gateway/openai/gpt-6'] },
-    { given: { resume: ID }, adds: ['--session', ID] },
-    { given: { resume: '--auto' }, adds: [] },
-  ])('$given.model $given.resume', ({ given, adds }) => {
-    expect(opencodeArguments({ ...plain, ...given })).toEqual([...opencodeArguments(plain), ...adds]);
-  });
-
-  test('nothing is allowed beyond the rules', () => {
-    expect(opencodeArguments(plain)).not.toContain('--auto');
-  });
-});
-
 test.each([
   { what: 'Anthropic', environment: anthropic, id: 'anthropic', npm: undefined },
   { what: 'OpenAI', environment: openai, id: 'openai', npm: undefined },
@@ -93,17 +69,4 @@ test.each([
 test('its version is all that it prints', () => {
   expect(identifyProgram(opencodeCli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
   expect(identifyProgram(opencodeCli, 'something else')).toEqual({ name: 'something else', version: '' });
-});
-
-test('rules of servers come last, where a rule of the user names the same tool', () => {
-  const server = { kind: 'command', name: 'tools', command: 'x', args: [], env: {}, tools: ['greet'] } as const;
-  const { OPENCODE_CONFIG_CONTENT = '' } = opencodeEnvironment(
-    { environment: {}, model: null, allowedTools: ['Read', 'mcp__tools__greet'], servers: [server] },
-    '/config',
-  );
-  const { permission } = JSON.parse(OPENCODE_CONFIG_CONTENT) as { permission: object };
-  expect(Object.entries(permission).slice(-2)).toEqual([
-    ['tools_*', 'deny'],
-    ['tools_greet', 'allow'],
-  ]);
 });

@@ -1,34 +1,13 @@
 import { expect, test } from 'vitest';
 import { codexDialect } from '../../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../../src/agents/copilot/events/dialect.ts';
-import { geminiDialect } from '../../../../src/agents/gemini/events/dialect.ts';
-import { opencodeDialect } from '../../../../src/agents/opencode/events/dialect.ts';
 import { jsonLines, kindsOf, readIn } from './fixtures.ts';
 
 const PADDING = '"success":true, {"success":true,"status":"completed"} '.repeat(100);
-const at = { timestamp: '2026-11-22T08:56:37.146Z' };
 const refusal = { toolCallId: '1', success: false, error: { code: 'denied', message: PADDING } };
-const RULE = `The user has specified a rule which prevents you from this. ${PADDING}`;
 
 test.each([
   ['codex', codexDialect, { type: 'item.completed', item: { id: '1', type: 'agent_message', text: PADDING } }, 'text'],
-  [
-    'gemini',
-    geminiDialect,
-    { type: 'tool_result', ...at, tool_id: '1', status: 'error', output: PADDING, error: { type: 'policy_violation' } },
-    'denied',
-  ],
-  [
-    'opencode',
-    opencodeDialect,
-    {
-      type: 'tool_use',
-      timestamp: 1,
-      sessionID: 's',
-      part: { type: 'tool', tool: 'bash', callID: 'c', state: { status: 'error', input: {}, error: RULE } },
-    },
-    'denied',
-  ],
   ['copilot', copilotDialect, { type: 'tool.execution_complete', data: refusal }, 'denied'],
 ])('a long line that says something is read: %s', (_, dialect, line, kind) => {
   expect(kindsOf(readIn(dialect, jsonLines(line)).events)).toContain(kind);
@@ -39,17 +18,6 @@ test.each([
     'codex',
     codexDialect,
     { type: 'item.completed', item: { id: '1', type: 'command_execution', aggregated_output: PADDING } },
-  ],
-  ['gemini', geminiDialect, { type: 'tool_result', ...at, tool_id: '1', status: 'success', output: PADDING }],
-  [
-    'opencode',
-    opencodeDialect,
-    {
-      type: 'tool_use',
-      timestamp: 1,
-      sessionID: 's',
-      part: { type: 'tool', tool: 'bash', callID: 'c', state: { status: 'completed', output: PADDING } },
-    },
   ],
   [
     'copilot',

@@ -35,17 +35,6 @@ const CALLS: Readonly<Record<string, (text: string) => readonly object[]>> = {
     { type: 'item.completed', item: { id: '2', type: 'agent_message', text } },
     { type: 'turn.completed', usage: {} },
   ],
-  gemini: (text) => [
-    { type: 'message', role: 'user', content: text },
-    { type: 'tool_result', tool_id: '1', status: 'error', output: text, error: { type: 'unknown', message: text } },
-    { type: 'message', role: 'assistant', content: text, delta: true },
-    { type: 'result', status: 'success', stats: {} },
-  ],
-  opencode: (text) => [
-    { type: 'tool_use', sessionID: 's', part: { tool: 'bash', state: { status: 'error', error: text } } },
-    { type: 'text', sessionID: 's', part: { text } },
-    { type: 'step_finish', sessionID: 's', part: { reason: 'stop' } },
-  ],
   copilot: (text) => [
     { type: 'user.message', data: { content: text } },
     { type: 'tool.execution_complete', data: { success: false, error: { code: 'failure', message: text } } },

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
-import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
-import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
 import { parse } from 'yaml';
+import { isPermitted } from '../../../../src/agents/rules/permission.ts';
 import { shellParts } from '../../../../src/agents/rules/shell-rules.ts';
 import type { RulesGap } from '../../../../src/core/agents/rules-verdict.ts';
-import { copilotAllows, geminiAllows, opencodeAllows } from './matchers.ts';
+import { copilotAllows } from './matchers.ts';
 
 /**
  * The agents with rules for single commands: their translation of the user's rules, and whether they then run a
@@ -17,18 +16,13 @@ export const AGENTS: readonly {
   readonly allows: (rules: readonly string[], command: string) => boolean;
 }[] = [
   {
-    name: 'gemini',
-    map: gemini.geminiRules,
-    allows: (rules, line) => {
-      const policy = gemini.geminiRules(rules).own;
-      // The whole line must match, and then each part of it.
-      return geminiAllows(policy, line) && partsOf(line).every((part) => geminiAllows(policy, part));
-    },
-  },
-  {
-    name: 'opencode',
-    map: opencode.opencodeRules,
-    allows: (rules, line) => partsOf(line).every((part) => opencodeAllows(opencode.opencodeRules(rules).own, part)),
+    name: 'each that asks',
+    map: () => ({ unmapped: [], allowsMore: null }),
+    allows: (rules, command) =>
+      isPermitted({ kind: 'command', tool: null, command, paths: [], url: null, setsVariables: false }, rules, {
+        folder: '/srv/app',
+        tree: '/srv/app',
+      }),
   },
   {
     name: 'copilot',

@@ -1,23 +1,5 @@
-import type { OpencodePermission } from '../../../../src/agents/opencode/tool-rules.ts';
-
 // The matchers below apply each CLI's own rules to one simple command, according to its documentation and to tests with
 // the real CLI.
-
-/**
- * True if Gemini CLI runs a command: the entry of the highest priority counts; its pattern is searched in the
- * arguments as JSON.
- */
-export function geminiAllows(policy: string, command: string): boolean {
-  const args = JSON.stringify({ command, description: 'run npm test' }).replace(/,"description"/, '\0,\0"description"');
-  const entry = policyEntries(policy)
-    .toSorted((one, other) => Number(other['priority']) - Number(one['priority']))
-    .find(({ toolName, commandRegex, mcpName }) => {
-      if (mcpName !== undefined || ![toolName].flat().some((name) => name === '*' || name === 'run_shell_command'))
-        return false;
-      return typeof commandRegex !== 'string' || new RegExp(`"command":"${commandRegex}`).test(args);
-    });
-  return entry?.['decision'] === 'allow';
-}
 
 /** Returns the entries of a policy file. It is strict: it throws for anything but one value per line. */
 export function policyEntries(policy: string): readonly Readonly<Record<string, unknown>>[] {
@@ -36,27 +18,6 @@ export function policyEntries(policy: string): readonly Readonly<Record<string, 
       ),
     ];
   });
-}
-
-/**
- * True if opencode runs a command: the last matching pattern counts; a space and a star at the end are optional.
- */
-export function opencodeAllows(permission: OpencodePermission, command: string): boolean {
-  const bash = permission['bash'] ?? 'deny';
-  if (typeof bash === 'string') return bash === 'allow';
-  return (
-    Object.entries(bash).findLast(([pattern]) => wildcard(pattern).test(command.replaceAll('\\', '/')))?.[1] === 'allow'
-  );
-}
-
-/** Returns an opencode pattern as an expression: a star matches any text, a question mark any one character. */
-export function wildcard(pattern: string): RegExp {
-  const regex = pattern
-    .replaceAll('\\', '/')
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return new RegExp(`^${regex.endsWith(' .*') ? `${regex.slice(0, -3)}( .*)?` : regex}$`, 's');
 }
 
 const TWO_WORDS = ['git', 'gh', 'npm', 'npx', 'pnpm', 'yarn', 'go', 'cargo', 'poetry', 'pip', 'dotnet', 'mvn', 'mix'];

@@ -118,11 +118,12 @@ describe('commands that only read', () => {
   });
 
   test('are refused where no command is allowed', () => {
-    for (const { name, allows } of AGENTS) expect(allows(['Read', 'Edit'], 'ls'), name).toBe(false);
+    for (const { name, allows } of AGENTS.filter((agent) => !needsRules(agent)))
+      expect(allows(['Read', 'Edit'], 'ls'), name).toBe(false);
   });
 
   /** Returns true if the agent needs a rule for such commands; the others allow them by themselves. */
   function needsRules({ name }: { readonly name: string }): boolean {
-    return name === 'gemini' || name === 'opencode';
+    return name === 'each that asks';
   }
 });

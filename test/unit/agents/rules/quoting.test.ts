@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
 import * as gemini from '../../../../src/agents/gemini/tool-rules.ts';
-import * as opencode from '../../../../src/agents/opencode/tool-rules.ts';
 import { runs } from '../../../runs.ts';
 import { policyEntries } from './matchers.ts';
 
@@ -61,32 +60,10 @@ describe('no text of a rule leaves its place', () => {
   test('in a policy file of Gemini CLI', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        const { own } = gemini.geminiRules(given);
-        expect(own.isWellFormed()).toBe(true);
-        const entries = policyEntries(own);
-        for (const entry of entries) {
-          expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
-          expect(isTakenByTheEngine(entry['commandRegex'] ?? '')).toBe(true);
-        }
-        // Every entry except the constant ones corresponds to one rule.
-        expect(entries.length).toBeLessThanOrEqual(given.length + 4);
+        const entries = policyEntries(gemini.geminiPolicy(given));
+        for (const entry of entries) expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
         expect(entries.at(-1)).toEqual({ toolName: '*', decision: 'deny', priority: 1 });
-        expect(entries.slice(0, -1).every(({ priority }) => priority === 500 || priority === 400)).toBe(true);
-      }),
-      { numRuns: runs(2_000) },
-    );
-  });
-
-  test('in permissions of opencode, which also fills in what looks like `{env:NAME}`', () => {
-    fc.assert(
-      fc.property(rules, (given) => {
-        const { own } = opencode.opencodeRules(given);
-        expect(JSON.stringify(own)).not.toMatch(/\{(?:env|file):/);
-        expect(JSON.parse(JSON.stringify(own))).toEqual(own);
-        expect(Object.keys(own)[0]).toBe('*');
-        expect([own['*'], own['external_directory'], own['doom_loop'], own['skill']]).toEqual(Array(4).fill('deny'));
-        const patterns = Object.values(own).flatMap((value) => (typeof value === 'string' ? [] : [value]));
-        for (const pattern of patterns) expect(pattern['*']).toBe('deny');
+        expect(entries.slice(0, -1).every(({ priority }) => priority === 500)).toBe(true);
       }),
       { numRuns: runs(2_000) },
     );
@@ -105,12 +82,4 @@ describe('no text of a rule leaves its place', () => {
   });
 });
 
-const KEYS = new Set(['toolName', 'mcpName', 'commandRegex', 'allowRedirection', 'decision', 'priority']);
-
-/** Returns true if the engine accepts a pattern; it drops a rule whose pattern is long, or could take long. */
-function isTakenByTheEngine(commandRegex: unknown): boolean {
-  if (typeof commandRegex !== 'string') return false;
-  const regex = `"command":"${commandRegex}`;
-  new RegExp(regex);
-  return regex.length <= 2_048 && !/\([^)]*[*+?{].*\)[*+?{]/.test(regex);
-}
+const KEYS = new Set(['toolName', 'mcpName', 'decision', 'priority']);

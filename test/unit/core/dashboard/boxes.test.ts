@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type Box,
+  type DashboardBox,
   boxKinds,
   contentHash,
   DASHBOARD_MARKER,
@@ -13,16 +13,16 @@ import {
   TIME_MARKER,
 } from '../../../../src/core/dashboard/boxes.ts';
 
-const PAUSE: Box = { kind: 'pause', subject: 'queue' };
-const RETRY: Box = { kind: 'retry', subject: 'issue-12' };
+const PAUSE: DashboardBox = { kind: 'pause', subject: 'queue' };
+const RETRY: DashboardBox = { kind: 'retry', subject: 'issue-12' };
 
 /** Returns the line of a box that is ticked. */
-function ticked(box: Box): string {
+function ticked(box: DashboardBox): string {
   return renderBox(box).replace('[ ]', '[x]');
 }
 
 describe('a box', () => {
-  test.each<{ readonly box: Box; readonly line: string }>([
+  test.each<{ readonly box: DashboardBox; readonly line: string }>([
     { box: { kind: 'run', subject: 'queue' }, line: '- [ ] Run the queue now <!-- ralph-action:run queue -->' },
     { box: PAUSE, line: '- [ ] Pause the queue <!-- ralph-action:pause queue -->' },
     { box: { kind: 'resume', subject: 'issue-7' }, line: '- [ ] Resume issue #7 <!-- ralph-action:resume issue-7 -->' },
@@ -59,7 +59,10 @@ describe('a box', () => {
 
   test('counts once, and no more than thirty are read', () => {
     expect(tickedBoxes(`${ticked(PAUSE)}\n${ticked(PAUSE)}`)).toEqual([PAUSE]);
-    const many = Array.from({ length: 50 }, (_, at): Box => ({ kind: 'retry', subject: `issue-${String(at + 1)}` }));
+    const many = Array.from({ length: 50 }, (_, at): DashboardBox => ({
+      kind: 'retry',
+      subject: `issue-${String(at + 1)}`,
+    }));
     expect(tickedBoxes(many.map(ticked).join('\n'))).toHaveLength(30);
     expect(boxKinds).toHaveLength(5);
   });
@@ -69,7 +72,7 @@ const ann = { login: 'ann', id: 1, kind: 'user' } as const;
 const eve = { login: 'eve', id: 2, kind: 'user' } as const;
 const ralph = { login: 'ralph[bot]', id: 3, kind: 'bot' } as const;
 
-function by(who: Revision['by'], ...boxes: readonly Box[]): Revision {
+function by(who: Revision['by'], ...boxes: readonly DashboardBox[]): Revision {
   return { by: who, text: boxes.map(ticked).join('\n') };
 }
 
@@ -77,8 +80,8 @@ describe('who ticked a box', () => {
   test.each<{
     readonly what: string;
     readonly revisions: readonly Revision[];
-    readonly before: readonly { readonly box: Box; readonly by: Revision['by'] }[] | null;
-    readonly ticks: readonly { readonly box: Box; readonly by: Revision['by'] }[];
+    readonly before: readonly { readonly box: DashboardBox; readonly by: Revision['by'] }[] | null;
+    readonly ticks: readonly { readonly box: DashboardBox; readonly by: Revision['by'] }[];
   }>([
     { what: 'nobody', revisions: [by(ralph)], before: [], ticks: [] },
     {

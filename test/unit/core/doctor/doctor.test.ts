@@ -677,6 +677,14 @@ describe('what GitHub and this machine say', () => {
       /allowed-tools: \+Bash\(cargo:\*\),\+Bash\(ruff:\*\)$/,
     ],
     [
+      'a shell, which no rule should allow',
+      { ...good, agentNotes: 'Test: `TERM=linux bash -c "x"`' },
+      'allowed-tools',
+      'warning',
+      /bash -c/,
+      /put the command into a script, and name that\.$/,
+    ],
+    [
       'an agent that reports no cost',
       input('agent: codex'),
       'spend',

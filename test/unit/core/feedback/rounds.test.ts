@@ -20,7 +20,7 @@ import {
   type CurrentSubjects,
   type FeedbackMemory,
 } from '../../../../src/core/feedback/rounds.ts';
-import { isFeedback, type Subject } from '../../../../src/core/feedback/subject.ts';
+import { isFeedback, type FeedbackSubject } from '../../../../src/core/feedback/subject.ts';
 import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { isSettled, type TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { task } from '../core-fixtures.ts';
@@ -306,7 +306,7 @@ describe('the memory', () => {
   });
 });
 
-test.each<[Subject, string]>([
+test.each<[FeedbackSubject, string]>([
   [{ kind: 'thread', thread: 'T', replyTo: 1, asked: 3, by: 'Ada', path: 'a', line: 1, suggestion: null }, '3'],
   [{ kind: 'review', review: 7, by: 'Ada' }, '7'],
   [{ kind: 'check', name: 'test', head: 'h1' }, 'h1'],

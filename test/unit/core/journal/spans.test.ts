@@ -139,6 +139,7 @@ describe('what is not known is absent', () => {
     });
     expect(call).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': 'openai',
       'gen_ai.agent.name': 'codex',
       'gen_ai.conversation.id': 's',
       'ralph.tokens': 12_345,
@@ -161,6 +162,7 @@ describe('what is not known is absent', () => {
     expect(iteration).toMatchObject({ 'ralph.tokens': 12_345, 'ralph.cost_usd': 0.12 });
     const each = {
       'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': 'anthropic',
       'gen_ai.agent.name': 'claude',
       'gen_ai.request.model': 'opus',
     };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeLayout, LAYOUT_PATHS } from '../../../../src/core/layouts/found-files.ts';
 import { layoutOf, type LayoutName } from '../../../../src/core/layouts/layouts.ts';
-import { stepCounts } from '../../../../src/core/pipeline/reading/file-data.ts';
+import { countStepsByFile } from '../../../../src/core/pipeline/reading/file-data.ts';
 import { filesOf, RALPHS, type Ralph } from '../../../ralphs.ts';
 import { SETUP_PATHS } from '../../../../src/core/setup/files.ts';
 
@@ -82,7 +82,7 @@ describe('the layout, where only part of its files is there', () => {
 describe('what a layout says about its files', () => {
   const lines = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): readonly string[] =>
     describeLayout('bmalph', {
-      ...{ paths, links: [], texts, steps: stepCounts(texts), promptFile: '.ralph/PROMPT.md' },
+      ...{ paths, links: [], texts, steps: countStepsByFile(texts), promptFile: '.ralph/PROMPT.md' },
       taskSources: ['issues', 'plan', 'prd'],
       folder: '',
     }).slice(1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { judgeConsent, type History } from '../../../../src/core/people/consent.ts';
+import { judgeConsent, type ConsentHistory } from '../../../../src/core/people/consent.ts';
 import { runs } from '../../../runs.ts';
 
 interface Person {
@@ -36,12 +36,12 @@ const deed: fc.Arbitrary<Deed> = fc.record({
 function live(
   deeds: readonly Deed[],
   look: (world: {
-    readonly history: History<Person>;
+    readonly history: ConsentHistory<Person>;
     readonly text: number;
     readonly approved: { readonly text: string; readonly at: number } | null;
   }) => ReturnType<typeof judgeConsent>,
 ): void {
-  let history: History<Person> = { labelings: [], reopenings: [], edits: [], given: [], truncated: false };
+  let history: ConsentHistory<Person> = { labelings: [], reopenings: [], edits: [], given: [], truncated: false };
   let [at, text, approved] = [1, 0, null as { readonly text: string; readonly at: number } | null];
   const vouched = new Set<number>();
   let isForeign = true;
@@ -78,7 +78,7 @@ const judge = ({
   text,
   approved,
 }: {
-  readonly history: History<Person>;
+  readonly history: ConsentHistory<Person>;
   readonly text: number;
   readonly approved: { readonly text: string; readonly at: number } | null;
 }) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accountsToLookUp, judgeConsent, type History } from '../../../../src/core/people/consent.ts';
+import { accountsToLookUp, judgeConsent, type ConsentHistory } from '../../../../src/core/people/consent.ts';
 
 interface Person {
   readonly login: string;
@@ -8,7 +8,7 @@ const ann: Person = { login: 'ann' };
 const bea: Person = { login: 'bea' };
 const eve: Person = { login: 'eve' };
 
-type Event = (history: History<Person>) => History<Person>;
+type Event = (history: ConsentHistory<Person>) => ConsentHistory<Person>;
 const give =
   (what: string, by: Person | null, at: number, kind: 'set' | 'unset' = 'set'): Event =>
   (h) => ({ ...h, given: [...h.given, { kind, what, by, at }] });
@@ -24,8 +24,8 @@ const reopen =
   (h) => ({ ...h, reopenings: [...h.reopenings, { by, at }] });
 const cut: Event = (h) => ({ ...h, truncated: true });
 
-const historyOf = (events: readonly Event[]): History<Person> =>
-  events.reduce<History<Person>>((history, event) => event(history), {
+const historyOf = (events: readonly Event[]): ConsentHistory<Person> =>
+  events.reduce<ConsentHistory<Person>>((history, event) => event(history), {
     ...{ labelings: [], reopenings: [], edits: [], given: [], truncated: false },
   });
 

@@ -4,7 +4,7 @@ import {
   unchangedConsent,
   judgeConsent,
   type Consent,
-  type History,
+  type ConsentHistory,
 } from '../../../../src/core/people/consent.ts';
 
 interface Person {
@@ -15,7 +15,7 @@ const bea: Person = { login: 'bea' };
 const eve: Person = { login: 'eve' };
 const isTrusted = (person: Person): boolean => person !== eve;
 
-type Event = (history: History<Person>) => History<Person>;
+type Event = (history: ConsentHistory<Person>) => ConsentHistory<Person>;
 const label =
   (by: Person | null, at: number, name = 'ralph'): Event =>
   (h) => ({ ...h, labelings: [...h.labelings, { kind: 'labeled', label: name, by, at }] });
@@ -31,8 +31,8 @@ const reopen =
 const cut: Event = (h) => ({ ...h, truncated: true });
 const noticed = (at: number): Event => label(null, at, 'ralph:needs-approval');
 
-const historyOf = (events: readonly Event[]): History<Person> =>
-  events.reduce<History<Person>>((history, event) => event(history), {
+const historyOf = (events: readonly Event[]): ConsentHistory<Person> =>
+  events.reduce<ConsentHistory<Person>>((history, event) => event(history), {
     labelings: [],
     reopenings: [],
     edits: [],

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { type Grant, type History, judgeConsent, withGrant } from '../../../../src/core/people/consent.ts';
+import { type Grant, type ConsentHistory, judgeConsent, withGrant } from '../../../../src/core/people/consent.ts';
 
 type Person = Grant['by'];
 const person = (login: string): Person => ({ login, id: 1, kind: 'user' });
 const [ann, bea, eve] = [person('ann'), person('bea'), person('eve')];
 const ralph: Person = { login: 'github-actions[bot]', id: 9, kind: 'bot' };
 const grant: Grant = { by: ann, at: 10, text: 'approved', ceilingUsd: 2 };
-const made: History<Person>['labelings'] = [{ kind: 'labeled', label: 'Ralph', by: ralph, at: 11 }];
+const made: ConsentHistory<Person>['labelings'] = [{ kind: 'labeled', label: 'Ralph', by: ralph, at: 11 }];
 
 interface Scene {
-  readonly labelings?: History<Person>['labelings'];
-  readonly edits?: History<Person>['edits'];
+  readonly labelings?: ConsentHistory<Person>['labelings'];
+  readonly edits?: ConsentHistory<Person>['edits'];
   readonly text?: string;
   readonly given?: Grant | null;
   readonly truncated?: boolean;
@@ -19,7 +19,7 @@ interface Scene {
 /** Judges the consent to a sub-issue that Ralph made and labelled at 11, of a proposal that ann approved at 10. */
 function judge({ labelings = made, edits = [], text = 'approved', given = grant, truncated = false }: Scene): string {
   const known = given ?? undefined;
-  const found: History<Person> = { labelings, edits, reopenings: [], given: [], truncated };
+  const found: ConsentHistory<Person> = { labelings, edits, reopenings: [], given: [], truncated };
   const consent = judgeConsent({
     ...{
       history: withGrant(found, { taskLabel: 'ralph', text }, known),

@@ -4,7 +4,7 @@ import {
   firstAgentStep,
   nextStepAction,
   retryDelayOf,
-  type Progress,
+  type PipelineProgress,
 } from '../../../../src/core/pipeline/step-output.ts';
 import {
   agentStepsOf,
@@ -62,7 +62,7 @@ describe('the first call of an iteration', () => {
 
 describe('the next step', () => {
   const steps: readonly Step[] = [commandStep('lint'), agentStep('work')];
-  const at = (change: Partial<Progress>): Progress => ({
+  const at = (change: Partial<PipelineProgress>): PipelineProgress => ({
     steps,
     records: [],
     memory: noStepMemory,
@@ -76,7 +76,7 @@ describe('the next step', () => {
   const open = { lint: { failures: 3, openedAt: noon - 1 } };
   const breaker = { threshold: 3, resetAfterMs: MINUTE };
 
-  test.each<[string, Partial<Progress>, string, unknown]>([
+  test.each<[string, Partial<PipelineProgress>, string, unknown]>([
     ['is the first', {}, 'run', 'lint'],
     ['is the one behind those that are over', { records: [record('lint')] }, 'run', 'work'],
     ['does not exist behind the last', { records: [record('lint'), record('work')] }, 'over', undefined],

@@ -157,8 +157,8 @@ describe('the README needs a look', () => {
 
 test('the next agent reads what the steps before it said, else what failed last', () => {
   const failed = record('lint', { result: { kind: 'failed', why: 'exit code 1', code: 1 }, tail: 'line 3: oops' });
-  const review = { record: record('review', { kind: 'agent' }), said: 'Rename\n it.' };
-  expect(stepNotes([review, { record: failed, said: null }], [failed])).toBe(
+  const review = { record: record('review', { kind: 'agent' }), message: 'Rename\n it.' };
+  expect(stepNotes([review, { record: failed, message: null }], [failed])).toBe(
     'Step review passed: Rename it.\nStep lint failed (exit code 1)\nline 3: oops',
   );
   expect(stepNotes([], [failed, record('fine')])).toBe(

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Subject } from '../../../../src/core/feedback/subject.ts';
+import type { FeedbackSubject } from '../../../../src/core/feedback/subject.ts';
 import type { MergeToFinish } from '../../../../src/core/prompt/learnings.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
 import { promptParts, task } from '../core-fixtures.ts';
 
-const subjects: Readonly<Record<Subject['kind'], Subject>> = {
+const subjects: Readonly<Record<FeedbackSubject['kind'], FeedbackSubject>> = {
   thread: {
     kind: 'thread',
     thread: 'PRRT_1',
@@ -21,7 +21,7 @@ const subjects: Readonly<Record<Subject['kind'], Subject>> = {
   conflict: { kind: 'conflict', branch: 'main', base: 'def' },
 };
 
-function composed(kind: Subject['kind'], change: Partial<PromptParts> = {}): string {
+function composed(kind: FeedbackSubject['kind'], change: Partial<PromptParts> = {}): string {
   const source = { kind: 'feedback', on: subjects[kind], pullRequest: 5, url: 'https://example.test/pull/5' } as const;
   const said = { title: 'TITLE-OF-IT', body: 'BODY-OF-IT', comments: [{ by: 'ann', text: 'COMMENT-OF-IT' }] };
   return composePrompt({ ...promptParts, task: task(1, { id: `${kind}-5`, source, ...said }), ...change });
@@ -42,7 +42,7 @@ function ownWords(prompt: string): string {
 }
 
 describe('a task that answers people or CI says what to do', () => {
-  test.each<[Subject['kind'], readonly string[]]>([
+  test.each<[FeedbackSubject['kind'], readonly string[]]>([
     [
       'thread',
       [
@@ -74,7 +74,7 @@ describe('a task that answers people or CI says what to do', () => {
 });
 
 describe('the protocol', () => {
-  test.each<Subject['kind']>(['thread', 'review', 'check'])('of a %s counts words without a change', (kind) => {
+  test.each<FeedbackSubject['kind']>(['thread', 'review', 'check'])('of a %s counts words without a change', (kind) => {
     const prompt = composed(kind);
     expect(prompt).toContain(
       '- The task is answered, by a change or by a SUMMARY that says why nothing should change: STATUS: COMPLETE, TASKS_COMPLETED_THIS_LOOP: 1, EXIT_SIGNAL: false.\n',

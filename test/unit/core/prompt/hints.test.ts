@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hintCodes, hintsFor, hintSentence, type HintCode } from '../../../../src/core/prompt/hints.ts';
+import { hintCodes, selectHintsFor, hintSentence, type HintCode } from '../../../../src/core/prompt/hints.ts';
 
 describe('a hint for the agent says', () => {
   test.each<[HintCode, readonly string[]]>([
@@ -36,11 +36,11 @@ describe('a hint for the agent says', () => {
 
 describe('the next iteration gets', () => {
   test('all hints when it works on the same task', () => {
-    expect(hintsFor(hintCodes, true)).toEqual(hintCodes);
+    expect(selectHintsFor(hintCodes, true)).toEqual(hintCodes);
   });
 
   test('on another task only those about how to work and report', () => {
-    expect(hintsFor(hintCodes, false)).toEqual([
+    expect(selectHintsFor(hintCodes, false)).toEqual([
       'veto_open_tasks',
       'discrepancy_removed',
       'clean_check',

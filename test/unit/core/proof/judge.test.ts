@@ -51,6 +51,15 @@ describe('what is laid for a proof', () => {
       ],
       [['src/sum.ts'], ['test/a.test.ts', 'test/a.json']],
     ],
+    [
+      'a changed snapshot of an old test',
+      [
+        code,
+        file('test/b.test.ts', null, ADDS),
+        { ...file('test/__snapshots__/a.test.ts.snap', '1', '2'), textBefore: null, textAfter: null },
+      ],
+      [['src/sum.ts'], ['test/__snapshots__/a.test.ts.snap']],
+    ],
     ['no test', [code], 'none'],
     ['only a helper of tests', [code, file('test/helper.ts', null, 'export const a = 1;')], 'none'],
     ['only tests', [file('test/a.test.ts', null, ADDS)], 'none'],

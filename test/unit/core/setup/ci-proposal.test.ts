@@ -241,10 +241,14 @@ jobs:
   test('leaves the paths of the job to the set-up, and starts programs of the work tree from it', () => {
     const steps = `      - run: echo "$HOME/.local/bin" >> $GITHUB_PATH
       - run: $GITHUB_WORKSPACE/test.sh
+      - run: bin/run test
         shell: 'script -q -e -c "bash {0}"'
 `;
     const { learned } = learn(oneJob(steps), {}, {});
-    expect(learned).toMatchObject({ verify: ['./test.sh'], programs: ['./test.sh'] });
+    expect(learned).toMatchObject({
+      verify: ['./test.sh', "script -qec 'bin/run test' /dev/null"],
+      programs: ['./test.sh'],
+    });
     expect(stepsIn({ learned } as Project)).toEqual([{ run: 'echo "$HOME/.local/bin" >> $GITHUB_PATH' }]);
   });
 
@@ -374,6 +378,7 @@ test.each([
   ['make check VERBOSE=yes', 'test'],
   ['./configure --disable-docs', 'build'],
   ['! bin/bats test/failing.bats', 'check'],
+  ['rpmbuild -bb x.spec', 'before'],
 ])('%s is for: %s', (command, purpose) => {
   expect(purposeOf(command)).toBe(purpose);
 });

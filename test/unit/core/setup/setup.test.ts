@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { detectProject, filesToRead } from '../../../../src/core/setup/detect.ts';
 import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
-import { filesOf, type Choices, type WantedFile } from '../../../../src/core/setup/files.ts';
+import { filesOf, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
 import { changeToRemove, changeToWrite } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
 import { proposedVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
@@ -35,7 +35,7 @@ function projectOf(files: Files) {
   return detectProject({ paths: Object.keys(files), texts, executable });
 }
 
-function choicesFor(files: Files): Choices {
+function choicesFor(files: Files): SetupChoices {
   const verify = proposedVerify(projectOf(files));
   return {
     ...{ shape: 'single', verify, agent: 'claude', agentPath: '', key: 'api-key' },
@@ -554,7 +554,7 @@ test('services that only CI can start are left to a person', () => {
   expect(written).not.toMatch(/services:|allowed-hosts/);
 });
 
-test.each<[Choices['agent'], Choices['key'], string]>([
+test.each<[SetupChoices['agent'], SetupChoices['key'], string]>([
   ['claude', 'api-key', 'anthropic-api-key: ${{ secrets.ANTHROPIC_API_KEY }}'],
   ['claude', 'subscription', 'claude-code-oauth-token: ${{ secrets.CLAUDE_CODE_OAUTH_TOKEN }}'],
   ['codex', 'subscription', 'openai-api-key: ${{ secrets.OPENAI_API_KEY }}'],
@@ -568,7 +568,7 @@ test.each<[Choices['agent'], Choices['key'], string]>([
   }
 });
 
-test.each<[Choices['key'], string]>([
+test.each<[SetupChoices['key'], string]>([
   ['aws', "aws-role: ''\n      aws-region: ''"],
   ['google', "google-workload-identity-provider: ''\n      google-service-account: ''"],
   ['anthropic', "anthropic-federation-rule: ''\n      anthropic-organization: ''"],
@@ -659,7 +659,7 @@ test('a command with quotes, colons and comments is in the workflow unchanged', 
 });
 
 test.each(['agent', 'needs: ralph', "it's mine", 'a #1', 'a"b', 'on'])('the label %j of a settings file', (label) => {
-  const choices: Choices = {
+  const choices: SetupChoices = {
     ...choicesFor({ 'go.mod': '' }),
     label,
     leftTo: { path: '.ralphrc', inputs: ['verify', 'allowed-tools', 'task-label'] },

@@ -16,7 +16,7 @@ import {
   isSnapshotFile,
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
-import { type Box, renderBox } from '../../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, renderBox } from '../../../../src/core/dashboard/boxes.ts';
 import { task as taskOf } from '../core-fixtures.ts';
 
 const issue = { number: 7, id: 'I_7' };
@@ -82,7 +82,7 @@ describe('ticks', () => {
   const now = Date.parse('2026-11-27T12:00:00Z');
   const later = now + 10 * 60_000;
   const ann = { login: 'ann', id: 1, kind: 'user' } as const;
-  const pause: Box = { kind: 'pause', subject: 'queue' };
+  const pause: DashboardBox = { kind: 'pause', subject: 'queue' };
   const text = renderBox(pause);
   const page = {
     ...{ number: 7, edits: 2 },

@@ -5,10 +5,10 @@ import { changePolicy } from '../../../../src/config/agent-inputs.ts';
 import { type Journal, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import {
-  type Effect,
+  type LimitEffect,
   effectOfLimits,
-  type Limit,
-  recommendValue,
+  type ReplayLimit,
+  recommendValues,
   replaysOf,
   tryValue,
   tuneLimit,
@@ -29,17 +29,17 @@ function journalOf(script: readonly Play[], start: Start = {}): Journal {
   return parsed.journal;
 }
 
-function effectOn(journals: readonly Journal[], limit: Limit, value: number): Effect {
+function effectOn(journals: readonly Journal[], limit: ReplayLimit, value: number): LimitEffect {
   return effectOfLimits(replaysOf(journals, kindsOf), (now) => limit.change(now, value));
 }
 
-const noProgress: Limit = {
+const noProgress: ReplayLimit = {
   name: 'circuit-no-progress',
   of: ({ circuit }) => circuit.noProgress,
   change: (now, value) => changePolicy(now, { circuit: { noProgress: value } }),
   isWhole: true,
 };
-const plain = (field: 'maxIterations' | 'maxIterationsPerTask' | 'maxCostUsd' | 'maxCallsPerHour'): Limit => ({
+const plain = (field: 'maxIterations' | 'maxIterationsPerTask' | 'maxCostUsd' | 'maxCallsPerHour'): ReplayLimit => ({
   name: field,
   of: (now) => now[field],
   change: (now, value) => changePolicy(now, { [field]: value }),
@@ -51,7 +51,7 @@ const spent = (iterations: number, costUsd: number | null, unpriced = 0): object
 const title = (number: number): object => ({ id: `issue-${String(number)}`, title: `Title ${String(number)}` });
 
 describe('a stricter limit', () => {
-  test.each<[string, readonly Journal[], Limit, number, object]>([
+  test.each<[string, readonly Journal[], ReplayLimit, number, object]>([
     [
       'saves what was spent after the end that it would have made',
       [journalOf([progress(), stuck, stuck, stuck])],
@@ -205,7 +205,7 @@ describe('a looser limit', () => {
     expect(tried).toMatchObject([{ value: 5, effect: { runs: 1, saved: nothing, undecided: 1 } }]);
   });
 
-  test.each<[string, Limit, readonly Play[], Partial<Policy>]>([
+  test.each<[string, ReplayLimit, readonly Play[], Partial<Policy>]>([
     ['iterations of a run', plain('maxIterations'), [progress(), progress()], { maxIterations: 2 }],
     ['iterations of a task', plain('maxIterationsPerTask'), [progress(), progress()], { maxIterationsPerTask: 2 }],
     ['money of a run', plain('maxCostUsd'), [progress({ output: costs(3) })], { maxCostUsd: 2 }],
@@ -221,7 +221,7 @@ describe('recommended', () => {
   const recovering = journalOf([stuck, stuck, progress(finishes)], { now: noon + 9 * HOUR });
   const recommended = (journals: readonly Journal[]): number | null => {
     const replays = replaysOf(journals, kindsOf);
-    return recommendValue(replays, tuneLimit(replays, noProgress, 3));
+    return recommendValues(replays, [tuneLimit(replays, noProgress, 3)])[0]?.value ?? null;
   };
 
   test.each<[string, readonly Journal[], number | null]>([
@@ -230,6 +230,20 @@ describe('recommended', () => {
     ['is nothing that lost a task', [...[0, 1, 2, 3].map(wasteful), recovering], null],
   ])('%s', (_, runs, expected) => {
     expect(recommended(runs)).toBe(expected);
+  });
+
+  test('is what loses nothing together with the others', () => {
+    const recovered = journalOf([stuck, progress(finishes)], { tasks: [task(2)], now: noon });
+    const replays = replaysOf([recovered, ...[1, 2, 3, 4].map(wasteful)], kindsOf);
+    // One step down is harmless, two are not.
+    const stepDown = (name: string): ReplayLimit => ({
+      ...noProgress,
+      name,
+      change: (now) => changePolicy(now, { circuit: { noProgress: now.circuit.noProgress - 1 } }),
+    });
+    const tried = ['one', 'other'].map((name) => tryValue(replays, stepDown(name), 0));
+    for (const alone of tried) expect(recommendValues(replays, [alone])).toHaveLength(1);
+    expect(recommendValues(replays, tried).map(({ limit }) => limit.name)).toEqual(['one']);
   });
 
   test('is nothing that saved only what has no known cost', () => {

@@ -1,1 +1,0 @@
-import{modules as o}from"./18307.shared.js";import{modules as s}from"./95507.shared.js";import{modules as r}from"./69283.shared.js";const t=1664,a=[1664],p={...o,...s,...r};export{t as id,a as ids,p as modules};

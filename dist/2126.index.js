@@ -1,1 +1,0 @@
-const D=2126,f=[2126],l={92126:((a,o,n)=>{n.r(o),n.d(o,{findLastRun:()=>d});var t=n(76760),_=n(69652),s=n(80797);function d(E){return(0,_.GJ)((0,s.E)({folder:(0,t.join)(E,".ralph","state"),now:()=>Date.now()}))}})};export{D as id,f as ids,l as modules};

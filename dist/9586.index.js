@@ -1,1 +1,0 @@
-import{modules as p}from"./24042.shared.js";const m=9586,u=[9586],i={...p,12525:((c,t,e)=>{e.d(t,{v:()=>n});var o=e(76760);function n(r,s){const{top:d,workFolder:_,agentSandbox:a}=s;return(0,o.join)(a?.folders.trees??(0,o.join)(_,"trees"),r,(0,o.basename)(d))}})};export{m as id,u as ids,i as modules};
