@@ -108,6 +108,8 @@ const NOT_PUBLISHED =
 
 type Publishing = Parameters<Remote['push']>[0];
 
+type Aside = Pick<Publishing, 'branch' | 'commit'> & { tip: ObjectId | null; merged?: PushResult | null };
+
 async function publish(git: Git, options: RemoteOptions, push: Publishing): Promise<PushResult> {
   const { url, log } = options;
   const { branch, commit, since, start } = push;
@@ -138,7 +140,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
     if (isSignedBefore) return SIGNED_BEFORE;
     const moved = { branch, commit, since: published };
     const merged = tip !== null && start.kind === 'continue' ? await tryMerged(git, options, moved) : null;
-    return merged?.kind === 'pushed' ? merged : await pushAside(git, options, { branch, commit, tip }, merged);
+    return merged?.kind === 'pushed' ? merged : await pushAside(git, options, { branch, commit, tip, merged });
   }
   if (start.kind === 'continue' && there.tip === null)
     log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
@@ -293,8 +295,7 @@ function deleteIfAt(
 async function pushAside(
   git: Git,
   options: RemoteOptions,
-  { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
-  merged: PushResult | null = null,
+  { branch, commit, tip, merged }: Aside,
 ): Promise<PushResult> {
   const name = `${branch}-run-${commit.slice(0, 7)}`;
   const question = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
