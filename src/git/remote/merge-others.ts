@@ -46,35 +46,16 @@ async function mergeOthers(
     body(join(scratch, randomUUID()));
   const place = { repository: { git, withIndex }, inspection: createInspection(null, rules), folder };
   const sides = { fork: since, lane: { branch, commit }, base: { branch: `${branch}@server`, commit: theirs } };
-<<<<<<< HEAD
-  const { markedTree, conflicts, lockFiles } = await withObjects(git, (objects) => mergeTrees(place, objects, sides));
-=======
   const {
     markedTree: tree,
     conflicts,
     lockFiles,
   } = await withObjects(git, (objects) => mergeTrees(place, objects, sides));
->>>>>>> ordinary2
   if (conflicts.length + lockFiles.length > 0)
     return { kind: 'conflict', files: [...conflicts, ...lockFiles].map(shownName) };
   const trailer = await git.text(['log', '-1', '--format=%(trailers:key=Ralph-Run)', commit]);
   const head = await git.text(
-<<<<<<< HEAD
-    [
-      'commit-tree',
-      markedTree,
-      '-p',
-      commit,
-      '-p',
-      theirs,
-      '-m',
-      `Merge what others pushed to ${branch}`,
-      '-m',
-      trailer,
-    ],
-=======
     ['commit-tree', tree, '-p', commit, '-p', theirs, '-m', `Merge what others pushed to ${branch}`, '-m', trailer],
->>>>>>> ordinary2
     { variables: identityVariables(identity) },
   );
   const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
