@@ -106,6 +106,15 @@ export function describeAdapter(
       expect(JSON.stringify(world.model.requests.map(({ body }) => body))).toContain(`${'x'.repeat(200_000)} the end`);
     });
 
+    test('a prompt that begins like a command of the CLI arrives as a prompt', async () => {
+      await using world = await createWorld(subject, { script: [DONE, DONE, DONE, DONE] });
+      for (const prompt of ['/help me', '!touch made-by-prompt', '@README.md', '# Note']) {
+        const { analysis } = await world.calls(prompt);
+        expect(analysis).toMatchObject({ agentError: null, signal: { status: 'COMPLETE' } });
+        expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain(prompt);
+      }
+    });
+
     test('the key is in neither its environment nor its files, and the model gets it', async () => {
       await using world = await createWorld(subject, {
         script: [{ kind: 'run', command: hidesItsKey === true ? 'env | sort' : LOOK }, DONE],
