@@ -36,7 +36,7 @@ test('it gets the prompt, its answer is read, and what it used counts', async ()
 });
 
 test.each(['/init', '!ls', '@README.md', '$x', '# Context', ' /init'])(
-  'the prompt %j is no command to an agent',
+  'the prompt %j does not begin like a command',
   async (prompt) => {
     await using scene = await createAcpScene(oneTurn());
     await scene.calls(prompt);
