@@ -136,10 +136,11 @@ export async function runMain(): Promise<void> {
         const { keepHistoryPage } = await import('../publish/history-page.ts');
         historyPath = await keepHistoryPage({ ...world, store: connections.store }, journal.keepHistory);
       }
-      // A job that is cancelled has seconds left: post, or the job that publishes, sends its spans.
-      if (hasCollector(environment) && !cancelled.aborted) {
+      // Post, or the job that publishes, sends the spans of a run that ends early.
+      const isLeft = cancelled.aborted && end.kind !== 'summed-up' && end.report?.outcome.kind === 'cancelled';
+      if (hasCollector(environment) && !isLeft) {
         const { sendTelemetry } = await import('../wiring/telemetry.ts');
-        await sendTelemetry(world, end, startedAt);
+        await closeInTime(() => sendTelemetry(world, end, startedAt).then(() => null), cancelled);
       }
       return end;
     } finally {

@@ -106,6 +106,12 @@ export function describeAdapter(
       expect(JSON.stringify(world.model.requests.map(({ body }) => body))).toContain(`${'x'.repeat(200_000)} the end`);
     });
 
+    test('a prompt that begins like a command of the CLI arrives as a prompt', async () => {
+      await using world = await createWorld(subject, { script: [DONE] });
+      expect((await world.calls('/help me')).analysis).toMatchObject({ signal: { status: 'COMPLETE' } });
+      expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('/help me');
+    });
+
     test('the key is in neither its environment nor its files, and the model gets it', async () => {
       await using world = await createWorld(subject, {
         script: [{ kind: 'run', command: hidesItsKey === true ? 'env | sort' : LOOK }, DONE],

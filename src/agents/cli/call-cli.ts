@@ -81,6 +81,7 @@ export async function callCli(
   call: AgentCall,
 ): Promise<AgentRun> {
   const startedAt = options.now();
+  const prompt = plainPrompt(call.prompt);
   const own = ownFolder(cli, options);
   const prepared = await own.asOwner(() => prepare({ cli, program }, { ...options, lendFolder: own.lendFolder }, call));
   await writeInboxFiles(options.inbox, prepared.files);
@@ -89,7 +90,7 @@ export async function callCli(
   const failedServers = new Set<string>();
   let isStderrLogged = false;
   const reader = prepared.openReader({
-    prompt: call.prompt,
+    prompt,
     now: options.now,
     hear: (event) => {
       watch.see(event);
@@ -107,7 +108,7 @@ export async function callCli(
     args: [...program.args, ...prepared.args],
     cwd: options.workFolder,
     environment: prepared.environment,
-    input: reader.conversation?.input ?? call.prompt,
+    input: reader.conversation?.input ?? prompt,
     farewell: reader.conversation?.cancel ?? null,
     timeoutMs: call.timeoutMs,
     signal: AbortSignal.any([call.signal, watch.signal, linger.signal]),
@@ -171,6 +172,11 @@ export async function callCli(
     fencedBlock: endsInFencedBlock,
     durationMs: options.now() - startedAt,
   };
+}
+
+/** CLIs read a prompt that begins with such a sign as `/`, `!`, `@`, `$` or `#` as a command of their own. */
+function plainPrompt(prompt: string): string {
+  return /^[\p{L}\p{N}]/u.test(prompt) ? prompt : `Prompt:\n\n${prompt}`;
 }
 
 /**

@@ -60,7 +60,7 @@ const known: Readonly<Record<CommandWords, RalphCommand>> = {
 
 /** Matches sentences that want an end of the work, unlike "stop using tabs": no more work is begun for them. */
 const WANTS_END =
-  /^(?:stop|pause)(?: (?:all|everything|for|here|it|now|please|that|the (?:run|work)|this|until|work|working)\b|[,.!:])/i;
+  /^(?:please,? )?(?:stop|pause)(?: (?:all|everything|for|here|it|now|please|that|the (?:run|work)|this|until|work|working)\b|[,.!:]|$)/i;
 
 /** Parses the words of a command; an unknown word is cut to 40 characters. */
 export function parseCommand(text: string): RalphCommand {

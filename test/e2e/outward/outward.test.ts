@@ -8,6 +8,8 @@ import { decodeSpans } from '../../otlp.ts';
 import { createScene, KEY } from '../e2e-fixture.ts';
 import { COLLECTOR_KEY, SECRET, startReceiver } from './receiver.ts';
 
+const iteration = ['ralph iteration', 'invoke_agent claude'];
+
 /** Changes nothing, and asks. */
 const lost: Behaviour = {
   kind: 'shell',
@@ -88,8 +90,25 @@ test('of a run that is cancelled, post sends what main finished', async () => {
     },
   });
   const spans = receiver.traces().flatMap(({ body }) => decodeSpans(body));
-  const iteration = ['ralph iteration', 'invoke_agent claude'];
   expect(spans.map(({ name }) => name)).toEqual(['ralph run', ...iteration, ...iteration]);
   expect(spans[0]?.attributes).toMatchObject({ 'ralph.outcome': 'cancelled' });
   expect(spans[2]?.attributes).toMatchObject({ 'gen_ai.usage.output_tokens': expect.any(Number) as number });
+});
+
+test('a run that is cancelled while it publishes sends its spans itself, once', async () => {
+  await using scene = await createScene();
+  await using receiver = await startReceiver();
+  scene.openIssue('Count');
+  const run = await scene.run({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.origin },
+    when: {
+      text: 'pull request #',
+      act: (main) => {
+        main.cancel();
+      },
+    },
+  });
+  expect(run.outputs).toMatchObject({ outcome: 'complete' });
+  const spans = receiver.traces().flatMap(({ body }) => decodeSpans(body));
+  expect(spans.map(({ name }) => name)).toEqual(['ralph run', ...iteration, ...iteration]);
 });

@@ -35,6 +35,15 @@ test('it gets the prompt, its answer is read, and what it used counts', async ()
   expect(scene.log.lines).toEqual(expect.arrayContaining(['I look around.', 'agent done']));
 });
 
+test.each(['/init', '!ls', '@README.md', '$x', '# Context', ' /init'])(
+  'the prompt %j does not begin like a command',
+  async (prompt) => {
+    await using scene = await createAcpScene(oneTurn());
+    await scene.calls(prompt);
+    expect(scene.heard('session/prompt')).toMatchObject([{ prompt: `Prompt:\n\n${prompt}` }]);
+  },
+);
+
 test('another process continues its session, and what came before does not count again', async () => {
   await using scene = await createAcpScene(oneTurn());
   const { sessionId } = (await scene.calls('remember 4711')).analysis;

@@ -26,7 +26,7 @@ const MAX_SHOWN = 1_000;
 export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
   reported: [
     ['unknown-session', /^The session cannot be continued\b/],
-    ['max-turns', /^The agent reached its limit of turns\b/],
+    ['max-turns', /^The agent used up its turns\b/],
     [
       'server',
       /\b(?:fetch failed|connection error|socket hang up|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT)\b|^terminated\b/i,
@@ -154,7 +154,7 @@ export function stopFailure(reason: unknown): AgentFailure | null {
     case 'end_turn':
       return null;
     case 'max_turn_requests':
-      return plainFailure('The agent reached its limit of turns.');
+      return plainFailure('The agent used up its turns.');
     case 'max_tokens':
       return plainFailure("The model's answer reached its maximum length.");
     case 'refusal':
