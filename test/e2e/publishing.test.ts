@@ -106,25 +106,28 @@ deepTest(
 );
 
 deepTest(
-  'a git server that goes down while the run works: red, and what had been pushed is built upon by the next run',
+  'a git server that goes down once the commits are pushed: the state is saved, and the next run builds on them',
   async () => {
     await using scene = await createScene();
+    const serve = async (is: string): Promise<void> => {
+      for (const pack of ['uploadpack', 'receivepack']) await scene.testbed.git('config', `http.${pack}`, is);
+    };
     scene.openIssue('First');
     const run = await scene.run({
       inputs: { 'max-iterations': '1' },
-      when: { text: 'Iteration 1/', act: () => scene.testbed.git('config', 'http.uploadpack', 'false') },
+      when: { text: 'pushed ', act: () => serve('false') },
     });
     expect(run).toMatchObject({
-      main: { exitCode: 1 },
+      main: { exitCode: 0 },
       outputs: {
-        outcome: 'failed',
-        reason: 'infrastructure',
+        outcome: 'limit',
+        reason: 'iterations',
         iterations: '1',
         'calls-remaining': '99',
         'state-saved': 'true',
       },
     });
-    await scene.testbed.git('config', 'http.uploadpack', 'true');
+    await serve('true');
     expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', 'calls-remaining': '98' } });
     expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First, with a test']);
   },

@@ -174,9 +174,9 @@ export async function callCli(
   };
 }
 
-/** CLIs read a prompt that begins with such a sign as `/`, `!`, `@`, `$` or `#` as a command of their own. */
+/** CLIs read a prompt that begins with such a sign as `/`, `!`, `@` or `$` as a command of their own, but no heading. */
 function plainPrompt(prompt: string): string {
-  return /^[\p{L}\p{N}]/u.test(prompt) ? prompt : `Prompt:\n\n${prompt}`;
+  return /^(?:#+ |[\p{L}\p{N}])/u.test(prompt) ? prompt : `Prompt:\n\n${prompt}`;
 }
 
 /**

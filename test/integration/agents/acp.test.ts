@@ -35,7 +35,7 @@ test('it gets the prompt, its answer is read, and what it used counts', async ()
   expect(scene.log.lines).toEqual(expect.arrayContaining(['I look around.', 'agent done']));
 });
 
-test.each(['/init', '!ls', '@README.md', '$x', '# Context', ' /init'])(
+test.each(['/init', '!ls', '@README.md', '$x', '#context', ' /init'])(
   'the prompt %j does not begin like a command',
   async (prompt) => {
     await using scene = await createAcpScene(oneTurn());
