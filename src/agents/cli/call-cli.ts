@@ -174,7 +174,7 @@ export async function callCli(
   };
 }
 
-/** CLIs read a prompt that begins with such a sign as `/`, `!`, `@` or `$` as a command of their own, but no heading. */
+/** CLIs read a prompt that begins with such a sign as `/`, `!`, `@` or `$` as a command, but no heading. */
 function plainPrompt(prompt: string): string {
   return /^(?:#+ |[\p{L}\p{N}])/u.test(prompt) ? prompt : `Prompt:\n\n${prompt}`;
 }
