@@ -176,7 +176,7 @@ export async function callCli(
 
 /** CLIs read a prompt that begins with such a sign as `/`, `!`, `@` or `$` as a command, but no heading. */
 function plainPrompt(prompt: string): string {
-  return /^(?:#+ |[\p{L}\p{N}])/u.test(prompt) ? prompt : `Prompt:\n\n${prompt}`;
+  return /^\s*(?:[/!@$]|#+[^#\s])/.test(prompt) ? `Prompt:\n\n${prompt}` : prompt;
 }
 
 /**
