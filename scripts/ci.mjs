@@ -18,8 +18,8 @@ const AT_ONCE = 3;
 const BEGINS_BEFORE_MS = 30_000;
 const IN_EIGHT_MINUTES = 7.25 * 60_000;
 const IN_TWELVE_MINUTES = 11 * 60_000;
-/** The `nice` value of jobs with `endsBy`. */
-const LOW_PRIORITY = 10;
+/** The `nice` values of jobs with `endsBy`: those that may begin late leave the cores to the others. */
+const [AFTER_TESTS, AFTER_ALL] = [5, 15];
 
 /**
  * Folders that decide about the isolation of an agent. If a branch changes one, the attack corpus is played at
@@ -149,7 +149,7 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
     if (child.pid !== undefined) {
       running.add(child.pid);
       // A job that may be cut short leaves the cores to those that must reach their end.
-      if (endsBy !== null) lowerPriority(child.pid);
+      if (endsBy !== null) lowerPriority(child.pid, endsBy === IN_EIGHT_MINUTES ? AFTER_ALL : AFTER_TESTS);
     }
     const late =
       endsBy !== null
@@ -172,11 +172,11 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
   });
 }
 
-function lowerPriority(leader) {
-  setPriority(leader, LOW_PRIORITY);
+function lowerPriority(leader, nice) {
+  setPriority(leader, nice);
   try {
     // Linux compares the jobs as sessions first, each with a priority of its own.
-    writeFileSync(`/proc/${String(leader)}/autogroup`, String(LOW_PRIORITY));
+    writeFileSync(`/proc/${String(leader)}/autogroup`, String(nice));
   } catch {
     // Sessions are not compared on this machine.
   }
