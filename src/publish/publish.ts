@@ -237,11 +237,12 @@ function withoutLosses(
   const { policy } = config;
   const now = clock.now();
   const isOfMachine = outcome.kind === 'failed' && outcome.reason === 'infrastructure';
-  const isCutOff = isOfMachine && sumUsage(work).unfinished.calls > 0;
+  // Post does not count again what main has saved at its end.
+  const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
+  const isCutOff = isOfMachine && !isCounted && sumUsage(work).unfinished.calls > 0;
   const after = isCutOff ? loseIteration(work.state, policy, now) : work.state;
   if (kind === 'published') return { ...work, state: after };
-  // A rule of the server is not the fault of any task, and post does not count again what main has saved at its end.
-  const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
+  // A rule of the server is not the fault of any task.
   const lost = kind === 'refused' || isCounted ? 0 : journal.length - lastPublished.iterations;
   const state = loseProgress({ before: lastPublished.state, after, iterations: lost }, policy, now);
   return {

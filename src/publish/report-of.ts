@@ -7,7 +7,7 @@ import { viewCircuit } from '../core/lane/circuit.ts';
 import { type VerificationRecord, initialState, type LaneState } from '../core/lane/state/state.ts';
 import { callsRemaining, usageAt } from '../core/lane/windows.ts';
 import { circuitOpenerOf } from '../core/others/left-circuit.ts';
-import { callsIn } from '../core/pipeline/step-record.ts';
+import { callsOf } from '../core/journal/journal.ts';
 import { type RunUsage, spentBetween } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { isListed, shownProgress, type Task } from '../core/tasks/task.ts';
@@ -92,7 +92,7 @@ export function sumUsage({ journal, stateBefore, state }: Work): RunUsage & { re
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
   const journaled = {
-    calls: sum(({ evidence }) => callsIn(evidence.steps)),
+    calls: sum(callsOf),
     tokens: sum(({ analysis }) => analysis.tokens),
     costUsd: sum(({ analysis }) => analysis.costUsd),
   };

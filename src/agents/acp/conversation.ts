@@ -327,7 +327,10 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   /** True if a call is what was allowed: of the same command and address, and in no place that the rules forbid. */
   function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
-    if (asked.command !== call.command || asked.url !== call.url) return false;
+    const isSame = (['kind', 'command', 'url', 'setsVariables'] as const).every(
+      (field) => asked[field] === call[field],
+    );
+    if (!isSame) return false;
     const more = call.paths.filter((path) => !asked.paths.includes(path));
     return more.length === 0 || isPermitted({ ...call, paths: more }, allowedTools, place);
   }

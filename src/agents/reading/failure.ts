@@ -98,7 +98,7 @@ function reportsLimit({ text, status }: AgentFailure): boolean {
 
 /** Beginnings of an answer that is not the model's: some agents say a failure of their provider in its place. */
 const SPOKEN =
-  /^(?:(?:API )?Error: |\d{3} |(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) |exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
+  /^(?:API Error: |Error: (?=\W*[A-Z\d])|[45]\d\d (?=\W*[A-Z])|(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) (?:has been |is |was )?(?:exceeded|reached|exhausted|hit)\b|exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
 
 /** Returns the words about a provider's failure that an agent says in place of an answer; null for an answer. */
 export function failureInAnswer(answer: string): string | null {

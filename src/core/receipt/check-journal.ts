@@ -114,8 +114,11 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   // GitHub makes commits again to sign them, with other ids.
   const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
   const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
-  // A kill, a failure or an order after the end of the loop is only in the record.
-  const isSaid = /^(?:failed|cancelled|paused)$/.test(outcome.kind) || (end === null && outcome.kind !== 'complete');
+  // A kill, a failure, an order or a person's push after the end of the loop is only in the record.
+  const isSaid =
+    /^(?:failed|cancelled|paused)$/.test(outcome.kind) ||
+    (end === null && outcome.kind !== 'complete') ||
+    (end?.outcome.kind === 'complete' && outcome.kind === 'limit');
   const facts: readonly (readonly [what: string, said: unknown, known: unknown])[] = [
     ['lane', lane, start.lane],
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],

@@ -2,7 +2,7 @@ import { restrictiveParts, signedParts, withSafeParts, type CachedState } from '
 import { parseStateAt, type LaneState, type ParsedState } from '../lane/state/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import { withAnswers } from '../sharing/waiting-issues.ts';
-import type { LaneId } from '../tasks/ids.ts';
+import { type LaneId, QUEUE } from '../tasks/ids.ts';
 import { answersIn, laneIn, type Snapshot } from './snapshot.ts';
 import { namesOf, completeSentence } from '../text/phrase.ts';
 
@@ -100,7 +100,9 @@ export function viewLane(
 ): JudgedLane {
   const places = { decides: place, copies: '', standsIn: false };
   const judged = judgeRecord(laneIn(snapshot, lane), null, { lane, places, now });
-  return judged.kind === 'found' ? { ...judged, state: withAnswers(judged.state, answersIn(snapshot), []) } : judged;
+  if (judged.kind !== 'found') return judged;
+  const answers = answersIn(snapshot, (issue) => lane === QUEUE || issue.task === lane);
+  return { ...judged, state: withAnswers(judged.state, answers, []) };
 }
 
 /** Judges a lane of which only copies are stored. */

@@ -66,15 +66,16 @@ export async function listTaskIssues({
     log.warning(
       '`issue-query` makes no issue a task: it must name `author:`, `assignee:`, `label:`, `milestone:`, `type:` or `project:`, without `-`, OR, NOT and parentheses.',
     );
+  let labelled: readonly Issue[];
   try {
-    const labelled = await forge.openIssuesWithLabel(config.taskLabel);
-    const numbers = new Set(labelled.map(({ number }) => number));
-    const found = (await issuesOfQuery({ config, forge })).filter(({ number }) => !numbers.has(number));
-    return { kind: 'listed', issues: [...labelled.filter(({ body }) => !isDashboardText(body)), ...found] };
+    labelled = await forge.openIssuesWithLabel(config.taskLabel);
   } catch (error) {
     if (!(error instanceof UserError) || ![ISSUES_SWITCHED_OFF, NOT_PERMITTED].includes(error.reason ?? ''))
       throw error;
     log.warning(error.message);
     return { kind: 'closed', error };
   }
+  const numbers = new Set(labelled.map(({ number }) => number));
+  const found = (await issuesOfQuery({ config, forge })).filter(({ number }) => !numbers.has(number));
+  return { kind: 'listed', issues: [...labelled.filter(({ body }) => !isDashboardText(body)), ...found] };
 }

@@ -8,17 +8,25 @@ import { type Git, identityVariables } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
-import { askRemote, networkOf, outgoingProblem, type PushingOn, type RemoteOptions, sendOn } from './ask-remote.ts';
+import {
+  askRemote,
+  networkOf,
+  outgoingProblem,
+  type PushingOn,
+  readRemote,
+  type RemoteOptions,
+  sendOn,
+} from './ask-remote.ts';
 import { withObjectsStoredIn } from './receive.ts';
 
 /** The ref of the server's branch. */
 const THEIRS = 'refs/ralph/theirs';
 
-/** Result of `mergeOthers`. `theirs` is the tip of the branch on the server, which `head` merges. */
+/** Result of `mergeOthers`. `theirs` is the tip of the branch on the server, which `head` is or merges. */
 type MergedOthers =
   | { readonly kind: 'merged'; readonly head: ObjectId; readonly theirs: ObjectId }
   | { readonly kind: 'conflict'; readonly files: readonly string[] }
-  /** The branch was rewritten, is gone or has commits of another run, or the server wants signatures. */
+  /** The branch was rewritten, is gone or has commits of another run, or the server wants the merge signed. */
   | { readonly kind: 'impossible' };
 
 /**
@@ -31,7 +39,7 @@ async function mergeOthers(
   { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
 ): Promise<MergedOthers> {
   const { url, identity, rules, folder, signer, quarantineFolder } = options;
-  if (commit === since || signer?.isWanted === true) return { kind: 'impossible' };
+  if (commit !== since && signer?.isWanted === true) return { kind: 'impossible' };
   // The server sends what this commit lacks.
   await git.text(['update-ref', 'refs/ralph/since', since]);
   const how = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
@@ -39,8 +47,21 @@ async function mergeOthers(
   if (fetched.exitCode !== 0) return { kind: 'impossible' };
   const theirs = await git.text(['rev-parse', THEIRS]);
   const isOnTop = (await git.answer(['merge-base', '--is-ancestor', since, theirs])).exitCode === 0;
-  const ofRuns = ['log', '--first-parent', '--grep=^Ralph-Run: ', '--format=%H', `${since}..${theirs}`];
-  if (!isOnTop || theirs === since || (await git.text(ofRuns)) !== '') return { kind: 'impossible' };
+  const runOf = (...commits: readonly string[]): Promise<string> =>
+    git.text(['log', '--first-parent', '--format=%(trailers:key=Ralph-Run)', ...commits]);
+  const trailer = await runOf('-1', commit);
+  // A merge that this run pushed before it was killed is its own.
+  const isOfOtherRun = (await runOf(`${since}..${theirs}`)).split('\n').some((line) => line !== '' && line !== trailer);
+  if (!isOnTop || theirs === since || isOfOtherRun) return { kind: 'impossible' };
+  const keep = async (head: ObjectId): Promise<MergedOthers> => {
+    const input = `${head}\n^${commit}\n`;
+    const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], { input });
+    await withObjectsStoredIn(git, join(quarantineFolder, 'objects'), (stored) =>
+      stored.text(['unpack-objects', '-q'], { input: packed.stdout }),
+    );
+    return { kind: 'merged', head, theirs };
+  };
+  if (commit === since) return keep(theirs);
   const scratch = await git.text(['rev-parse', '--absolute-git-dir']);
   const withIndex = <T>(_: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T> =>
     body(join(scratch, randomUUID()));
@@ -53,18 +74,11 @@ async function mergeOthers(
   } = await withObjects(git, (objects) => mergeTrees(place, objects, sides));
   if (conflicts.length + lockFiles.length > 0)
     return { kind: 'conflict', files: [...conflicts, ...lockFiles].map(shownName) };
-  const trailer = await git.text(['log', '-1', '--format=%(trailers:key=Ralph-Run)', commit]);
   const head = await git.text(
     ['commit-tree', tree, '-p', commit, '-p', theirs, '-m', `Merge what others pushed to ${branch}`, '-m', trailer],
     { variables: identityVariables(identity) },
   );
-  const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
-    input: `${head}\n^${commit}\n`,
-  });
-  await withObjectsStoredIn(git, join(quarantineFolder, 'objects'), (stored) =>
-    stored.text(['unpack-objects', '-q'], { input: packed.stdout }),
-  );
-  return { kind: 'merged', head, theirs };
+  return keep(head);
 }
 
 /** Pushes a merge of what people pushed to the branch in the meantime; null if there cannot be one. */
@@ -81,13 +95,16 @@ export async function pushMerged(
       why: `Somebody pushed commits to it that conflict with this run's in ${namesOf(made.files)}.`,
     };
   const { head: commit, theirs } = made;
-  const problem = await outgoingProblem(git, options, { ...push, commit, theirs });
-  if (problem !== null) return { kind: 'moved', why: problem };
-  const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
-  const sent = await sendOn(git, question, { commit, at: theirs });
-  if (sent.kind !== 'pushed') return sent;
+  if (commit !== theirs) {
+    const problem = await outgoingProblem(git, options, { ...push, commit, theirs });
+    if (problem !== null) return { kind: 'moved', why: problem };
+    const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
+    const sent = await sendOn(git, question, { commit, at: theirs });
+    // The answer to a push that arrived can be lost.
+    if (sent.kind !== 'pushed' && (await readRemote(git, question)).tip !== commit) return sent;
+  }
   options.log.info(
-    `People pushed to ${push.branch} in the meantime (${theirs.slice(0, 7)}); it is merged with this run's commits.`,
+    `People pushed to ${push.branch} in the meantime (${theirs.slice(0, 7)}); their commits and this run's are both on it.`,
   );
   return { kind: 'pushed', merged: commit };
 }

@@ -190,7 +190,8 @@ function isStatus(value: number): boolean {
 
 function dollars(update: JsonObject): number | null {
   const cost = asObject(update['cost']);
-  return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) : null;
+  // OpenCode reports 0 for a model whose price it does not know.
+  return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) || null : null;
 }
 
 /** Tokens by their price; `cached` is a part of `input`. */

@@ -309,6 +309,25 @@ describe('a branch that somebody else pushed to during the run', () => {
     expect(await tipOf(scene, BRANCH)).toBe(theirs);
   });
 
+  test('a push after the last commits of the run changes nothing, and neither does a second look at our own merge', async () => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    const push = { branch: BRANCH, commit, since: main, at: main };
+    await personPushes(scene, 'b.txt');
+    const again = () => scene.remote().push({ ...push, start: continuing(push) });
+    const first = await again();
+    const merged = await tipOf(scene, BRANCH);
+    expect(first).toEqual({ kind: 'pushed', merged });
+    // Main was killed before it recorded the merge; then a person pushes on top.
+    expect(await again()).toEqual({ kind: 'pushed', merged });
+    const later = await scene.serverGit('commit-tree', `${merged}^{tree}`, '-p', merged, '-m', 'later');
+    await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, later);
+    expect(await again()).toEqual({ kind: 'pushed', merged: later });
+    expect(await scene.remote().branches('ralph/')).toEqual({ [BRANCH]: later });
+    await scene.quarantineGit('rev-list', '--objects', '--quiet', later);
+  });
+
   test.each(ways)('%s: commits of another run are not merged', async (_, push) => {
     await using scene = await setScene();
     const main = await tipOf(scene, 'main');
