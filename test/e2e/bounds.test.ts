@@ -96,7 +96,12 @@ test('an agent that takes too long is ended, and the next iteration continues', 
 deepTest('a failing verification: the task is never done, and the agent gets to know', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ inputs: { verify: 'echo nothing here adds up >&2; exit 3', 'max-iterations': '3' } });
+  const run = await scene.run({
+    inputs: {
+      verify: 'test ! -e src/issue-1.mjs || { echo nothing here adds up >&2; exit 3; }',
+      'max-iterations': '3',
+    },
+  });
   expect(run.outputs).toMatchObject({ outcome: 'limit', 'tasks-done': '0' });
   expect(run.main.log).toContain('verify failed');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { tests: 'failing' } });

@@ -190,6 +190,12 @@ chown -R "$0:$0" "$(dirname "$RUNNER_TEMP")"
 exec setpriv --reuid="$0" --regid="$0" --init-groups "$@"`;
 
 /** True if one of the action's comments notifies people, or did until it was settled. */
+/** Returns the texts that notify people, or did until they were settled, by issue and pull request. */
+export function allNotifications({ testbed: { github }, notificationsOn }: Scene): readonly string[] {
+  const threads = new Set(github.state.comments.map(({ issue }) => issue));
+  return [...threads].flatMap((issue) => notificationsOn(issue).map(({ body }) => body));
+}
+
 export function isNotification({ body }: StoredComment): boolean {
   return /^<!-- ralph-action:(notification |settled)/.test(body);
 }

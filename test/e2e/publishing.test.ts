@@ -205,6 +205,7 @@ deepTest('what may not be published is left out, the rest is published, and the 
     inputs: { 'branch-prefix': 'bot/', draft: 'false', verify: `echo the key is ${KEY}` },
     agent: [
       { kind: 'garbage', text: `The key is ${KEY}.\n` },
+      { kind: 'work' },
       {
         kind: 'work-and-write',
         files: {
@@ -216,7 +217,7 @@ deepTest('what may not be published is left out, the rest is published, and the 
     ],
   });
   // A task whose necessary file is withheld is not done, whatever the agent claims.
-  expect(run.outputs).toMatchObject({ outcome: 'halted', 'tasks-done': '0' });
+  expect(run.outputs).toMatchObject({ outcome: 'blocked', 'tasks-done': '0' });
   expect((await scene.testbed.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual([
     '.gitignore',
     'README.md',

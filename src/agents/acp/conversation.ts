@@ -81,6 +81,9 @@ const MAX_DECIDED = 1_000;
 /** The words of an agent that takes every refusal for the end of its turn. */
 const OF_REFUSAL = /^(?:Info: )?Operation cancelled by user\.?$/;
 
+/** The fields in which a call must be the same as the one that was allowed. */
+const SAME = ['kind', 'command', 'url', 'setsVariables'] as const;
+
 const GO_ON =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
 
@@ -220,7 +223,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
         `It speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
       );
     const abilities = asObject(asObject(hello)?.['agentCapabilities']) ?? {};
-    const canResume = isOffered(asObject(abilities['sessionCapabilities'])?.['resume']);
+    const canResume = asObject(asObject(abilities['sessionCapabilities'])?.['resume']) !== null;
     const canLoad = abilities['loadSession'] === true;
     const setting = { cwd: place.folder, mcpServers: serversFor(asObject(abilities['mcpCapabilities']) ?? {}) };
     let answer: unknown;
@@ -325,12 +328,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
   }
 
-  /** True if a call is what was allowed: of the same command and address, and in no place that the rules forbid. */
+  /** True if a call is what was allowed, and in no place that the rules forbid. */
   function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
-    const isSame = (['kind', 'command', 'url', 'setsVariables'] as const).every(
-      (field) => asked[field] === call[field],
-    );
-    if (!isSame) return false;
+    if (SAME.some((field) => asked[field] !== call[field])) return false;
     const more = call.paths.filter((path) => !asked.paths.includes(path));
     return more.length === 0 || isPermitted({ ...call, paths: more }, allowedTools, place);
   }
@@ -363,8 +363,4 @@ function requestFailure(error: unknown): AgentFailure {
   return error instanceof RequestError
     ? protocolFailure(error.code, error.message, error.data)
     : plainFailure(`The conversation with the agent failed: ${messageOf(error)}`);
-}
-
-function isOffered(value: unknown): boolean {
-  return asObject(value) !== null;
 }

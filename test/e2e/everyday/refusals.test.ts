@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { setServerRules } from '../../../testbed/server-rules.ts';
 import { closePull, type StoredPull } from '../../../testbed/github/state.ts';
-import { createScene, type Scene } from '../e2e-fixture.ts';
+import { allNotifications, createScene, type Scene } from '../e2e-fixture.ts';
 
 /** A secret that Ralph's own scanner does not know, but GitHub does. */
 const KNOWN_TO_GITHUB = 'partner-token 4711';
@@ -14,11 +14,6 @@ async function merge({ testbed: { github, git } }: Scene): Promise<StoredPull> {
   closePull(github.state, pull.number, { kind: 'merged', at: Date.now() });
   return pull;
 }
-
-const allNotifications = ({ testbed: { github }, notificationsOn }: Scene): readonly string[] =>
-  [...new Set(github.state.comments.map(({ issue }) => issue))].flatMap((issue) =>
-    notificationsOn(issue).map(({ body }) => body),
-  );
 
 test("push protection refuses a file of the first of three tasks: it is left out, the others are done, and one person is notified in GitHub's words", async () => {
   await using scene = await createScene();

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { allNotifications, createScene, type Scene } from '../e2e-fixture.ts';
+
+/** Returns the state and the attempts of each task that the page of the branch shows. */
+const tasksOn = ({ pullOf }: Scene, branch = 'ralph/queue') =>
+  pullOf(branch).status.tasks?.map(({ id, state, attempts }) => ({ id, state, attempts }));
+
+test('a continued conversation that fails is repeated in a new one, in the same iteration', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const crash = { kind: 'exit', code: 1, stderr: 'thinking blocks cannot be modified' } as const;
+  const run = await scene.run({ agent: [{ kind: 'work' }, crash] });
+  expect(run, run.main.log).toMatchObject({ calls: 3, outputs: { outcome: 'complete', iterations: '2' } });
+  expect(tasksOn(scene)).toEqual([{ id: 'issue-1', state: 'done', attempts: 2 }]);
+});
+
+test('an agent that crashes three times opens the circuit; no task is blamed, and its words are quoted', async () => {
+  await using scene = await createScene();
+  for (const title of ['One', 'Two']) scene.openIssue(title);
+  const crash = { kind: 'exit', code: 134, stderr: 'FATAL ERROR: heap out of memory' } as const;
+  const run = await scene.run({ agent: [crash, crash, crash, crash, crash, crash] });
+  expect(run, run.main.log).toMatchObject({ calls: 3, outputs: { outcome: 'halted', reason: 'circuit_open' } });
+  expect(run.summary).toContain('heap out of memory');
+  const notified = allNotifications(scene);
+  expect(notified).toHaveLength(1);
+  expect(notified[0]).toContain('heap out of memory');
+  expect(await scene.run()).toMatchObject({ calls: 0 });
+});
+
+test('a red base branch costs one call and one notification over three runs; once it is repaired, everything is done', async () => {
+  await using scene = await createScene();
+  const { git } = scene.testbed;
+  scene.openIssue('Count');
+  const inputs = { verify: 'test -f repaired || { echo the suite is red >&2; exit 3; }' };
+  const runs = [await scene.run({ inputs }), await scene.run({ inputs }), await scene.run({ inputs })];
+  expect(runs.map(({ calls }) => calls)).toEqual([1, 0, 0]);
+  for (const run of runs) expect(run).toMatchObject({ outputs: { outcome: 'blocked', 'tasks-done': '0' } });
+  const notified = allNotifications(scene);
+  expect(notified).toHaveLength(1);
+  expect(notified[0]).toContain('main');
+
+  await git('read-tree', 'main');
+  await git('update-index', '--add', '--cacheinfo', `100644,${await git('rev-parse', 'main:README.md')},repaired`);
+  const repaired = await git('commit-tree', await git('write-tree'), '-p', 'main', '-m', 'Repair');
+  await git('update-ref', 'refs/heads/main', repaired);
+  const run = await scene.run({ inputs });
+  expect(run, run.main.log).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
+  await git('merge-base', '--is-ancestor', repaired, 'ralph/queue');
+});
+
+test('a protected path in finished work waits for a person, who is notified once; the queue continues', async () => {
+  await using scene = await createScene();
+  for (const title of ['One', 'Two']) scene.openIssue(title);
+  const touching = { kind: 'work-and-write', files: { '.github/workflows/own.yml': 'on: push\n' } } as const;
+  const run = await scene.run({ agent: [{ kind: 'work' }, touching] });
+  expect(run, run.main.log).toMatchObject({ calls: 4, outputs: { 'tasks-done': '1' } });
+  expect(await scene.testbed.git('ls-tree', '-r', '--name-only', 'ralph/queue')).not.toContain('own.yml');
+  expect(scene.pullOf('ralph/queue').body).toContain('.github/workflows/own.yml');
+  const notified = allNotifications(scene).filter((body) => body.includes('own.yml'));
+  expect(notified).toHaveLength(1);
+  expect(await scene.run()).toMatchObject({ calls: 0 });
+});
