@@ -62,8 +62,8 @@ export type Behaviour =
   | { readonly kind: 'look-around'; readonly file: string }
   /** Removes the run's own folder, which contains the agent's settings, the run's record and the private repository. */
   | { readonly kind: 'remove-run-folder' }
-  /** The provider rejects the key. */
-  | { readonly kind: 'wrong-key' }
+  /** The provider answers with this status and text. */
+  | { readonly kind: 'refused'; readonly status: number; readonly text: string }
   | { readonly kind: 'exit'; readonly code: number; readonly stderr: string }
   /** `resetsAt` in seconds since the epoch. */
   | { readonly kind: 'usage-limit'; readonly resetsAt: number }
@@ -149,8 +149,8 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
       return 0;
     case 'usage-limit':
       return reachLimit(session, behaviour.resetsAt);
-    case 'wrong-key':
-      return failToLogIn(session);
+    case 'refused':
+      return endRefused(session, behaviour);
     case 'remove-run-folder':
       // Each agent has a folder below the run's folder.
       rmSync(dirname(dirname(process.env['CLAUDE_CONFIG_DIR'] ?? '')), { recursive: true });
@@ -314,15 +314,14 @@ function reachLimit(session: Session, resetsAt: number): number {
   return 1;
 }
 
-function failToLogIn(session: Session): number {
-  const text = 'Invalid API key · Fix external API key';
+function endRefused(session: Session, { status, text }: { readonly status: number; readonly text: string }): number {
   emit({
     ...assistant(session, { type: 'text', text }),
-    error: 'authentication_failed',
+    error: status === 401 ? 'authentication_failed' : 'rate_limit',
     is_api_error_message: true,
-    api_error_status: 401,
+    api_error_status: status,
   });
-  emit(result(session, { is_error: true, api_error_status: 401, terminal_reason: 'api_error', result: text }));
+  emit(result(session, { is_error: true, api_error_status: status, terminal_reason: 'api_error', result: text }));
   return 1;
 }
 

@@ -114,7 +114,9 @@ deepTest('a failing verification: the task is never done, and the agent gets to 
 deepTest('a key that the provider refuses ends the run after one call', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent: [{ kind: 'wrong-key' }] });
+  const run = await scene.run({
+    agent: [{ kind: 'refused', status: 401, text: 'Invalid API key · Fix external API key' }],
+  });
   expect(run).toMatchObject({
     calls: 1,
     main: { exitCode: 1 },

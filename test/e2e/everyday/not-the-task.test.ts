@@ -3,7 +3,7 @@ import { allNotifications, createScene, type Scene } from '../e2e-fixture.ts';
 
 /** Returns the state and the attempts of each task that the page of the branch shows. */
 const tasksOn = ({ pullOf }: Scene, branch = 'ralph/queue') =>
-  pullOf(branch).status.tasks?.map(({ id, state, attempts }) => ({ id, state, attempts }));
+  pullOf(branch).status.tasks.map(({ id, state, attempts }) => ({ id, state, attempts }));
 
 test('a continued conversation that fails is repeated in a new one, in the same iteration', async () => {
   await using scene = await createScene();
@@ -25,6 +25,40 @@ test('an agent that crashes three times opens the circuit; no task is blamed, an
   expect(notified).toHaveLength(1);
   expect(notified[0]).toContain('heap out of memory');
   expect(await scene.run()).toMatchObject({ calls: 0 });
+});
+
+test('a limit that only a person can lift parks the work: one call and one notification over two runs, in the words of the provider', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const text = "You've hit your monthly spend limit · raise it at claude.ai/settings/usage";
+  const limited = { kind: 'refused', status: 429, text } as const;
+  const first = await scene.run({ agent: [limited, limited] });
+  expect(first, first.main.log).toMatchObject({ calls: 1, outputs: { outcome: 'parked', 'tasks-done': '0' } });
+  expect(await scene.run({ agent: [limited] })).toMatchObject({ calls: 0, outputs: { outcome: 'parked' } });
+  const notified = allNotifications(scene);
+  expect(notified).toHaveLength(1);
+  expect(notified[0]).toContain('monthly spend limit');
+});
+
+test('what a call cost is booked and binds, whatever verify leaves behind it', async () => {
+  await using scene = await createScene();
+  for (const title of ['One', 'Two', 'Three']) scene.openIssue(title);
+  const inputs = {
+    verify:
+      'rm -rf fetched && git init --quiet fetched && git -C fetched -c user.name=x -c user.email=x@example.com commit --quiet --allow-empty -m x',
+    'max-iterations': '1',
+    'max-cost-usd-per-day': '0.02',
+  };
+  const runs = [];
+  for (let i = 0; i < 4; i += 1) runs.push(await scene.run({ inputs }));
+  expect(runs.map(({ calls, outputs }) => [calls, outputs['cost-usd']])).toEqual([
+    [1, '0.0100'],
+    [1, '0.0100'],
+    [0, '0.0000'],
+    [0, '0.0000'],
+  ]);
+  for (const { main } of runs) expect(main, main.log).toMatchObject({ exitCode: 0 });
+  expect(await scene.testbed.git('ls-tree', '-r', '--name-only', 'ralph/queue')).not.toContain('fetched');
 });
 
 test('a red base branch costs one call and one notification over three runs; once it is repaired, everything is done', async () => {
