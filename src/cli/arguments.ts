@@ -126,7 +126,7 @@ export function parseArguments(
   };
 }
 
-/** Returns the folder that `--dir` names, and the problem if there is none. */
+/** Returns the folder that `--dir` names; `problems` is not empty if it is not a folder. */
 export async function parseFolder(
   given: ParsedArguments,
 ): Promise<{ readonly folder: string; readonly problems: readonly string[] }> {

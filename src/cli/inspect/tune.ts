@@ -83,7 +83,7 @@ Exit codes: 0 the answer is printed, 1 the state cannot be read or the workflow
 cannot be changed, 2 wrong arguments.
 `;
 
-/** A workflow with changed settings that is not yet written, or why there is none, as a sentence. */
+/** A workflow with changed settings that is not yet written, or a sentence that says why it could not be made. */
 export type WorkflowPlan =
   | {
       readonly kind: 'planned';

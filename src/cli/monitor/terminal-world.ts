@@ -53,7 +53,7 @@ export interface MonitorWorld {
   pause(ms: number): Promise<void>;
   /** True if a process with this id exists. */
   isAlive(pid: number): boolean;
-  /** Returns the last run from the state of the checkout with this top folder, or null if there is none. */
+  /** Returns the last run from the state of the checkout with this top folder; null before the first run. */
   lastRun(top: string): Promise<LastRun | null>;
 }
 

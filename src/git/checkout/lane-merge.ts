@@ -30,7 +30,7 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
  */
 export async function overlayMerge(
   work: LaneWork,
-  { tip, markedTree: markedTree }: OpenMerge,
+  { tip, markedTree }: OpenMerge,
   { on, only }: { readonly on: ObjectId; readonly only: readonly string[] | null },
 ): Promise<void> {
   const { quarantine, withheld } = work;

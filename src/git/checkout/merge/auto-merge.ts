@@ -94,7 +94,7 @@ export async function mergeTrees(
   const pathsOf = (...kinds: readonly Resolution['is'][]): readonly string[] =>
     found.filter(({ is }) => kinds.includes(is)).map(({ path }) => path);
   return {
-    markedTree: markedTree,
+    markedTree,
     settled,
     conflicts: pathsOf('marked', 'base', 'beside', 'kept'),
     marked: pathsOf('marked'),

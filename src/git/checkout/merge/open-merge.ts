@@ -136,7 +136,7 @@ export async function moveMergeOnto(
   const markedTree = await applyOverlay(repository, objects, { ...change, on: merge.markedTree });
   return {
     ...merge,
-    markedTree: markedTree,
+    markedTree,
     settled: await applyOverlay(repository, objects, { ...change, on: merge.settled }),
     tip,
   };
