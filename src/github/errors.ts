@@ -1,5 +1,6 @@
 import { ISSUES_SWITCHED_OFF, NOT_PERMITTED, UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/countdown.ts';
+import { RENEW_TOKEN } from '../core/refusals/server-rules.ts';
 import { cutText, flattenText, completeSentence } from '../core/text/phrase.ts';
 import { graphqlAnswerOf, isServerFailure, type GraphqlError } from './graphql/errors.ts';
 
@@ -89,8 +90,7 @@ interface Refusal {
 }
 
 const VALID_TOKEN: Readonly<Record<TokenSource, string>> = {
-  input:
-    "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.",
+  input: RENEW_TOKEN,
   person: 'It may have expired. Set GITHUB_TOKEN to a valid one, for example to what `gh auth token` prints.',
 };
 

@@ -6,6 +6,7 @@ import { recordPublished, recordPush } from '../core/lane/settle/settle-publishe
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import {
+  blameContent,
   explainRefusal,
   isForSignatures,
   isNamed,
@@ -151,7 +152,7 @@ async function contentRefused(
   if (isNamed(refusal)) return null;
   const at = remoteHead ?? base;
   const probed = await remote.probePush(lane.branch, { at, since: at }).catch(unreachableBy);
-  return probed.kind === 'pushed' ? { ...refusal, kind: 'content' } : null;
+  return probed.kind === 'pushed' ? blameContent(refusal) : null;
 }
 
 /** Pushes once, with the state if possible. `taken` is the work after the push. */

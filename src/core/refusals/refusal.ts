@@ -33,9 +33,9 @@ export function parseRefusal(text: string): Refusal {
   const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
   if (first === undefined)
     return meant === '' || JUDGED.test(meant)
-      ? { kind: 'branch', rule: UNKNOWN_RULE, files: [], words, meaning: 'The server refused the push.' }
+      ? { kind: 'branch', rule: UNKNOWN_RULE, files: filesIn(text), words, meaning: 'The server refused the push.' }
       : { kind: 'transient', rule: 'interrupted', files: [], words, meaning: 'git could not finish the push.' };
-  const files = first.kind === 'content' ? filesIn(text) : [];
+  const files = first.kind === 'content' || first === unnamedProtection ? filesIn(text) : [];
   return { kind: first.kind, rule: first.rule, files, words, meaning: `${first.meaning} ${first.remedy}`.trim() };
 }
 
@@ -54,6 +54,11 @@ const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'tr
 /** True if the server named one of the known rules. */
 export function isNamed({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
+}
+
+/** Returns a refusal by no known rule as one of the content, without advice on the branch. */
+export function blameContent(refusal: Refusal): Refusal {
+  return { ...refusal, kind: 'content', meaning: 'The server refuses what these commits contain.' };
 }
 
 /** True if a push was refused because commits have no signature, or cannot get one. */
@@ -135,12 +140,19 @@ const FILE_FORMS: readonly RegExp[] = [
 ];
 
 function filesIn(text: string): readonly string[] {
+  let isListed = false;
   const paths = linesOf(text).flatMap((line) => {
+    const begins = LIST_BEGIN.test(line);
+    isListed = begins || (isListed && !LIST_END.test(line));
     const match = FILE_FORMS.map((form) => form.exec(line)?.[1]).find((path) => path !== undefined);
-    return match === undefined ? [] : [match];
+    return match ?? (isListed && !begins ? line.trim() : []);
   });
-  return [...new Set(paths)].slice(0, MAX_FILES);
+  return [...new Set(paths)].filter((path) => path !== '').slice(0, MAX_FILES);
 }
+
+/** Matches the line before the paths that break a rule about files, one a line, in whatever characters. */
+const LIST_BEGIN = /^\s*Found \d+ violations?\b/;
+const LIST_END = /^(?:- |To | ! |!|error:)/;
 
 /** Returns the lines without git's `remote:` prefix. */
 function linesOf(text: string): readonly string[] {

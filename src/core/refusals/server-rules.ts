@@ -27,6 +27,13 @@ export interface ServerRule {
 const EXEMPT =
   'Limit the rule to the branches that it is for (Settings → Rules → Rulesets), or add the identity that pushes to its bypass list.';
 
+/** Tells a person how to replace a token that GitHub no longer accepts. */
+export const RENEW_TOKEN =
+  "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
+
+/** What all rules have in common that refuse every push of this token. */
+const ACCESS = { kind: 'branch', rule: 'access', type: null } as const;
+
 const LEAVE_OUT = 'The file is left out of the branch.';
 
 /**
@@ -48,7 +55,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'content',
     rule: 'workflow',
     type: null,
-    pattern: /refusing to allow .* to create or update workflow/is,
+    pattern: /refusing to allow .* to create or update (workflow|\S*\.github\/)/is,
     meaning: 'This token may not change files in .github/workflows, and GITHUB_TOKEN never may.',
     remedy:
       'Use the token of a GitHub App or a person with the "workflows" permission, or leave these files out of allow-protected-paths.',
@@ -82,7 +89,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'path-length',
     type: { name: 'max_file_path_length', kind: 'warning', does: 'refuses long paths' },
     pattern:
-      /file paths? (is|are) too long|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
+      /file paths? (is|are) too long|file paths? can ?not be greater|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
     meaning: 'A rule of the repository limits the length of paths.',
     remedy: LEAVE_OUT,
   },
@@ -100,7 +107,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'file-size',
     type: { name: 'max_file_size', kind: 'warning', does: 'refuses large files' },
     pattern:
-      /file size (exceeds|is larger|limit)|files? (is|are) (too large|larger than)|(maximum|max) file size|max_file_size/i,
+      /file size (can ?not exceed|exceeds|is larger|limit)|files? (is|are) (too large|larger than)|(maximum|max) file size|max_file_size/i,
     meaning: 'A rule of the repository limits the size of files.',
     remedy: LEAVE_OUT,
   },
@@ -233,7 +240,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'branch',
     rule: 'pull-request',
     type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
-    pattern: /changes must be made through a pull request|changes must be made through the merge queue/i,
+    pattern: /changes must be made through (a pull request|the merge queue)|approving reviews? (is|are) required/i,
     meaning: 'A rule of the repository allows changes to this branch only through pull requests.',
     remedy: EXEMPT,
   },
@@ -255,11 +262,35 @@ export const serverRules: readonly ServerRule[] = [
     remedy: EXEMPT,
   },
   {
-    kind: 'branch',
-    rule: 'access',
-    type: null,
+    ...ACCESS,
     pattern:
-      /^(?!.*rate limit).*?((returned error:|HTTP) 40[13]\b|permission [^;\n]*denied|could not read Username|authentication failed|read-only|is archived|write access [^\n]*not granted|not authorized to push|repository (?:'[^'\n]*' )?not found)/is,
+      /archived so it is read-only|is archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b/i,
+    meaning: 'The repository accepts no pushes, because it is archived, locked or disabled.',
+    remedy: 'Nobody can push to it until that ends.',
+  },
+  {
+    ...ACCESS,
+    pattern: /SAML SSO|single sign-on/i,
+    meaning: 'The organisation does not accept the token before it is authorised (SAML single sign-on).',
+    remedy: 'Authorise the token for the organisation, or use that of a GitHub App.',
+  },
+  {
+    ...ACCESS,
+    pattern: /IP allow list/i,
+    meaning: "The organisation accepts no pushes from this runner's address.",
+    remedy: 'Add the address to its IP allow list, or use a runner with an address on it.',
+  },
+  {
+    ...ACCESS,
+    pattern:
+      /(returned error:|HTTP) 401\b|invalid username or (token|password)|could not read Username|authentication failed/i,
+    meaning: 'The server does not accept the token.',
+    remedy: RENEW_TOKEN,
+  },
+  {
+    ...ACCESS,
+    pattern:
+      /^(?!.*(?:rate limit|abuse detection)).*?((returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found)/is,
     meaning: 'The token may not push.',
     remedy: 'The workflow needs "permissions: contents: write".',
   },
@@ -277,7 +308,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'unreachable',
     type: null,
     pattern:
-      /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)/i,
+      /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) (5\d\d|408)\b|RPC failed; curl \d/i,
     meaning: 'The git server could not be reached.',
     remedy: '',
   },
@@ -286,7 +317,7 @@ export const serverRules: readonly ServerRule[] = [
     rule: 'breakdown',
     type: null,
     pattern:
-      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device/i,
+      /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system/i,
     meaning: 'The git server failed during the push.',
     remedy: '',
   },
@@ -294,7 +325,7 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'transient',
     rule: 'rate-limit',
     type: null,
-    pattern: /(returned error:|HTTP) 429\b|rate limit|too many requests/i,
+    pattern: /(returned error:|HTTP) 429\b|rate limit|too many requests|abuse detection/i,
     meaning: 'The git server limits the rate of requests.',
     remedy: '',
   },

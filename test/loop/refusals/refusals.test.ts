@@ -77,20 +77,27 @@ describe('the server judges the content (L5)', () => {
     expect(project.forge.notifications.get(1)?.size).toBe(1);
   });
 
-  test('if the server names no file, the task of the refused commits is set aside at once and the others continue', async () => {
-    const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => leaky(false)) });
-    project.remote.contentRule = (files) =>
-      Object.values(files).includes(SECRET) ? '[remote rejected] (pre-receive hook declined)\nremote: policy 17' : null;
-    const run = await runOnce(project);
-    expect(run.calls).toBe(2);
-    expect(savedState(project, 'queue').tasks).toMatchObject({
-      'issue-1': { state: 'blocked', reason: 'push_refused', refused: { files: [] } },
-      'issue-2': { state: 'done' },
-    });
-    const published = project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree ?? {};
-    expect(Object.keys(published).sort()).toEqual(['README.md', 'src/issue-2.ts']);
-    expect([...(project.forge.notifications.get(1)?.values() ?? [])].join()).toContain('policy 17');
-  });
+  test.each([
+    '[remote rejected] (pre-receive hook declined)\nremote: policy 17',
+    'remote: error: GH013: Repository rule violations found\nremote: - policy 17',
+  ])(
+    'if the server names no file (%j), the task of the refused commits is set aside at once and the others continue',
+    async (words) => {
+      const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => leaky(false)) });
+      project.remote.contentRule = (files) => (Object.values(files).includes(SECRET) ? words : null);
+      const run = await runOnce(project);
+      expect(run.calls).toBe(2);
+      expect(savedState(project, 'queue').tasks).toMatchObject({
+        'issue-1': { state: 'blocked', reason: 'push_refused', refused: { files: [] } },
+        'issue-2': { state: 'done' },
+      });
+      const published = project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.tree ?? {};
+      expect(Object.keys(published).sort()).toEqual(['README.md', 'src/issue-2.ts']);
+      const note = [...(project.forge.notifications.get(1)?.values() ?? [])].join();
+      expect(note).toContain('policy 17');
+      expect(note).not.toMatch(/bypass|Limit the rule/);
+    },
+  );
 });
 
 describe('the server judges the branch (L6)', () => {

@@ -77,6 +77,40 @@ describe('each refusal is of one kind', () => {
     ],
     ['content', 'file-extension', ruleset('- File extension is restricted', '  tools/run.exe'), ['tools/run.exe']],
     ['content', 'path-length', ruleset('- File path is too long', '  - a/b/c/d.txt'), ['a/b/c/d.txt']],
+    [
+      'content',
+      'path-length',
+      ruleset('- File paths can not be greater than 9 characters.', '  Found 1 violation:', '', '  docs/ü b/c'),
+      ['docs/ü b/c'],
+    ],
+    [
+      'content',
+      'file-size',
+      ruleset('- File size can not exceed 5 MB.', '  Found 2 violations:', '', '  my video.mp4', '  Makefile'),
+      ['my video.mp4', 'Makefile'],
+    ],
+    [
+      'content',
+      'file-path',
+      ruleset(
+        '- Files cannot include restricted file extensions.',
+        '  Found 11 violations (showing first 10):',
+        '',
+        '  a b/c.exe',
+        '',
+        '- File path is restricted',
+        '  Found 1 violation:',
+        '',
+        '  infra',
+      ),
+      ['a b/c.exe', 'infra'],
+    ],
+    [
+      'content',
+      'workflow',
+      '[remote rejected] (refusing to allow an integration to create or update .github/workflows/x.yml)',
+      [],
+    ],
     ['content', 'lfs', 'remote: error: GH008: Your push referenced at least 1 unknown Git LFS object:', []],
     ['branch', 'creation', ruleset('- Cannot create ref due to creations being restricted.'), []],
     ['branch', 'update', ruleset('- Cannot update this protected ref.'), []],
@@ -100,6 +134,7 @@ describe('each refusal is of one kind', () => {
     ['branch', 'message', ruleset('- Commit message must match a given regex pattern: ^feat'), []],
     ['branch', 'private-email', 'remote: error: GH007: Your push would publish a private email address.', []],
     ['branch', 'pull-request', ruleset('- Changes must be made through a pull request.'), []],
+    ['branch', 'pull-request', 'remote: error: GH006: \nremote: error: At least 1 approving review is required.', []],
     ['branch', 'status-checks', ruleset('- Required status check "build" is expected.'), []],
     ['branch', 'deployments', ruleset('- Required deployments must succeed'), []],
     ['branch', 'branch-name', ruleset('- Branch name must start with feature/'), []],
@@ -140,7 +175,14 @@ describe('each refusal is of one kind', () => {
     ]),
     ['content', 'large-file', 'error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413', []],
     ['content', 'large-file', 'remote: fatal: pack exceeds maximum allowed size (2.00 GiB)', []],
-    ['branch', 'access', "remote: Repository not found.\nfatal: repository 'https://x/o/r.git/' not found", []],
+    ['branch', 'access', "remote: Not Found\nfatal: repository 'https://x/o/r.git/' not found", []],
+    ['transient', 'unreachable', 'error: RPC failed; HTTP 408 curl 22 The requested URL returned error: 408', []],
+    [
+      'transient',
+      'breakdown',
+      'remote: error: cannot write: Read-only file system\n[remote rejected] (unpacker error)',
+      [],
+    ],
     ['transient', 'rate-limit', "fatal: unable to access 'https://x/': The requested URL returned error: 429", []],
     [
       'transient',
@@ -162,6 +204,26 @@ describe('each refusal is of one kind', () => {
     }
     expect(isForSignatures({ kind: 'pushed' })).toBe(false);
     expect(explainRefusal(unsigned)).toMatch(/^GitHub did not sign the commits\. .*GitHub Apps.*said: unsigned\)$/);
+  });
+
+  test.each([
+    [
+      'remote: This repository was archived so it is read-only.\nfatal: The requested URL returned error: 403',
+      /archived/,
+    ],
+    [
+      'remote: Your organization has enabled or enforced SAML SSO.\nfatal: The requested URL returned error: 403',
+      /Authorise/,
+    ],
+    ['remote: The organization has an IP allow list enabled.\nfatal: The requested URL returned error: 403', /runner/],
+    ["remote: Invalid username or token.\nfatal: Authentication failed for 'https://x/'", /has expired or was revoked/],
+    ['remote: Permission to o/r.git denied to x.\nfatal: The requested URL returned error: 403', /contents: write/],
+  ])('a token that may not push is explained by what helps: %s', (words, remedy) => {
+    expect(parseRefusal(words)).toMatchObject({
+      kind: 'branch',
+      rule: 'access',
+      meaning: expect.stringMatching(remedy),
+    });
   });
 
   test('if an answer has several rules, the one that leaving out a file does not fix counts', () => {
