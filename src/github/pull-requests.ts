@@ -110,16 +110,25 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
 
     async requestReview(number, { logins, teams }) {
       const reviewers = logins.filter((login) => login.toLowerCase() !== authors.get(number)?.toLowerCase());
-      if (reviewers.length + teams.length === 0) return;
+      const asked = [
+        ...reviewers.map((login) => ({ reviewers: [login] })),
+        ...teams.map((slug) => ({ team_reviewers: [slug] })),
+      ];
+      if (asked.length === 0) return;
       await ask(
         { doing: `request reviews of pull request #${String(number)}`, needs: ['pull-requests: write'] },
         async (octokit, at) => {
-          await octokit.rest.pulls.requestReviewers({
-            ...at,
-            pull_number: number,
-            reviewers,
-            team_reviewers: [...teams],
-          });
+          const request = (of: object): Promise<unknown> =>
+            octokit.rest.pulls.requestReviewers({ ...at, pull_number: number, ...of });
+          try {
+            await request({ reviewers, team_reviewers: teams });
+          } catch (error) {
+            if (asked.length === 1 || statusOf(error) !== 422) throw error;
+            // One who cannot review makes GitHub refuse the whole request.
+            const settled = await Promise.allSettled(asked.map(request));
+            const refused = settled.find((one) => one.status === 'rejected');
+            if (refused !== undefined) throw refused.reason;
+          }
         },
       );
     },

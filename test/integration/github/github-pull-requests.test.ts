@@ -237,6 +237,18 @@ describe('the requested reviewers', () => {
     expect(at.sent()).toEqual(['POST /pulls']);
   });
 
+  test('for a review: those who can review are asked although another one cannot', async () => {
+    await using at = await openForge();
+    for (const login of ['ann', 'bob'])
+      at.github.state.collaborators.set(login, { permission: 'write', roleName: 'write' });
+    await at.forge.openPullRequest(request);
+    const { message } = await refusedWith(
+      at.forge.requestReview(1, { logins: ['ann', 'stranger', 'bob'], teams: ['core'] }),
+    );
+    expect(message).toContain('(422');
+    expect(at.github.state.pulls[0]?.reviewers.toSorted()).toEqual(['ann', 'bob', 'team:core']);
+  });
+
   test('for a review, and cannot: says why', async () => {
     await using at = await openForge();
     await at.forge.openPullRequest(request);
