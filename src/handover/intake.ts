@@ -7,6 +7,7 @@ import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
+import { nextStep, startRun } from '../core/lane/decide.ts';
 import { reopenDoneSince, settleFinished } from '../core/lane/verification.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { serializeState, withoutCopies } from '../core/lane/state/serialize-state.ts';
@@ -24,6 +25,7 @@ import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
+import { isPlanComplete } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -390,24 +392,30 @@ export function stateToBuildOn(
   return settleFinished(state, isProven || !policy.verifies, now);
 }
 
+/** What it takes to judge a head that this job cannot verify. */
+export interface UnverifiedDeps {
+  readonly config: { readonly policy: Policy };
+  readonly clock: { now(): number };
+}
+
 /**
- * Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it: what the run made
- * done waits until the next run verifies it, without a call.
+ * Returns the work at a head that differs from the loop's, in a job that cannot verify it: what the run made done waits
+ * until the next run verifies it, without a call, and the run is not complete while a task is open.
  */
-export function atUnverifiedMerge(
-  work: Work,
-  head: ObjectId,
-  { config: { policy }, clock }: { readonly config: { readonly policy: Policy }; readonly clock: { now(): number } },
-): Work {
-  const { stateBefore, outcome, lane, warnings } = work;
-  const merged: Work = { ...work, head, cleanVerification: null };
-  const state = policy.verifies ? reopenDoneSince(work.state, stateBefore, clock.now()) : work.state;
-  if (state === work.state) return merged;
-  const warning = `Somebody pushed to ${lane.branch} while this run worked. Their commits are merged with those of the run, and what it finished counts once the next run has verified the merge.`;
-  return {
-    ...merged,
-    state,
-    outcome: outcome.kind === 'complete' ? { kind: 'limit', reason: 'minutes' } : outcome,
-    warnings: [...warnings, warning],
-  };
+export function atUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {
+  const now = clock.now();
+  const { tasks, outcome } = work;
+  const state = policy.verifies ? reopenDoneSince(work.state, work.stateBefore, now) : work.state;
+  const isTakenBack = outcome.kind === 'complete' && !isPlanComplete(tasks, state.tasks);
+  const step = isTakenBack ? nextStep({ state, tasks, run: startRun(state, now), policy, now }) : null;
+  const end: Outcome = step?.kind === 'stop' ? step.outcome : { kind: 'limit', reason: 'minutes' };
+  return { ...work, cleanVerification: null, state, outcome: isTakenBack ? end : outcome };
+}
+
+/** Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it. */
+export function atUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
+  const merged = atUnverifiedHead({ ...work, head }, deps);
+  if (merged.state === work.state) return merged;
+  const warning = `Somebody pushed to ${work.lane.branch} while this run worked. Their commits are merged with those of the run, and what it finished counts once the next run has verified the merge.`;
+  return { ...merged, warnings: [...work.warnings, warning] };
 }

@@ -114,11 +114,12 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   // GitHub makes commits again to sign them, with other ids.
   const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
   const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
-  // A kill, a failure, an order or a person's push after the end of the loop is only in the record.
+  // A kill, a failure, an order, a person's push or what the server refused after the end of the loop is only in the
+  // record.
   const isSaid =
     /^(?:failed|cancelled|paused)$/.test(outcome.kind) ||
     (end === null && outcome.kind !== 'complete') ||
-    (end?.outcome.kind === 'complete' && outcome.kind === 'limit');
+    (end?.outcome.kind === 'complete' && /^(?:limit|blocked|parked)$/.test(outcome.kind));
   const facts: readonly (readonly [what: string, said: unknown, known: unknown])[] = [
     ['lane', lane, start.lane],
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],

@@ -290,7 +290,7 @@ export const serverRules: readonly ServerRule[] = [
   {
     ...ACCESS,
     pattern:
-      /^(?!.*(?:rate limit|abuse detection)).*?((returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found)/is,
+      /^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?((returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found)/is,
     meaning: 'The token may not push.',
     remedy: 'The workflow needs "permissions: contents: write".',
   },

@@ -12,13 +12,13 @@ import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import type { Work } from '../../handover/intake.ts';
+import { atUnverifiedHead, type Work } from '../../handover/intake.ts';
 import type { RefusedPath } from '../../ports/repository.ts';
 import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */
-export interface LeaveOutDeps extends Pick<LoopDeps, 'clock' | 'log' | 'redact'> {
+export interface LeaveOutDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' | 'redact'> {
   readonly remote: Pick<Remote, 'pathsByTask' | 'remakeCommitsWithout' | 'probePush'>;
   readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
   readonly appendJournal: LoopDeps['appendJournal'] | null;
@@ -169,7 +169,8 @@ function recordedWork(
   work: Work,
   now: Pick<Work, 'head' | 'journal' | 'state' | 'withheld'>,
 ): Work {
-  const next = { ...work, ...now, hasNewCommits: now.head !== work.base };
+  const left = { ...work, ...now, hasNewCommits: now.head !== work.base };
+  const next = deps.repository === null ? atUnverifiedHead(left, deps) : left;
   deps.record?.(next);
   return next;
 }

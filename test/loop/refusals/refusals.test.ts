@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import type { Files } from '../stage/in-memory.ts';
-import { addIssue, createProject, runOnce, savedState } from '../stage/run-action.ts';
+import { addIssue, createProject, green, runOnce, savedState } from '../stage/run-action.ts';
+import { runSplit } from '../stage/split.ts';
 
 /** Returns GitHub's message about a secret in a file. */
 const secretIn = (path: string): string =>
@@ -166,5 +167,41 @@ describe('the server judges the branch (L6)', () => {
       addIssue(project.forge, number, { state: 'closed' });
     }
     expect(project.forge.pulls).toHaveLength(3);
+  });
+});
+
+describe('three jobs: the server refuses a file in the job that publishes', () => {
+  const begin = (inputs: Readonly<Record<string, string>> = {}): ReturnType<typeof createProject> => {
+    const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => leaky(false)), inputs });
+    project.remote.contentRule = pushProtection;
+    return project;
+  };
+
+  test('the run is not complete, its pull request stays a draft, and the next one continues with the task', async () => {
+    const project = begin();
+    expect((await runSplit(project)).publish).toMatchObject({ end: 'limit (minutes)' });
+    expect(project.forge.pulls).toMatchObject([{ state: 'open', draft: true }]);
+    expect(savedState(project, 'queue').tasks).toMatchObject({
+      'issue-1': { state: 'in-progress', refused: { times: 1 } },
+      'issue-2': { state: 'done' },
+    });
+    expect((await runSplit(project)).publish).toMatchObject({ end: 'blocked (needs_human)' });
+    const notes = [...project.forge.notifications.values()].flatMap((one) => [...one.values()]);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain('The git server refuses the work on');
+  });
+
+  test('what the loop has verified with the file is done once a run has verified it without', async () => {
+    const project = begin({ verify: 'npm test' });
+    project.verifier = green;
+    await runSplit(project);
+    expect(savedState(project, 'queue').tasks['issue-2']).toMatchObject({ state: 'in-progress', unproven: true });
+    await runSplit(project);
+    const { loop } = await runSplit(project);
+    expect(loop?.calls).toBe(0);
+    expect(savedState(project, 'queue').tasks).toMatchObject({
+      'issue-1': { state: 'blocked', reason: 'push_refused' },
+      'issue-2': { state: 'done' },
+    });
   });
 });

@@ -142,6 +142,12 @@ describe('each refusal is of one kind', () => {
     ['branch', 'access', "fatal: unable to access 'https://x/': The requested URL returned error: 403", []],
     ['branch', 'unknown', '[remote rejected] (pre-receive hook declined)\nremote: declined by policy 17', []],
     [
+      'branch',
+      'unknown',
+      '[remote rejected] (pre-receive hook declined)\nremote: permission denied: infra is frozen',
+      [],
+    ],
+    [
       'name',
       'name-in-the-way',
       "[remote rejected] (cannot lock ref 'refs/heads/ralph/queue': 'refs/heads/ralph' exists; cannot create 'refs/heads/ralph/queue')",
