@@ -1,8 +1,9 @@
 import { holdOf, joinHolds, type Hold, type ReviewState } from '../core/feedback/pull-request-now.ts';
 import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
-import { isForReview } from '../core/outcome.ts';
+import { isForReview, type Outcome } from '../core/outcome.ts';
 import { completeSentence } from '../core/text/phrase.ts';
+import { UserError } from '../errors.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './intake.ts';
@@ -79,7 +80,8 @@ async function freeHeldHead(
   try {
     await forge.withdrawFromMerging(number, standing);
   } catch (error) {
-    return { kind: 'held', why: messageOfUnknown(error) };
+    const isTemporary = error instanceof UserError && error.kind === 'infrastructure';
+    return { kind: isTemporary ? 'unknown' : 'held', why: messageOfUnknown(error) };
   }
   log.warning(
     `Pull request #${String(number)} was approved or set to be merged while this run worked. It is a draft again, and auto-merge is off, so that the new commits are reviewed.`,
@@ -99,6 +101,16 @@ async function tryToMakeDraft({ forge, log }: HeadDeps, number: number): Promise
       `Pull request #${String(number)} has unfinished work and could not be made a draft again: ${completeSentence(messageOfUnknown(error))}`,
     );
   }
+}
+
+/** Returns the outcome of a run whose commits cannot be pushed, because its head is held and could not be freed. */
+export function outcomeOfHeldHead({ lane: { pullRequest } }: Work, why: string): Outcome {
+  const name = `pull request #${String(pullRequest?.number ?? 0)}`;
+  return {
+    kind: 'failed',
+    reason: 'configuration',
+    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and Ralph could not make it a draft again. ${completeSentence(why)} Switch auto-merge off and make it a draft by hand (or dismiss the approval, where there are no drafts), or merge it: then the next run continues.`,
+  };
 }
 
 /** Returns the message of any error. When the head could not be looked at or freed, nothing is pushed. */

@@ -20,7 +20,7 @@ import { DAY_MS } from '../core/countdown.ts';
 import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
-import { clearHead } from '../handover/clear-head.ts';
+import { clearHead, outcomeOfHeldHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import { atUnverifiedMerge, documentOf, transcriptBefore, stateToBuildOn, type Work } from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
@@ -120,7 +120,7 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
   }
   if (made.head === (made.remoteHead ?? made.base)) return { work: await waitIfStillRefused(deps, made), end: null };
   const cleared = await clearHead({ ...deps, forge: outlet.forge }, made);
-  if (cleared.kind === 'held') return { work: made, end: heldHead(made, cleared.why) };
+  if (cleared.kind === 'held') return { work: made, end: outcomeOfHeldHead(made, cleared.why) };
   if (cleared.kind === 'unknown') return afterPush(deps, made, { kind: 'unreachable', why: cleared.why });
   const { remote } = outlet;
   const signing: SignDeps = { ...deps, remote: { sign: (push) => remote.sign(push).catch(unreachableBy) } };
@@ -278,15 +278,6 @@ function configuration(branch: string, why: string): Outcome {
 /** Treats an error as an unreachable server: the commits wait for the next push. */
 function unreachableBy(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
-}
-
-function heldHead({ lane: { pullRequest } }: Work, why: string): Outcome {
-  const name = `pull request #${String(pullRequest?.number ?? 0)}`;
-  return {
-    kind: 'failed',
-    reason: 'configuration',
-    message: `Nothing more is pushed to ${name}: people approved it or set it to be merged while this run worked, and Ralph could not make it a draft again. ${completeSentence(why)} Switch auto-merge off and make it a draft by hand, or merge it: then the next run continues.`,
-  };
 }
 
 function failed(message: string): Outcome {

@@ -9,7 +9,7 @@ import {
 import { describePushFailure } from '../core/refusals/refusal.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
-import { type ClearedHead, clearHead, type HeadDeps } from '../handover/clear-head.ts';
+import { type ClearedHead, clearHead, type HeadDeps, outcomeOfHeldHead } from '../handover/clear-head.ts';
 import { atUnverifiedMerge, type Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import type { LaneStart } from '../ports/repository.ts';
@@ -100,7 +100,8 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   const { feedback } = work.state;
   const cleared: ClearedHead =
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
-  if (cleared.kind !== 'clear') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
+  if (cleared.kind === 'held') return { kind: 'lost', remoteHead, outcome: outcomeOfHeldHead(work, cleared.why), work };
+  if (cleared.kind === 'unknown') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
   // The loop has pushed what it could, so from its last push on the branch is this run's.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const ready = { ...work, state: { ...work.state, feedback: cleared.feedback } };

@@ -137,11 +137,13 @@ export function judgeLane(
 ): RestoredLane {
   const { lane, expected, elsewhere, deps } = request;
   const now = deps.clock.now();
+  const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
+  const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
   const found =
     restored === null
       ? newLane(initialState(lane, now), 'not kept (state-store: none)', [])
-      : judgeState(restored, { lane, expected, now });
-  const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
+      : // The first run makes the branch before it saves a state.
+        judgeState(restored, { lane, expected: expected && !isClaimed, now });
   const answers = snapshot === null ? [] : answersIn(snapshot, (issue) => lane === QUEUE || issue.task === lane);
   const known = snapshot === null ? found.state : withAnswers(found.state, answers, elsewhere);
   // Before the orders: a person who closes the circuit also means this one.
@@ -151,7 +153,6 @@ export function judgeLane(
     budget === null
       ? obeyed
       : { ...obeyed, windows: windowsFor(seedBudget(budget.budget, obeyed.windows), deps.runTag, now) };
-  const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
   return {
     ...found,
     state,

@@ -22,6 +22,11 @@ import { comment, failing, review, thread } from './said.ts';
 const APPROVED = { approvedBy: ['ann'], decision: 'approved' } as const;
 const ARMED = { ...APPROVED, autoMerge: true } as const;
 const asked = { reviews: [review()], threads: [thread([comment(11, 'Rename it.')])] };
+const NEEDS_A_PERSON = {
+  kind: 'failed',
+  reason: 'configuration',
+  message: expect.stringContaining('Switch auto-merge off') as string,
+};
 const refusal = new UserError('configuration', 'GitHub did not let us make pull request #101 a draft again.');
 
 /** Makes some progress and does not finish. */
@@ -256,8 +261,34 @@ describe('a person who decides while a run works', () => {
     const tap = onCall(project, () => void project.forge.saidOf.set(BRANCH, ARMED));
     project.clock.advance(HOUR);
     const run = await runOnce(project, { event: schedule, tap });
-    expect(run.end).toMatch(/^failed /);
+    expect(run.outcome).toMatchObject(NEEDS_A_PERSON);
     expect(headOf(project)).toBe(head);
+  });
+
+  test('with a decision that cannot be undone in three jobs: the same, and people are notified of what helps', async () => {
+    const project = await decided({});
+    const head = headOf(project);
+    project.forge.faults.set('withdrawFromMerging', refusal);
+    project.clock.advance(HOUR);
+    const { publish } = await runSplit(project, {
+      event: schedule,
+      beforePublish: () => void project.forge.saidOf.set(BRANCH, ARMED),
+    });
+    expect(publish?.outcome).toMatchObject(NEEDS_A_PERSON);
+    expect(headOf(project)).toBe(head);
+    expect(notices(project).filter((text) => text.includes('Switch auto-merge off'))).toHaveLength(1);
+  });
+
+  test('with a decision that GitHub cannot undo at the moment: nothing is pushed, and nobody is notified', async () => {
+    const project = await decided({});
+    const head = headOf(project);
+    project.forge.faults.set('withdrawFromMerging', new UserError('infrastructure', 'Its API failed (502).'));
+    const tap = onCall(project, () => void project.forge.saidOf.set(BRANCH, ARMED));
+    const before = notices(project).length;
+    project.clock.advance(HOUR);
+    expect(await runOnce(project, { event: schedule, tap })).toMatchObject({ end: 'failed (infrastructure)' });
+    expect(headOf(project)).toBe(head);
+    expect(notices(project)).toHaveLength(before);
   });
 });
 

@@ -13,8 +13,12 @@ import {
   storedRecord,
   schedule,
   senderOf,
+  warningsIn,
   type Event,
+  type Run,
 } from '../stage/run-action.ts';
+import { runSplit } from '../stage/split.ts';
+import { open, type Tap } from '../stage/tap.ts';
 
 const ordersOf = (project: Project, lane: string): readonly string[] =>
   storedRecord(project, lane).orders.map(({ kind }) => kind);
@@ -229,6 +233,22 @@ describe('a retry', () => {
     project.script.behaviours = [finisher];
     await runOnce(project, { event: schedule });
     expect(statesOf(project)).toEqual(['done', 'failed']);
+  });
+
+  test('during the first run of three jobs finds a branch without a state, and does not call that a loss', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    const statuses: Run[] = [];
+    const tap: Tap = {
+      ...open,
+      call: async (name, call) => {
+        if (name === 'agent.call')
+          statuses.push(await runOnce(project, { event: commented('/ralph status', { issue: 1 }) }));
+        return call();
+      },
+    };
+    await runSplit(project, { loop: { tap } });
+    expect(statuses).toHaveLength(1);
+    expect(warningsIn(statuses[0] ?? null)).toEqual([]);
   });
 
   test('of a done task does nothing, and says so', async () => {
