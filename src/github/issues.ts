@@ -5,7 +5,7 @@ import { gatherCalls } from '../ports/gathered-calls.ts';
 import { limitedSearch } from '../core/tasks/issue-query.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGoneError, isInvalid, statusOf } from './errors.ts';
-import type { KnownNodes, WriteOnIssue } from './wishes/issue-writes.ts';
+import { writeAllOrEach, type KnownNodes, type WriteOnIssue } from './wishes/issue-writes.ts';
 
 type LabelMethods = Pick<ForgeAdapter, 'labelNames' | 'addLabels' | 'changeLabels'>;
 
@@ -243,11 +243,10 @@ export function createLabelMethods(
       }),
 
     addLabels: (number, names) =>
-      ask(
-        { doing: `label #${String(number)}`, needs: ['issues: write', 'pull-requests: write'] },
-        async (octokit, at) => {
-          await octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...names] });
-        },
+      ask({ doing: `label #${String(number)}`, needs: ['issues: write', 'pull-requests: write'] }, (octokit, at) =>
+        writeAllOrEach(names, (some) =>
+          octokit.rest.issues.addLabels({ ...at, issue_number: number, labels: [...some] }),
+        ),
       ),
 
     async changeLabels(number, { from, add, remove }) {

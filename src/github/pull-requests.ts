@@ -4,6 +4,7 @@ import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
 import { makeDraft, markReady } from './feedback/pull-request-now.ts';
+import { writeAllOrEach } from './wishes/issue-writes.ts';
 
 /**
  * Maximum length of the body of an issue, a pull request or a comment; GitHub refuses a longer one (422 "body is too
@@ -110,26 +111,19 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
 
     async requestReview(number, { logins, teams }) {
       const reviewers = logins.filter((login) => login.toLowerCase() !== authors.get(number)?.toLowerCase());
-      const asked = [
-        ...reviewers.map((login) => ({ reviewers: [login] })),
-        ...teams.map((slug) => ({ team_reviewers: [slug] })),
-      ];
+      const asked = [...reviewers.map((login) => ({ login })), ...teams.map((slug) => ({ slug }))];
       if (asked.length === 0) return;
       await ask(
         { doing: `request reviews of pull request #${String(number)}`, needs: ['pull-requests: write'] },
-        async (octokit, at) => {
-          const request = (of: object): Promise<unknown> =>
-            octokit.rest.pulls.requestReviewers({ ...at, pull_number: number, ...of });
-          try {
-            await request({ reviewers, team_reviewers: teams });
-          } catch (error) {
-            if (asked.length === 1 || statusOf(error) !== 422) throw error;
-            // One who cannot review makes GitHub refuse the whole request.
-            const settled = await Promise.allSettled(asked.map(request));
-            const refused = settled.find((one) => one.status === 'rejected');
-            if (refused !== undefined) throw refused.reason;
-          }
-        },
+        (octokit, at) =>
+          writeAllOrEach(asked, (some) =>
+            octokit.rest.pulls.requestReviewers({
+              ...at,
+              pull_number: number,
+              reviewers: some.flatMap((one) => ('login' in one ? one.login : [])),
+              team_reviewers: some.flatMap((one) => ('slug' in one ? one.slug : [])),
+            }),
+          ),
       );
     },
 

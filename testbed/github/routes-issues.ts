@@ -292,10 +292,20 @@ function labelsOf(issue: StoredIssue, { state, render }: Call): GitHubAnswer {
   return { status: 200, body: state.labels.filter((label) => issue.labels.includes(label.name)).map(render.label) };
 }
 
+/** Maximum length of a label's name; one longer name makes GitHub refuse the whole request. */
+const MAX_LABEL_CHARS = 50;
+
 function addLabels(issue: StoredIssue, call: Call): GitHubAnswer {
   const { state, viewer, now } = call;
-  for (const label of labelNames(call.body['labels']))
-    labelIssue(state, issue.number, { label, by: viewer.login, now });
+  const names = labelNames(call.body['labels']);
+  if (names.some((name) => name.length > MAX_LABEL_CHARS))
+    return invalid({
+      resource: 'Label',
+      code: 'custom',
+      field: 'name',
+      message: 'name is too long (maximum is 50 characters)',
+    });
+  for (const label of names) labelIssue(state, issue.number, { label, by: viewer.login, now });
   return labelsOf(issue, call);
 }
 

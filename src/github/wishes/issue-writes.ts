@@ -1,6 +1,7 @@
 import { capitalizeFirst } from '../../core/text/phrase.ts';
 import { gatherCalls, settleCall } from '../../ports/gathered-calls.ts';
 import type { Octokit } from '../client.ts';
+import { statusOf } from '../errors.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
 
 /**
@@ -96,6 +97,24 @@ async function send(
     if (answer !== null) return [write, { status: 'fulfilled', value: write.answerOf(answer) }];
     return [write, refusedFor(answered.status === 'rejected' ? answered.reason : new Error('GitHub left it out'))];
   });
+}
+
+/**
+ * Makes a write about several things. GitHub refuses all of it if one of them is invalid; then each is written alone,
+ * and the first refusal is thrown once the others are written.
+ */
+export async function writeAllOrEach<T>(
+  all: readonly T[],
+  write: (some: readonly T[]) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await write(all);
+  } catch (error) {
+    if (all.length === 1 || statusOf(error) !== 422) throw error;
+    const settled = await Promise.allSettled(all.map((one) => write([one])));
+    const refused = settled.find((one) => one.status === 'rejected');
+    if (refused !== undefined) throw refused.reason;
+  }
 }
 
 function refusedFor(reason: unknown): PromiseRejectedResult {

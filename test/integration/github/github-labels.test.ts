@@ -16,6 +16,14 @@ test('a pull request is labelled, also with what the repository lacks, and says 
   expect(at.sent().slice(0, 2)).toEqual(['POST /pulls', 'POST /issues/1/labels']);
 });
 
+test('a label that GitHub does not accept costs a pull request none of the others', async () => {
+  await using at = await openForge();
+  const { number } = await at.forge.openPullRequest(request);
+  const { message } = await refusedWith(at.forge.addLabels(number, ['bot', 'x'.repeat(51), 'needs review']));
+  expect(message).toContain('is too long');
+  expect(at.github.state.issues.at(-1)?.labels.toSorted()).toEqual(['bot', 'needs review']);
+});
+
 describe('labels of an issue', () => {
   test('one that the repository lacks is created with colour and description, then put on; another is taken off', async () => {
     await using at = await openTask(['ralph', 'ralph:working']);
