@@ -240,8 +240,16 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'branch',
     rule: 'pull-request',
     type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
-    pattern: /changes must be made through (a pull request|the merge queue)|approving reviews? (is|are) required/i,
+    pattern: /changes must be made through a pull request|approving reviews? (is|are) required/i,
     meaning: 'A rule of the repository allows changes to this branch only through pull requests.',
+    remedy: EXEMPT,
+  },
+  {
+    kind: 'branch',
+    rule: 'merge-queue',
+    type: { name: 'merge_queue', kind: 'problem', does: 'refuses pushes beside the merge queue' },
+    pattern: /changes must be made through the merge queue/i,
+    meaning: 'A rule of the repository allows changes to this branch only through the merge queue.',
     remedy: EXEMPT,
   },
   {

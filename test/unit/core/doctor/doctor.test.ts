@@ -527,6 +527,14 @@ describe('what GitHub and this machine say', () => {
       /branch-prefix/,
     ],
     [
+      'a merge queue',
+      withSettings({ branchRules: known([{ ...rule, type: 'merge_queue' }]) }),
+      'branch-rules',
+      'problem',
+      /beside the merge queue/,
+      /Exclude/,
+    ],
+    [
       'a rule about merges',
       withSettings({ branchRules: known([{ ...rule, type: 'required_linear_history' }]) }),
       'branch-rules',

@@ -135,6 +135,7 @@ describe('each refusal is of one kind', () => {
     ['branch', 'private-email', 'remote: error: GH007: Your push would publish a private email address.', []],
     ['branch', 'pull-request', ruleset('- Changes must be made through a pull request.'), []],
     ['branch', 'pull-request', 'remote: error: GH006: \nremote: error: At least 1 approving review is required.', []],
+    ['branch', 'merge-queue', ruleset('- Changes must be made through the merge queue'), []],
     ['branch', 'status-checks', ruleset('- Required status check "build" is expected.'), []],
     ['branch', 'deployments', ruleset('- Required deployments must succeed'), []],
     ['branch', 'branch-name', ruleset('- Branch name must start with feature/'), []],
