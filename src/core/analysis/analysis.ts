@@ -173,7 +173,7 @@ const FORMS: readonly RegExp[] = [
   // Matches `Link: error 404`, `[worker]: error while reading`, but neither a list's box nor a description of error
   // handling.
   new RegExp(
-    String.raw`(?:\[[^\[\]]{2,60}\]|\blink):\s(error\b(?![:-])(?! (?:${[
+    String.raw`(?:(?<!\[.?)\]|\blink):\s(error\b(?![:-])(?! (?:${[
       'handl|messag|bound|state|case|type|class|page|recover|report|log|track|code path|path|text|check|test|toast|dialog',
     ].join('|')})).*)`,
     'i',

@@ -125,11 +125,13 @@ test.each([
 describe('forms of the first Ralphs', () => {
   test.each([
     'Link: error 404',
+    ']: error',
+    'worker]: error while reading the queue',
     'link: Error 500 from the registry',
     '[worker]: error while reading the queue',
     'job[3f]: error 12',
   ])('%s', (text) => {
-    expect(findErrors(text).map((error) => error.text.toLowerCase())).toEqual([expect.stringMatching(/^error /)]);
+    expect(findErrors(text).map((error) => error.text.toLowerCase())).toEqual([expect.stringMatching(/^error\b/)]);
   });
   test.each([
     '- [x]: error handling',
