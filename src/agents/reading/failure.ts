@@ -8,18 +8,18 @@ const MAX_TEXT_CHARS = 2_000;
 /** Texts by which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
-    String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:[\w.'’-]+ ){0,4}(?:limit|quota|cap|allowance)\b`,
-    String.raw`\bquota[ _]exceeded\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno quota\b`,
+    String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
+    String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno quota\b`,
     String.raw`\bexhausted your (?:daily quota|quota|capacity)\b`,
-    String.raw`\busage_limit_(?:reached|exceeded)\b|\busage limit (?:has been |was )?(?:reached|exceeded)\b`,
-    String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session) (?:[\w-]+ ){0,2}limit (?:has been |was )?(?:reached|exceeded)\b`,
+    String.raw`\busage_limit_(?:reached|exceeded)\b|\busage (?:limit )?(?:has been |was )?(?:reached|exceeded)\b`,
+    String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session|key) (?:[\w-]+ ){0,2}limit (?:has been |was )?(?:reached|exceeded)\b`,
   ].join('|'),
   'i',
 );
 
 /** Limits that only a person can lift. Waiting does not help, even if the text names a time. */
 const BY_PERSON =
-  /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b/i;
+  /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b|\btotal limit\b/i;
 
 /** Statuses with which a limit is reported; others have their own meaning, whatever the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
@@ -34,18 +34,18 @@ const OVERLOADED: readonly ErrorForm[] = [
 
 /** Other texts of providers, for statuses that are too vague. */
 const SHARED: readonly ErrorForm[] = [
-  ['rate-limit', /\brate.?limit(?:ed)?\b|\bresource(?: has been |[ _])exhausted\b/i],
+  ['rate-limit', /\brate.?limit(?:s|ed)?\b|\bresource(?: has been |[ _])exhausted\b/i],
   [
     'auth',
-    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign|log) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\borgani[sz]ation has been disabled\b/i,
+    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\bapi key (?:is )?(?:not valid|expired)\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b/i,
   ],
   [
     'billing',
-    /\binsufficient (?:credits?|balance|funds)\b|\b(?:credit|account) balance is too low\b|\bout of credits\b|\bbilling (?:hard )?limit\b|\bpayment required\b/i,
+    /\binsufficient (?:credits?|balance|funds)\b|\b(?:credit|account) balance is too low\b|\bout of credits\b|\bbilling (?:hard )?limit\b|\bpayment required\b|\bbilling to be enabled\b/i,
   ],
   [
     'prompt-too-long',
-    /ran out of room|\bprompt is too long\b|exceeds the maximum number of tokens|maximum context length|ContextOverflowError|exceeds the maximum length|exceed context limit/i,
+    /ran out of room|\bprompt is too long\b|exceeds the maximum number of tokens|maximum context length|context_length_exceeded|exceeds the context window|ContextOverflowError|exceeds the maximum length|exceed context limit/i,
   ],
   [
     'model',
@@ -89,7 +89,7 @@ export function resetOf({ text, at }: AgentFailure, now: number): string | null 
 }
 
 function isByPerson({ text }: AgentFailure, resumeAt: string | null): boolean {
-  return resumeAt === null && BY_PERSON.test(text) && !/\btry again later\b/i.test(text);
+  return resumeAt === null && BY_PERSON.test(text) && !/\btry again later\b|\bwait for\b/i.test(text);
 }
 
 function reportsLimit({ text, status }: AgentFailure): boolean {
@@ -103,9 +103,27 @@ const SPOKEN =
 /** Returns the words about a provider's failure that an agent says in place of an answer; null for an answer. */
 export function failureInAnswer(answer: string): string | null {
   const text = answer.trim();
-  return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text)
+  return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text) && !isAboutErrors(text)
     ? text.replace(/^(?:API )?Error: /i, '')
     : null;
+}
+
+/** Forms of an agent's prose about errors that it works on: `API Error: 500 responses are retried now.` */
+const ABOUT_ERRORS: readonly RegExp[] = [
+  new RegExp(
+    String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
+    'i',
+  ),
+  /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
+  // The CLI's own texts begin in lower case without such a word.
+  /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
+  // The first sentence says what was done.
+  /^(?:[^.!?\n·]|[.!?](?=\S)){0,300}?\b(?:now|added|handled|retried|translated|mapped|covered|implemented|fixed)\b/i,
+];
+
+/** Returns true if a text that begins like an error is an agent's sentence about its work on such errors. */
+export function isAboutErrors(text: string): boolean {
+  return ABOUT_ERRORS.some((form) => form.test(text));
 }
 
 /** Returns the CLI's own error if the first line of the output, ignoring noise, is one; else null. */

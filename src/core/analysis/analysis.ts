@@ -173,7 +173,7 @@ const FORMS: readonly RegExp[] = [
   // Matches `Link: error 404`, `[worker]: error while reading`, but neither a list's box nor a description of error
   // handling.
   new RegExp(
-    String.raw`(?:\[[^\[\]]{2,60}\]|\blink):\s(error\b(?![:-])(?! (?:${[
+    String.raw`(?:(?<!\[.?)\]|\blink):\s(error\b(?![:-])(?! (?:${[
       'handl|messag|bound|state|case|type|class|page|recover|report|log|track|code path|path|text|check|test|toast|dialog',
     ].join('|')})).*)`,
     'i',
@@ -266,6 +266,8 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+(?=<time>)/g, ''],
   [/<time>(?:,?\s+(?:<time>|\d{4}\b|utc\b|gmt\b|[+-]\d{4}\b))+/g, '<time>'],
   [/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>'],
+  // A name that is made for one run: `test-bucket-k3jx9q`.
+  [/(?<=\w[-_])(?=[a-z]{0,40}\d[\da-z]{0,40}[a-z])[\da-z]{5,40}\b/g, '<hex>'],
   [/(?:(?<![\w>)])[-+−])?\bv?\d[\d.,]*(?:e[+-]?\d{1,4}\b|[a-z]{1,3}\b|%)?/g, '<n>'],
 ];
 

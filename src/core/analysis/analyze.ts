@@ -57,7 +57,7 @@ const COMPLETION: readonly RegExp[] = [
  * report, such a word says nothing about the project.
  */
 const LONE_DONE =
-  /^[^\p{L}\p{N}?]*(?:all |(?:the |my )?(?:work|task|job)(?: is|'s)?(?: now)? )?(?:done|complete|completed|finished)[^\p{L}\p{N}?]*$/u;
+  /^[^\p{L}\p{N}?]*(?:all |i'm |i am |(?:the |my )?(?:work|task|job|feature|fix)(?: is|'s| has been)?(?: now)? )?(?:successfully )?(?:done|complete|completed|finished)(?: successfully)?[^\p{L}\p{N}?]*$/u;
 
 const NO_WORK: readonly RegExp[] = [
   /\bnothing(?: \w{1,20})? to (?:do(?! with\b)|change|implement|fix)\b/,
@@ -229,8 +229,8 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
     ),
   );
   const complete = sentences.some((sentence) => COMPLETION.some((pattern) => isPlainlyStated(sentence, pattern)));
-  const [only = ''] = sentences;
-  const isLoneDone = sentences.length === 1 && LONE_DONE.test(only);
+  const [only = '', ...more] = sentences.filter((sentence) => /[\p{L}\p{N}?]/u.test(sentence));
+  const isLoneDone = more.length === 0 && LONE_DONE.test(only);
   const noWork = isAnyStated(NO_WORK, CONDITION) && !isAnyStated(MAKING);
   const testOnly = isAnyStated(TEST_RUN, INTENTION) && !isAnyStated(MAKING) && !isAnyStated(OTHER_WORK);
   const stuck = isAnyStated(STUCK);

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
 /** Matches words that announce a time from which calls are possible again. */
-const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|back)\b`;
+const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry(?:ing)?|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|back)\b`;
 
 const SECOND_MS = 1_000;
 
@@ -61,7 +61,7 @@ const DATE = String.raw`(?:(?:(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?
 const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|[ECMP][SD]?T|CET|Pacific(?: [Tt]ime)?|CEST|BST|IST|JST)\b)?`;
 
 const RESET = new RegExp(
-  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after|time(?: is)?:?))*:? ?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
+  String.raw`${ANNOUNCES}(?:[ -](?:at|on|by|until|after|time(?: is)?:?))*["']?:? ?["']?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
   'i',
 );
 

@@ -2,28 +2,25 @@ import type { Denial } from '../analysis/analysis.ts';
 
 export const QUESTION_TOOL = 'AskUserQuestion';
 
-/** Shells and wrappers: a rule for one of these would allow any command behind it. */
+/** Shells, wrappers and words of the shell itself: a rule for one of these would allow any command, or none. */
 const SHELLS = new Set([
-  'bash',
-  'sh',
-  'zsh',
-  'dash',
-  'ksh',
-  'fish',
-  'eval',
-  'exec',
-  'sudo',
-  'su',
-  'xargs',
-  'cd',
-  'command',
+  ...['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'busybox', 'eval', 'exec', 'source', '.', 'command', 'builtin'],
+  ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias', 'export'],
+  ...['cd', 'for', 'select', 'case', 'in', 'esac', 'fi', 'do', 'done', 'function', 'declare', 'local', 'readonly'],
 ]);
 
 /** Programs whose subcommands differ too much for one rule: `git status` reads, `git push` publishes. */
 const WITH_SUBCOMMANDS = new Set([
   ...['git', 'gh', 'glab', 'docker', 'podman', 'kubectl', 'helm'],
   ...['aws', 'az', 'gcloud', 'terraform', 'pulumi', 'systemctl'],
+  ...['npx', 'bunx', 'uvx', 'uv', 'pipx', 'pipenv', 'poetry'],
 ]);
+/** Subcommands that run the program behind them. */
+const RUNS = /^(?:run|exec|tool)$/;
+/** Wrappers that agents leave out when they compare a command with a rule. */
+const WRAPPED = /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -\S+)* \d[\w.]*)\s+)+(?=\S)/;
+/** A here-document up to its end. */
+const HERE_DOCUMENT = /(<<-?\s*(['"]?)(\w+)\2[^\n]*)\n[^]*?(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
 /** Matches options before a subcommand whose value is a separate word. */
 const WITH_VALUE = /^(?:-C|-c|-n|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project))$/;
 
@@ -43,34 +40,43 @@ export function rulesToAllow({ tool, command }: Denial, allowed: readonly string
  * result is only advice for a person.
  */
 function splitCommand(command: string): readonly string[] {
-  const parts = command.slice(0, 2_000).match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
+  const text = command.slice(0, 2_000).replaceAll(HERE_DOCUMENT, '$1');
+  const parts = text.match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<!&)&(?!&)|[^;|\n&'"])+/g) ?? [];
   return parts.map((part) =>
     part
       .trim()
       .replace(/^(?:[({!]\s*|(?:then|do|else|if|while|until|time)\s+)+/, '')
-      .replace(/^(?:\w+=\S*\s+)+(?=\S)/, ''),
+      .replace(/^(?:\w+=[^\s(`]*\s+)+(?=\S)/, '')
+      .replace(WRAPPED, '')
+      .replace(/[\s)}]+$/, ''),
   );
 }
 
 function ruleForPart(part: string, allowed: readonly string[]): string | null {
   const words = part.split(/\s+/).filter(Boolean);
   const [program = '', next] = words;
-  if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(program)) return null;
+  const name = program.replace(/^.*\//, '');
+  if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(name)) return null;
   // `env` alone prints variables; with arguments it runs any program.
-  if (program === 'env' && next !== undefined) return null;
-  return allowed.some((rule) => covers(rule, part)) ? null : `Bash(${commandOf(words)}:*)`;
+  if (name === 'env' && next !== undefined) return null;
+  const command = allowed.some((rule) => covers(rule, part)) ? null : commandOf(words, name);
+  return command === null ? null : `Bash(${command}:*)`;
 }
 
 /**
- * Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`.
+ * Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`,
+ * `python -m pytest`; null if they are not plain.
  */
-function commandOf(words: readonly string[]): string {
-  const [program = ''] = words;
-  if (!WITH_SUBCOMMANDS.has(program)) return program;
+function commandOf(words: readonly string[], name: string): string | null {
   let at = 1;
-  while (words[at]?.startsWith('-') === true) at += WITH_VALUE.test(words[at] ?? '') ? 2 : 1;
-  const named = words.slice(0, at + 1);
-  return named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word)) ? named.join(' ') : program;
+  if (WITH_SUBCOMMANDS.has(name))
+    while (words[at]?.startsWith('-') === true) at += WITH_VALUE.test(words[at] ?? '') ? 2 : 1;
+  else if (words[1] === '-m') at = 2;
+  else at = 0;
+  const named = words.slice(0, at + (RUNS.test(words[at] ?? '') ? 2 : 1));
+  return (at === 0 || named.length > 1) && named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word))
+    ? named.join(' ')
+    : null;
 }
 
 /** Returns true if a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */

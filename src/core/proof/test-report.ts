@@ -164,7 +164,7 @@ function readPytest(line: string, at: Position): boolean {
 }
 
 /** The end of a line of TAP: a directive, a duration, or the bracket before its subtests. */
-const TAP_END = /\s*(?:#.*)?(\{)?$/;
+const TAP_END = /(?: in \d+ms)?\s*(?:#.*)?(\{)?$/;
 
 function readTap(line: string, at: Position): boolean {
   const [, depth, suite] = /^( *)# Subtest: (.+)$/.exec(line) ?? [];
@@ -211,7 +211,8 @@ function readMarked(line: string, at: Position): boolean {
   if (/^✖ failing tests:$|^ +\d+ passing\b/.test(line)) return (at.isRepeated = true);
   if (/^(?:▶ |TAP version | RUN )/.test(line)) at.isRepeated = false;
   const [, before = '', mark = '', text = ''] = /^( *)([✓✔√✗✘×✖✕❯▶○↓﹣]|\d+\)) (\S.*)$/.exec(line) ?? [];
-  if (mark === '' || at.isRepeated) return false;
+  // A linter's sum of its findings has the same mark.
+  if (mark === '' || at.isRepeated || /^\d+ (?:problem|error|warning)s?\b/.test(text)) return false;
   const indent = before.length;
   const told = text.replace(/^\|[^|]{1,80}\| /, '').replace(/ # (?:SKIP|TODO)\b.*$/, '');
   const [, file] = /^(\S+) \(\d+(?: tests?\b[^)]*)?\)/.exec(told) ?? [];

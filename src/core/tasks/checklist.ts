@@ -72,7 +72,8 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
     // New items may be above or below it.
     const atItsPlace = before.length > after.length ? [] : [after[at], after.at(at - before.length)];
     const successor = [...strangers].find(
-      (stranger) => isSuccessor(item, stranger) || (atItsPlace.includes(stranger) && isReworded(item, stranger)),
+      (stranger) =>
+        isSuccessor(item, stranger) || isReworded(item, stranger, atItsPlace.includes(stranger) ? MIN_SHARE_LEFT : 1),
     );
     if (successor === undefined) continue;
     strangers.delete(successor);
@@ -91,19 +92,19 @@ function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolea
   return remark === '' || (remark !== null && state === 'done' && /^\s*[^\s\p{L}\p{N}]/u.test(remark));
 }
 
-/** Minimum number of words of a title by which its item is recognized, and the share of them that must be left. */
+/** Minimum number of words of a title by which its item is recognized, and the share of them left at the same place. */
 const MIN_WORDS = 3;
 const MIN_SHARE_LEFT = 0.75;
 
 /**
- * Returns true if an item at the same place is the earlier one, reworded when it was ticked: `DONE: read header row (in
- * src/header.ts)` for `Read the header row`.
+ * Returns true if an item is the earlier one, reworded when it was ticked, with this share of its words: `DONE: read
+ * header row (in src/header.ts)` for `Read the header row`.
  */
-function isReworded({ task: old }: FileTask, { task, state }: FileTask): boolean {
+function isReworded({ task: old }: FileTask, { task, state }: FileTask, share: number): boolean {
   if (state !== 'done' || old.source.kind !== task.source.kind) return false;
   const [before, now] = [titleWords(old.title), titleWords(task.title)];
   const left = before.filter((word) => now.includes(word)).length;
-  return before.length >= MIN_WORDS && left >= MIN_SHARE_LEFT * before.length && now.length <= 2 * before.length;
+  return before.length >= MIN_WORDS && left >= share * before.length && now.length <= 2 * before.length;
 }
 
 function titleWords(title: string): readonly string[] {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
+import { failureInAnswer } from '../../../src/agents/reading/failure.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
 
@@ -58,6 +59,13 @@ describe('a limit that ends by itself', () => {
       2 * HOUR,
     ],
     ['copilot', 'The usage limit has been reached, "resets_at": 1795345200', 2 * HOUR],
+    ['copilot', 'Quota exceeded. Retry-After: Wed, 25 Nov 2026 07:28:00 GMT', 2 * DAY + 22 * HOUR + 28 * MINUTE],
+    ['copilot', 'Free usage exceeded, subscribe to Go retrying in 6h16m - attempt #1', 6 * HOUR + 16 * MINUTE],
+    [
+      'copilot',
+      'Individual quota reached. Please upgrade your subscription to increase your limits. Resets in 2h39m52s.',
+      2 * HOUR + 39 * MINUTE + 52_000,
+    ],
   ])('%s: %s', (agent, message, ms) => {
     const { agentError, usageLimit } = failedWith(agent, message);
     expect(agentError?.kind).toBe('rate-limit');
@@ -82,9 +90,26 @@ test.each<[keyof typeof ends, string]>([
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
 });
 
-test('a limit that should be retried later is not for a person', () => {
-  const text = 'You’ve hit your usage limit. Upgrade to Pro (https://x) or try again later.';
-  expect(failedWith('codex', text).usageLimit).toEqual({ window: 'unknown', resumeAt: null });
+test.each<[keyof typeof ends, string]>([
+  ['codex', 'You’ve hit your usage limit. Upgrade to Pro (https://x) or try again later.'],
+  ['copilot', "You've hit your global rate limit. Please upgrade your plan or wait for your limit to reset."],
+  ['copilot', "Sorry, you've exceeded your rate limits. Please review our Terms of Service."],
+  ['copilot', 'Free usage exceeded, subscribe to Go'],
+  ['copilot', 'Key limit exceeded (daily limit). Manage it using https://openrouter.ai/settings/keys'],
+])('a limit that ends later is not for a person: %s, %s', (agent, text) => {
+  expect(failedWith(agent, text).usageLimit).toEqual({ window: 'unknown', resumeAt: null });
+});
+
+test.each<[string, boolean]>([
+  ['Rate limit exceeded. Please try again later.', true],
+  ["You've hit your usage limit. Switch to another model now, or try again at 3:05 PM.", true],
+  ['API Error: 529 Overloaded', true],
+  ['Quota exceeded errors are now shown to the user.', false],
+  ['Rate limit exceeded: handled in src/limits.ts with a Retry-After header.', false],
+  ["You've exceeded the daily limit is translated into German.", false],
+  ['API Error: 500 responses are retried.', false],
+])('an answer that is a failure, or that is about one: %s', (answer, isFailure) => {
+  expect(failureInAnswer(answer) !== null).toBe(isFailure);
 });
 
 test.each(['[API Error: Resource exhausted. Please try again later.]', '{"code":429,"status":"RESOURCE_EXHAUSTED"}'])(
@@ -117,6 +142,11 @@ test.each<[keyof typeof ends, string, string]>([
     'auth',
   ],
   ['copilot', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
+  ['copilot', 'This API method requires billing to be enabled. Please enable billing on project #1', 'billing'],
+  ['copilot', 'API key not valid. Please pass a valid API key.', 'auth'],
+  ['copilot', 'User location is not supported for the API use.', 'auth'],
+  ['codex', 'Your authentication token has been invalidated. Please try signing in again.', 'auth'],
+  ['codex', 'Your input exceeds the context window of this model. Please adjust your input.', 'prompt-too-long'],
 ])('whose it is: %s, %s → %s', (agent, message, kind) => {
   const { agentError, usageLimit } = failedWith(agent, message);
   expect(agentError?.kind).toBe(kind);

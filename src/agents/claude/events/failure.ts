@@ -2,7 +2,7 @@ import type { AgentError, Transcript, UsageLimit } from '../../../core/analysis/
 import { parseResetEpoch, parseResetTime } from '../../../core/analysis/reset-time.ts';
 import { capText } from '../../../core/text/phrase.ts';
 import { HOUR_MS } from '../../../core/countdown.ts';
-import { kindOfProviderText, kindOfStatus } from '../../reading/failure.ts';
+import { isAboutErrors, kindOfProviderText, kindOfStatus } from '../../reading/failure.ts';
 import type { ClaudeFailure, RateLimit } from './cli-event.ts';
 
 type Kind = AgentError['kind'];
@@ -19,7 +19,7 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
     named(MESSAGE_ERRORS, error) ??
     named(API_ERRORS, apiError) ??
     byText(text) ??
-    kindOfStatus(status) ??
+    kindOfStatus(status ?? statusIn(text)) ??
     kindOfProviderText(text) ??
     'other';
   return { kind, text: capText(text, MAX_TEXT_CHARS) };
@@ -39,10 +39,7 @@ export function failureOfMissingResult({
 /** Returns the CLI's own error if it is the whole output as text, or null. */
 export function failureInText(output: string): ClaudeFailure | null {
   const text = output.trim();
-  const own =
-    text.length <= MAX_TEXT_CHARS &&
-    !PROSE_ABOUT_ERRORS.some((form) => form.test(text)) &&
-    WHOLE_TEXTS.some((form) => form.test(text));
+  const own = text.length <= MAX_TEXT_CHARS && !isAboutErrors(text) && WHOLE_TEXTS.some((form) => form.test(text));
   return own
     ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) }
     : null;
@@ -58,7 +55,9 @@ export function limitIn(text: string): string | null {
 
 /** Returns the HTTP status in an error text of the CLI, which is its only place in older versions. */
 export function statusIn(text: string): number | null {
-  const status = /^API Error: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(text.trimStart())?.[1];
+  const status = /^API Error(?: \([^()]{1,200}\))?: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(
+    text.trimStart(),
+  )?.[1];
   return status === undefined ? null : Number(status);
 }
 
@@ -150,19 +149,6 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   /^error: (?:unknown option|option|missing required|too many arguments).*$/,
   /^Error: (?:When using --|--[a-z-]+ |Session ID |Invalid session ID|Input must be provided|piped stdin|Settings file|claude native binary).*$/,
   /^--dangerously-skip-permissions cannot be used.*$/,
-];
-
-/**
- * Matches an agent's prose about such errors, which is not an error itself: `API Error: 500 responses are retried now.`
- */
-const PROSE_ABOUT_ERRORS: readonly RegExp[] = [
-  new RegExp(
-    String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
-    'i',
-  ),
-  /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
-  // The CLI's own texts begin in lower case without such a word.
-  /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
 ];
 
 function named(kinds: Readonly<Record<string, Kind>>, name: string | null): Kind | null {

@@ -38,7 +38,11 @@ export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
  * knows.
  */
 const REPORTS_FAILURE =
-  /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b/;
+  /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b|^ *\d+:\d+ +error +\S|^\s*Failed \S.* \[.{1,20}\]$|\(Failed\)$|: .+ \[E\]$/;
+
+/** Matches a line that only sums up failures, and what package managers print behind them. */
+const SUMS_UP =
+  /^\s*(?:FAIL(?:ED|URES?)?!?(?: \(.*\))?$|FAIL\t|FAILURE: |BUILD FAILED\b|[✖✗✘×] \d+ (?:problem|error|warning|test)s?\b|npm (?:ERR!|error)(?: (?:code|path|command|workspace|location|errno|node|A complete log|Lifecycle script|Test failed)\b.*)?$|\[ERROR\] (?:Failed to execute goal|There are|To see|Re-run|For more|After correcting|\[Help)|error: could not compile|g?make(?:\[\d+\])?: \*\*\* \[|Found \d+ errors?\b)/;
 
 /** A failure that a verification reported. */
 interface Failure {
@@ -59,15 +63,17 @@ function failuresIn(output: string): readonly Failure[] {
     if (error !== undefined) return [error];
     return REPORTS_FAILURE.test(line) ? [baseFailureOf(line)] : [];
   });
+  const single = reported.filter(({ text }) => !SUMS_UP.test(text));
   const last = lines.at(-1);
-  const found = reported.length > 0 || last === undefined ? reported : [baseFailureOf(last)];
+  const found =
+    single.length > 0 ? single : reported.length > 0 || last === undefined ? reported : [baseFailureOf(last)];
   return found
     .filter(({ fingerprint }, index) => found.findIndex((one) => one.fingerprint === fingerprint) === index)
     .slice(0, MAX_FAILURES);
 }
 
 /** Matches a duration that a test runner prints after a name. */
-const DURATION = /[ (\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)\)?(?=\s|$)/g;
+const DURATION = /(?: in)?[ ([\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)[)\]]?(?=\s|$)/g;
 
 function baseFailureOf(line: string): Failure {
   const text = line.replace(DURATION, '').trim();

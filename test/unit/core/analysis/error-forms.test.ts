@@ -96,6 +96,7 @@ describe('out of a fingerprint are taken', () => {
     ['paths with blanks in quotation marks', 'open "a b/c"', 'open "/d"'],
     ['files', 'open package.json', 'open tsconfig.json'],
     ['positions in files', 'a.ts:3 is wrong', 'b.ts:44:5 is wrong'],
+    ['names made for one run', 'no pod web-k3jx9q', 'no pod web-zz81ab'],
   ])('%s', (_what, one, other) => {
     expect(fingerprintOf(one)).toBe(fingerprintOf(other));
   });
@@ -106,6 +107,7 @@ describe('out of a fingerprint are taken', () => {
     ['names that look like files but are missing variables', 'a.js is not defined', 'b.js is not defined'],
     ['names in quotation marks', "no module 'react'", "no module 'vue'"],
     ['what stands around a number', 'exit code 1', 'signal 1'],
+    ['names with a number at their end', 'no module x-base64', 'no module x-decode64'],
   ])('but not %s', (_what, one, other) => {
     expect(fingerprintOf(one)).not.toBe(fingerprintOf(other));
   });
@@ -123,11 +125,13 @@ test.each([
 describe('forms of the first Ralphs', () => {
   test.each([
     'Link: error 404',
+    ']: error',
+    'worker]: error while reading the queue',
     'link: Error 500 from the registry',
     '[worker]: error while reading the queue',
     'job[3f]: error 12',
   ])('%s', (text) => {
-    expect(findErrors(text).map((error) => error.text.toLowerCase())).toEqual([expect.stringMatching(/^error /)]);
+    expect(findErrors(text).map((error) => error.text.toLowerCase())).toEqual([expect.stringMatching(/^error\b/)]);
   });
   test.each([
     '- [x]: error handling',

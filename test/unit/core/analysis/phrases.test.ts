@@ -85,6 +85,10 @@ describe('a whole message of one or a few words', () => {
     'Task completed ✅',
     '**Complete.**',
     'The task is now complete.',
+    'Done. 🎉',
+    "I'm done.",
+    'Task completed successfully.',
+    'Successfully completed!',
   ])('%s: everything is done', (text) => {
     expect(findPhrases(text, []).confidence).toBeGreaterThanOrEqual(60);
   });

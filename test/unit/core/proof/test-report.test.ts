@@ -39,6 +39,13 @@ const PYTEST = [
   '- [tests/test_sum.py]',
 ];
 
+test("a linter's sum is not a test, and a duration is not a part of a name", () => {
+  expect(listOf('✖ 2 problems (2 errors, 0 warnings)\nnot ok 1 adds in 12ms\n✖ subtracts (3ms)')).toEqual([
+    '- adds',
+    '- subtracts',
+  ]);
+});
+
 describe('the tests that a reporter names', () => {
   test.each<[string, readonly string[]]>([
     [

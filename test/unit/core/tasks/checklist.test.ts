@@ -130,7 +130,19 @@ describe('the task files before and after an iteration on a', () => {
       'it was reworded, and other items are gone',
       ['[ ] Read the header row', '[ ] a', '[ ] b'],
       ['[x] ✅ Read the header row', '[ ] a'],
-      { current: 'open', removed: 2, added: 1 },
+      { current: 'open', done: ['plan-Read-the-header-row'], finished: 1, removed: 1 },
+    ],
+    [
+      'it was moved and reworded with all of its words when it was ticked',
+      ['[ ] Read the header row', '[ ] a', '[ ] b'],
+      ['[ ] a', '[ ] b', '[x] 1. DONE: read the header row'],
+      { current: 'open', done: ['plan-Read-the-header-row'], finished: 1 },
+    ],
+    [
+      'it is gone, and an item with most of its words is ticked elsewhere',
+      ['[ ] Read the header row', '[ ] a', '[ ] b'],
+      ['[ ] a', '[x] Read the footer row', '[ ] b'],
+      { current: 'open', removed: 1, added: 1 },
     ],
     [
       'it was reworded and is open',

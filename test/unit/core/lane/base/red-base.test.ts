@@ -27,6 +27,17 @@ function redBase(tail: string, stage: RedBase['stage'] = 'found'): RedBase {
   return { ...base, stage };
 }
 
+test.each([
+  [
+    'npm error code E404\nnpm error 404 Not Found - GET https://x\nnpm error A complete log of this run can be found in: /root/x.log',
+    'npm error 404 Not Found - GET https://x',
+  ],
+  ['ATest > adds() FAILED\nFAILURE: Build failed with an exception.\nBUILD FAILED in 3s', 'ATest > adds() FAILED'],
+  ['FAILED (failures=1)', 'FAILED (failures=1)'],
+])('its last error is not a line that only sums up, if there is another', (output, words) => {
+  expect(redBase(output).words).toBe(words);
+});
+
 describe('a verification fails as the base does when it is the same command and every failure of the base is still there', () => {
   test.each<[string, string, string, boolean]>([
     ['the same line', 'main is broken', 'main is broken', true],
@@ -57,6 +68,33 @@ describe('a verification fails as the base does when it is the same command and 
       true,
     ],
     ['a time-out', '(took too long)', '(took too long)', true],
+    [
+      'a linter, with a finding of the branch beside that of the base',
+      "/a/x.js\n  3:5  error  'x' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)",
+      "/b/x.js\n  4:5  error  'x' is not defined  no-undef\n  9:1  error  Missing semicolon  semi\n\n✖ 2 problems (2 errors, 0 warnings)",
+      true,
+    ],
+    [
+      'a linter, another finding',
+      "/a/x.js\n  3:5  error  'x' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)",
+      '/a/y.js\n  9:1  error  Missing semicolon  semi\n\n✖ 1 problem (1 error, 0 warnings)',
+      false,
+    ],
+    ['.NET, another duration', '  Failed Calc.Adds [12 ms]', '  Failed Calc.Adds [1 s]', true],
+    ['.NET, another test', '  Failed Calc.Adds [12 ms]\nFailed!', '  Failed Calc.Subs [12 ms]\nFailed!', false],
+    [
+      'CTest, another test',
+      'tests FAILED:\n\t  3 - adds (Failed)\nErrors while running CTest',
+      'tests FAILED:\n\t  4 - subs (Failed)\nErrors while running CTest',
+      false,
+    ],
+    [
+      'Dart, another test',
+      '00:02 +3 -1: adds [E]\n00:02 +3 -1: Some tests failed.',
+      '00:05 +4 -1: subs [E]\n00:05 +4 -1: Some tests failed.',
+      false,
+    ],
+    ['a name made for the run', 'Error: no bucket test-k3jx9q', 'Error: no bucket test-zz81ab', true],
   ])('%s', (_, onBase, now, expected) => {
     expect(failsAsBase(redBase(onBase), failed(now), none)).toBe(expected);
   });
