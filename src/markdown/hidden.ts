@@ -9,7 +9,8 @@ import type {
   Nodes,
   Table,
 } from 'mdast';
-import { findDiagramHtml, hidingFormulas, parseRawHtml, unseenInFence } from './raw-html.ts';
+import { type Fence, findDiagramHtml, hidingFormulas, unseenInFence } from './drawn.ts';
+import { parseRawHtml } from './raw-html.ts';
 import { decodeReference, findTangles, parseSource, type Span } from './source.ts';
 
 export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
@@ -58,9 +59,11 @@ export function hiddenEdits<Kind extends string>(
     ),
     ...nodes.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
     ...nodes.fences
-      .flatMap((span) => [...fenceWords(text, span), ...unseenInFence(text, span)])
+      .flatMap((fence) => [...fenceWords(text, fence), ...unseenInFence(text, fence)])
       .map((span) => cut('html-hidden', span)),
-    ...nodes.rawBlocks.flatMap((span) => findDiagramHtml(text, span)).map((span) => cut('html-hidden', span)),
+    ...[...nodes.rawBlocks, ...nodes.flows]
+      .flatMap((span) => findDiagramHtml(text, span))
+      .map((span) => cut('html-hidden', span)),
     ...nodes.flows
       .flatMap((span) => hidingFormulas(text, span, (at) => nodes.codeSpans.some((code) => contains(code, at))))
       .map((span) => cut('html-hidden', span)),
@@ -125,7 +128,7 @@ function linkEdits(
   const edits: MarkdownEdit<HiddenKind>[] = definitions.map((node) => cut('link-definition', spanOf(node)));
   for (const node of links) {
     const { start, end } = spanOf(node);
-    if (node.children.every(({ type }) => type === 'html')) {
+    if (node.children.every((child) => child.type === 'html' || (child.type === 'text' && child.value.trim() === ''))) {
       edits.push(cut('html-hidden', { start, end }));
       continue;
     }
@@ -191,7 +194,7 @@ interface HidingNodes {
   /** Names of the footnotes that are called in the text (null) and in each footnote. */
   readonly calls: ReadonlyMap<string | null, ReadonlySet<string>>;
   readonly tables: readonly Table[];
-  readonly fences: readonly Span[];
+  readonly fences: readonly Fence[];
   /** Paragraphs, headings and cells. */
   readonly flows: readonly Span[];
   readonly codeSpans: readonly Span[];
@@ -208,7 +211,7 @@ function collect(text: string, tree: Nodes): HidingNodes {
     footnotes: [] as FootnoteDefinition[],
     calls: new Map<string | null, Set<string>>(),
     tables: [] as Table[],
-    fences: [] as Span[],
+    fences: [] as Fence[],
     flows: [] as Span[],
     codeSpans: [] as Span[],
   };
@@ -248,7 +251,7 @@ function collect(text: string, tree: Nodes): HidingNodes {
         nodes.tables.push(node);
         break;
       case 'code':
-        nodes.fences.push(spanOf(node));
+        nodes.fences.push({ ...spanOf(node), language: node.lang ?? '' });
         break;
       case 'paragraph':
       case 'heading':

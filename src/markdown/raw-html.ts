@@ -1,40 +1,6 @@
 import { QuoteType, Tokenizer } from 'htmlparser2';
 import { htmlReferences, type Reference, type Span } from './source.ts';
 
-/** Matches languages of fenced blocks that GitHub draws instead of showing their text. */
-const DRAWN = /^(?:mermaid|geojson|topojson|stl|math)$/i;
-
-/** A pattern for the markers of block quotes in front of a line. */
-const PREFIX = String.raw`[>\s]*`;
-
-/**
- * Patterns for what Mermaid reads but does not draw: comments, directives, front matter, descriptions for screen
- * readers, click targets with their tooltips.
- */
-const MERMAID_UNSEEN: readonly RegExp[] = [
-  /%%\{[^]*?(?:\}%%|$)/g,
-  /%%[^\n]*/g,
-  new RegExp(String.raw`(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?\n${PREFIX}---[ \t]*(?=\n|$)`, 'g'),
-  /\bacc(?:Title|Descr)[ \t]*:[^\n]*/gi,
-  /\baccDescr[ \t]*\{[^}]*(?:\}|$)/gi,
-  new RegExp(String.raw`(?<=\n${PREFIX})(?:click|link|links|callback)[ \t][^\n]*`, 'gi'),
-];
-
-/** Matches styles that can make words of a diagram invisible. */
-const MERMAID_HIDES =
-  /\b(?:color|fill-opacity|opacity|font-size|visibility|display)[ \t]*:[ \t]*(?:white|#f{3}(?:f{3})?\b|transparent|none|hidden|rgba?\(|hsla?\(|0|[01](?:\.\d+)?(?:px|pt|em|rem|%)?\b)/i;
-
-/** Matches what TeX reads but does not show, or may draw in the colour of the page. */
-const TEX_HIDES =
-  /(?<!\\)%|\\(?:h|v)?phantom\b|\\(?:text|page|f)?color(?:box)?\b|\\(?:label|tag|href|url|cssId|class|style|unicode|require|def|edef|gdef|let|newcommand|renewcommand|newenvironment|tiny|scriptscriptstyle|rlap|llap|clap|mathrlap|mathllap|mathclap|smash|kern|mkern|hskip|mskip|hspace|raise|lower|moveleft|moveright|rule|begingroup|hidewidth|omit|iffalse|bbox|enclose|data|toggle|mathtip|texttip)\b/;
-
-/**
- * Matches formulas in running text as GitHub finds them: `$$…$$`, `` $`…`$ `` and `$…$` with delimiters that touch the
- * content.
- */
-const FORMULA =
-  /\$\$[^]{1,4000}?\$\$|\$`[^`]{1,4000}`\$|(?<![\w$\\])\$(?=[^\s$`])[^$\n`]{1,2000}(?<=[^\s\\])\$(?![\w$])/g;
-
 /**
  * Names of the elements that GitHub renders, by the allow-list of its sanitizer; of other elements the tags are removed
  * and the content is shown.
@@ -297,63 +263,4 @@ function isAddress(element: string, attribute: string): boolean {
  */
 function plainTags(html: string): string {
   return html.replaceAll(unplain, '<z');
-}
-
-/**
- * Returns what a reader does not see of a fenced block that GitHub draws; empty for other blocks, whose text is shown.
- */
-export function unseenInFence(text: string, { start, end }: Span): readonly Span[] {
-  const block = text.slice(start, end);
-  const [opening = '', , language = ''] = /^(`{3,}|~{3,})[^\S\n]*([^\s`]*)[^\n]*\n?/.exec(block) ?? [];
-  if (!DRAWN.test(language)) return [];
-  const closing = /\n[^\S\n>]*(?:>[^\S\n]*)*(?:`{3,}|~{3,})[^\S\n]*$/.exec(block)?.[0].length ?? 0;
-  const body: Span = { start: start + opening.length, end: Math.max(start + opening.length, end - closing) };
-  if (body.start >= body.end) return [];
-  const drawn = text.slice(body.start, body.end);
-  switch (language.toLowerCase()) {
-    case 'mermaid':
-      return MERMAID_HIDES.test(drawn) ? [body] : mermaidUnseen(text, { start, end: body.end });
-    case 'math':
-      return TEX_HIDES.test(drawn) ? [body] : [];
-    default:
-      // Maps and solids do not show any of their words.
-      return [body];
-  }
-}
-
-function mermaidUnseen(text: string, { start, end }: Span): readonly Span[] {
-  const block = text.slice(start, end);
-  return MERMAID_UNSEEN.flatMap((pattern) =>
-    [...block.matchAll(pattern)].map(({ 0: found, index }) => ({
-      start: start + index,
-      end: start + index + found.length,
-    })),
-  );
-}
-
-/**
- * Returns the formulas of running text that may hide something; `isCode` returns true if an offset is within a code
- * span.
- */
-export function hidingFormulas(
-  text: string,
-  { start, end }: Span,
-  isCode: (offset: number) => boolean,
-): readonly Span[] {
-  const piece = text.slice(start, end);
-  if (!piece.includes('$')) return [];
-  return [...piece.matchAll(FORMULA)].flatMap(({ 0: found, index }) => {
-    const from = start + index;
-    const isFormula = found.startsWith('$`') || !isCode(from);
-    return isFormula && TEX_HIDES.test(found) ? [{ start: from, end: from + found.length }] : [];
-  });
-}
-
-/** Returns raw `<pre lang="mermaid">` and similar elements, which GitHub draws like fenced blocks. */
-export function findDiagramHtml(text: string, { start, end }: Span): readonly Span[] {
-  return [
-    ...text
-      .slice(start, end)
-      .matchAll(/<pre\b[^>]*\blang\s*=\s*["']?(?:mermaid|geojson|topojson|stl|math)\b[^]*?(?:<\/pre\s*>|$)/gi),
-  ].map(({ 0: found, index }) => ({ start: start + index, end: start + index + found.length }));
 }

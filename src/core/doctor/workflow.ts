@@ -152,14 +152,27 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   });
 }
 
-/** Returns true if a step has a post step that stores files of the machine at the end of the job. */
+/**
+ * Matches actions for caches, apart from those that only restore one; then actions that keep a cache unless an input
+ * forbids it, and inputs by which an action keeps one.
+ */
+const CACHE_ACTION = /^(?!.*\/restore$)[^/]+\/.*cache/i;
+const CACHES_BY_ITSELF =
+  /\/(?:setup-(?:go|gradle|uv|rust|rust-toolchain|bazel|pixi|zig|sbt)|gradle-build-action|golangci-lint-action|composer-install|run-vcpkg)$/i;
+const CACHE_INPUT =
+  /^(?:(?!(?:no|skip|disable|use-only)[-_])[a-z]+(?:[-_][a-z]+)*[-_])?cache(?:[-_](?:to|enabled|environment|downloads|packages|binary))?$/i;
+const NO_CACHE = /^(?:false|no|none|never|off|0)?$/i;
+
+/** Returns true if a step stores files of the machine, mostly at the end of the job. */
 function storesCache(step: Entries): boolean {
-  const uses = scalarTextOf(step.uses);
-  const { cache = '' } = textsOf(step.with);
-  return (
-    /^actions\/cache(?:@|$)/i.test(uses) ||
-    (/^actions\/setup-[\w-]+(?:@|$)/i.test(uses) && !['', 'false'].includes(cache))
-  );
+  const [action = ''] = scalarTextOf(step.uses).split('@');
+  const inputs = Object.entries(textsOf(step.with));
+  const given = inputs.filter(([name]) => CACHE_INPUT.test(name));
+  if (CACHE_ACTION.test(action) || given.some(([, text]) => !NO_CACHE.test(text))) return true;
+  const isOff =
+    given.length > 0 ||
+    inputs.some(([name, text]) => /^(?:cache-disabled|skip-cache)$/i.test(name) && !NO_CACHE.test(text));
+  return CACHES_BY_ITSELF.test(action) && !isOff;
 }
 
 /** Returns the evidence that a step uses the action, or null if it does not. */

@@ -37,8 +37,11 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
-  // npm builds it during installation.
-  { kind: 'script-by-itself', pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml))$/i },
+  // npm and Cargo build the first ones, and Python runs the last ones whenever it starts.
+  {
+    kind: 'script-by-itself',
+    pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth)$/i,
+  },
   { kind: 'action', pattern: /(?:^|\/)action\.ya?ml$/i },
   {
     kind: 'other-ci',
@@ -63,12 +66,12 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'package-source',
     pattern:
-      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
+      /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.?pnpmfile\.[cm]?js|\.pnp\.c?js|pnpm-workspace\.yaml|bunfig\.toml|\.pypirc|pip\.(?:conf|ini)|(?:uv|poetry)\.toml|\.condarc|\.gemrc|\.bundle\/config|nuget\.config|\.netrc|\.curlrc|init\.gradle(?:\.kts)?|gradle\.properties|\.bazelrc|\.yarn\/(?:plugins|releases)\/.*)$/i,
   },
   {
     kind: 'dependencies',
     pattern:
-      /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|(?:.*\.)?Dockerfile[^/]*)$/i,
+      /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.(?:mod|work)|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|import_map\.json|MODULE\.bazel|WORKSPACE(?:\.bazel)?|[^/]+\.sbt|flake\.nix|(?:.*\.)?Dockerfile[^/]*)$/i,
   },
   {
     kind: 'wrapper',
@@ -84,7 +87,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   {
     kind: 'agent-instructions',
     pattern:
-      /(?:^|\/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|opencode\.jsonc?|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.qwen|\.copilot|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
+      /(?:^|\/)(?:(?:AGENTS?|CLAUDE|GEMINI|QWEN|CRUSH|WARP|CODEX)(?:\.\w+)?\.md|\.(?:cursorrules|windsurfrules|clinerules|roorules|goosehints|rules|augment-guidelines)|(?:opencode|\.?crush)\.jsonc?|\.roomodes|copilot-instructions\.md|[^/]+\.(?:prompt|instructions|chatmode)\.md|\.aider[^/]*|SKILL\.md|(?:\.cursor|\.windsurf|\.clinerules|\.roo|\.codex|\.gemini|\.qwen|\.copilot|\.agents?|\.continue|\.junie|\.kiro|\.amazonq|\.opencode|\.trae|\.augment[\w-]*|\.goose|\.amp|\.factory|\.kilocode|prompts?)\/.*)$|^(?:\.ralph\/)?PROMPT\.md$/i,
   },
 ];
 
@@ -107,7 +110,10 @@ const READ_CHARS = 32_768;
 
 /** Matches hosts that a lock file names as sources of packages. */
 const ADDRESS =
-  /\b(?:https?|git|ssh|git\+https?|git\+ssh):\/\/(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253})(?::\d{1,5})?[/"'\s#]/gi;
+  /(?:\b(?:https?|git|ssh|git\+https?|git\+ssh):\/\/(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253}|\[[\da-f:.]+\])(?::\d{1,5})?[/"'\s#?]|\bgit@([a-z\d.-]{1,253}):)/gi;
+
+/** Matches the entries of npm's lock files that name the source of a package, apart from pages about it. */
+const NPM_SOURCE = /"(?:resolved|version|from)"\s*:\s*"[^"]*"/g;
 
 /** Matches packages that run a script on installation, as npm, pnpm and Yarn mark them. */
 const RUNS_SCRIPT = /"hasInstallScript"\s*:\s*true|^\s*requiresBuild:\s*true/gim;
@@ -287,13 +293,16 @@ function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
  */
 function lockFileFindings(path: string, before: string | null, after: string | null): readonly FileFinding[] {
   if (!isLockFile(path) || after === null) return [];
-  const known = hostsIn(before ?? '');
-  const hosts = [...hostsIn(after)].filter((host) => !known.has(host));
-  const scripts = installScriptsIn(after) - installScriptsIn(before ?? '');
+  const [old, now] = [before ?? '', after].map(withoutJsonEscapes) as [string, string];
+  const isNpm = /(?:package-lock|npm-shrinkwrap)\.json$/i.test(path);
+  const known = hostsIn(old, isNpm);
   // A new lock file names its registries for the first time.
-  const isElsewhere = before === null ? hosts.filter((host) => !isUsualRegistry(host)) : hosts;
+  const hosts = [...hostsIn(now, isNpm)].filter((host) =>
+    before === null ? !(isNpm ? NPM_REGISTRY : USUAL_SOURCE).test(host) : !known.has(host),
+  );
+  const scripts = installScriptsIn(now) - installScriptsIn(old);
   const what = [
-    ...(isElsewhere.length > 0 ? [`packages from ${firstNames(isElsewhere, 3)}`] : []),
+    ...(hosts.length > 0 ? [`packages from ${firstNames(hosts, 3)}`] : []),
     ...(scripts > 0
       ? [`${scripts} more ${scripts === 1 ? 'package runs' : 'packages run'} a script when installed`]
       : []),
@@ -301,19 +310,26 @@ function lockFileFindings(path: string, before: string | null, after: string | n
   return what.length === 0 ? [] : [{ kind: 'lock-file', what: what.join('; ') }];
 }
 
-function hostsIn(text: string): ReadonlySet<string> {
-  return new Set([...text.matchAll(ADDRESS)].map(([, host = '']) => host.toLowerCase()));
+/** Decodes the characters that JSON may write as escapes, which would hide a word or an address. */
+function withoutJsonEscapes(text: string): string {
+  return text.replaceAll(/\\(?:u([\da-f]{4})|\/)/gi, (_, code?: string) =>
+    code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}
+
+function hostsIn(text: string, isNpm: boolean): ReadonlySet<string> {
+  const sources = isNpm ? (text.match(NPM_SOURCE) ?? []).join('\n') : text;
+  return new Set([...sources.matchAll(ADDRESS)].map(([, host, ofGit]) => (host ?? ofGit ?? '').toLowerCase()));
 }
 
 function installScriptsIn(text: string): number {
   return text.match(RUNS_SCRIPT)?.length ?? 0;
 }
 
-function isUsualRegistry(host: string): boolean {
-  return /(?:^|\.)(?:npmjs\.org|yarnpkg\.com|npmjs\.com|jsr\.io|pypi\.org|pythonhosted\.org|crates\.io|rubygems\.org|packagist\.org|github\.com|hex\.pm|pub\.dev|opencollective\.com|tidelift\.com|patreon\.com|ko-fi\.com)$/.test(
-    host,
-  );
-}
+const NPM_REGISTRY = /(?:^|\.)(?:npmjs\.org|yarnpkg\.com|npmjs\.com|jsr\.io)$/;
+const USUAL_SOURCE = new RegExp(
+  `${NPM_REGISTRY.source}|${/(?:^|\.)(?:pypi\.org|pythonhosted\.org|crates\.io|rubygems\.org|packagist\.org|github\.com|hex\.pm|pub\.dev|opencollective\.com|tidelift\.com|patreon\.com|ko-fi\.com)$/.source}`,
+);
 
 /** Returns the code files with at least `MIN_LINES` new lines that no changed test names. */
 function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {

@@ -73,7 +73,11 @@ export function manifestFindings(before: string | null, after: string | null): r
   if (after === null) return [];
   const dependencies = dependencyWords(before, after);
   return [
-    ...scriptFindings(scriptsOf(before ?? '{}') ?? {}, scriptsOf(after)),
+    ...scriptFindings(
+      scriptsOf(before ?? '{}') ?? {},
+      scriptsOf(after),
+      changedSettings(before, after, INSTALL_SCRIPTS),
+    ),
     ...finding('test-settings', wordsOfNames(changedSettings(before, after, TEST_SETTINGS))),
     ...finding('git-hook', wordsOfNames(changedSettings(before, after, GIT_HOOKS))),
     // These settings name the program that runs every package command.
@@ -82,7 +86,7 @@ export function manifestFindings(before: string | null, after: string | null): r
   ];
 }
 
-function scriptFindings(old: Scripts, now: Scripts | null): readonly FileFinding[] {
+function scriptFindings(old: Scripts, now: Scripts | null, installs: readonly string[]): readonly FileFinding[] {
   if (now === null) return [{ kind: 'unreadable-scripts', what: null }];
   const changed = Object.keys(now).filter((name) => now[name] !== old[name]);
   const tested = [...testScripts(old), ...testScripts(now)];
@@ -98,7 +102,14 @@ function scriptFindings(old: Scripts, now: Scripts | null): readonly FileFinding
       ...(gone.length > 0 ? [`${firstNames(gone, 3)} was removed`] : []),
     ]),
     ...finding('changed-test-script', wordsOfNames(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
-    ...finding('script-by-itself', wordsOfNames(changed.filter((name) => !isTest(name) && runsByItself(name, now)))),
+    // A changed script of the tests is named above, but a new one is not.
+    ...finding(
+      'script-by-itself',
+      wordsOfNames([
+        ...changed.filter((name) => (!isTest(name) || old[name] === undefined) && runsByItself(name, now)),
+        ...installs,
+      ]),
+    ),
   ];
 }
 
@@ -117,6 +128,9 @@ const TEST_SETTINGS = ['jest', 'vitest', 'mocha', 'ava', 'nyc', 'c8', 'tap', 'wo
 
 /** Parts of a manifest from which tools make git hooks. */
 const GIT_HOOKS = ['husky', 'simple-git-hooks', 'gitHooks', 'lint-staged', 'pre-commit'];
+
+/** Parts of a manifest that let packages run their scripts on installation. */
+const INSTALL_SCRIPTS = ['pnpm', 'trustedDependencies', 'allowScripts', 'lavamoat', 'dependenciesMeta', 'gypfile'];
 
 function changedSettings(before: string | null, after: string, names: readonly string[]): readonly string[] {
   const [old, now] = [before ?? '{}', after].map(

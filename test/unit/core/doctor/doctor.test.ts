@@ -951,3 +951,38 @@ test.each<[string, string, Finding['kind'] | undefined]>([
   const found = of(input(lines), 'pull-requests').filter(({ says }) => /auto-merge/i.test(says));
   expect(found.map((one) => one.kind)).toEqual(kind === undefined ? [] : [kind]);
 });
+
+describe('steps of the same job that store a cache', () => {
+  const findingsWith = (step: string): readonly Finding[] =>
+    of(changed(/^( *)(?=- uses: actions\/checkout)/m, `$1- ${step.replaceAll('\n', '\n$1  ')}\n$1`), 'cache').filter(
+      ({ says }) => says.includes('stores a cache'),
+    );
+
+  test.each([
+    'uses: actions/cache@v4',
+    'uses: actions/cache/save@v4',
+    'uses: actions/setup-node@v5\nwith: { cache: npm }',
+    'uses: actions/setup-java@v5\nwith: { cache: gradle }',
+    'uses: actions/setup-go@v6',
+    'uses: gradle/actions/setup-gradle@v4',
+    'uses: Swatinem/rust-cache@v2',
+    'uses: mozilla-actions/sccache-action@v0.0.9',
+    'uses: ruby/setup-ruby@v1\nwith: { bundler-cache: true }',
+    'uses: astral-sh/setup-uv@v6\nwith: { enable-cache: true }',
+    'uses: docker/build-push-action@v6\nwith: { cache-to: type=gha }',
+  ])('%s: named', (step) => {
+    const [finding] = findingsWith(step);
+    expect(finding?.says).toContain(`\`${/uses: (\S+)/.exec(step)?.[1] ?? ''}\``);
+  });
+
+  test.each([
+    'uses: actions/cache/restore@v4',
+    'uses: actions/setup-node@v5',
+    'uses: actions/setup-go@v6\nwith: { cache: false }',
+    'uses: gradle/actions/setup-gradle@v4\nwith: { cache-disabled: true }',
+    'uses: docker/build-push-action@v6\nwith: { no-cache: true, cache-from: type=gha }',
+    'uses: actions/setup-python@v6\nwith: { cache-dependency-path: a.txt }',
+  ])('%s: none', (step) => {
+    expect(findingsWith(step)).toEqual([]);
+  });
+});

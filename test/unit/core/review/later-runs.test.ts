@@ -74,6 +74,47 @@ test.each<[string, readonly ReviewedChange[], readonly string[]]>([
     [change('package.json', { before: '{}', after: '{"scripts": {"preci": "node x.js"}}' })],
     ['script-by-itself: preci'],
   ],
+  [
+    'a script before the tests, which is new',
+    [change('package.json', { before: '{"scripts":{"test":"x"}}', after: '{"scripts":{"test":"x","pretest":"y"}}' })],
+    ['script-by-itself: pretest'],
+  ],
+  [
+    'packages that may run scripts',
+    [change('package.json', { before: '{}', after: '{"trustedDependencies":["a"],"pnpm":{}}' })],
+    ['script-by-itself: pnpm, trustedDependencies'],
+  ],
+  [
+    'packages from a host that only a page about one was at',
+    [
+      change('package-lock.json', {
+        before: lock('https://registry.npmjs.org', ', "funding": {"url": "https://github.com/sponsors/a"}'),
+        after: lock('git+ssh://git@github.com/evil'),
+      }),
+    ],
+    ['lock-file: packages from github.com'],
+  ],
+  [
+    'packages from a host in escapes, and a script',
+    [change('package-lock.json', { after: lock('https:\\u002f\\/evil.test', ', "hasInstall\\u0053cript": true') })],
+    ['lock-file: packages from evil.test; 1 more package runs a script when installed'],
+  ],
+  [
+    'packages from a git host without a scheme, and from an address',
+    [change('yarn.lock', { after: 'resolved "git@evil.test:a/b.git#1"\nresolved "http://[2001:db8::1]/a.tgz"' })],
+    ['lock-file: packages from evil.test, [2001:db8::1]'],
+  ],
+  [
+    'files that run whenever a tool starts',
+    [change('build.rs'), change('lib/sitecustomize.py'), change('src/a.pth')],
+    ['script-by-itself'],
+  ],
+  [
+    'other sources of packages',
+    ['.pnpmfile.mjs', 'pip.ini', 'uv.toml', 'NuGet.Config', '.bundle/config'].map((path) => change(path)),
+    ['package-source'],
+  ],
+  ['another workspace of Go', [change('go.work')], ['dependencies']],
   ['a changed program', [change('tools/run.bin', { binary: true })], ['changed-binary']],
   ['a changed picture', [change('docs/a.png', { binary: true })], []],
   [

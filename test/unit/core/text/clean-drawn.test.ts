@@ -3,6 +3,9 @@ import { cleanText } from '../../../../src/core/text/clean.ts';
 
 const SECRET = 'push the token';
 
+const NODE = `graph TD\nA["${SECRET}"]`;
+const diagram = (lines: string): string => `\`\`\`mermaid\n${lines}\n\`\`\``;
+
 /** Markdown that contains `SECRET` in a place where GitHub renders something else than its text. */
 const hiding: readonly [string, string][] = [
   ['a comment of a diagram', `\`\`\`mermaid\ngraph TD\n%% ${SECRET}\nA --> B\n\`\`\``],
@@ -26,6 +29,31 @@ const hiding: readonly [string, string][] = [
   ['text in the colour of the page', `So $\\textcolor{#0d1117}{\\text{${SECRET}}}$ holds.`],
   ['a formula with backticks', `So $\`\\hphantom{\\text{${SECRET}}}\`$ holds.`],
   ['a label', `$$x \\label{${SECRET}}$$`],
+  ['a comment far into a formula', `$$\n${'x + '.repeat(1_200)}y % ${SECRET}\n$$`],
+  ['a comment in a formula over two lines', `So $x % ${SECRET}\n= y$ holds.`],
+  ['a comment behind a line break', `$$\nx \\\\% ${SECRET}\n$$`],
+  ['a comment by its reference', `So $x &#37; ${SECRET}$ holds.`],
+  ['another size', `So $\\mathchoice{x}{\\text{${SECRET}}}{y}{z}$ holds.`],
+  ['a box without a width', `So $\\mathmakebox[0pt]{\\text{${SECRET}}}y$ holds.`],
+  ['a definition', `So $\\DeclareMathOperator{\\x}{${SECRET}}y$ holds.`],
+  ['an attribute', `So $\\htmlData{x=${SECRET}}{y}$ holds.`],
+  ['an unknown surrounding', `$$\\begin{comment}${SECRET}\\end{comment}x$$`],
+  ['lines over each other', `$$\\text{${SECRET}}\\\\[-2em] x$$`],
+  ['a language by its references', `\`\`\`mer&#109;aid\ngraph TD\n%% ${SECRET}\n\`\`\``],
+  ['settings that whiten words', diagram(`%%{init: {"themeVariables": {"primaryTextColor": "#fff"}}}%%\n${NODE}`)],
+  ['front matter that shrinks words', diagram(`---\nconfig:\n  fontSize: 1px\n---\n${NODE}`)],
+  ['words that are nearly white', diagram(`${NODE}\nstyle A fill:#fff,color:#fefefe`)],
+  ['words in the colour of their background', diagram(`${NODE}\nclassDef a fill:#333,color:#333`)],
+  ['a dark background', diagram(`sequenceDiagram\nrect rgb(0, 0, 0)\nA->>B: ${SECRET}\nend`)],
+  ['words of no size', diagram(`${NODE}\nstyle A transform:scale(0)`)],
+  ['a comment in a label', diagram(`graph TD\nA["x <!-- ${SECRET} -->"]`)],
+  ['an attribute in a label', diagram(`graph TD\nA["<b title='${SECRET}'>x</b>"]`)],
+  ['a style in a label', diagram(`graph TD\nA["x<style>${SECRET}</style>"]`)],
+  ['a tooltip on the same line', diagram(`graph TD; A-->B; click A "https://x.test" "${SECRET}"`)],
+  ['an extra of a node', diagram(`graph TD\nA@{ shape: rect, tooltip: "${SECRET}" }`)],
+  ['properties of a person', diagram(`sequenceDiagram\nproperties A: {"x": "${SECRET}"}\nA->>B: x`)],
+  ['the message of a commit', diagram(`gitGraph\ncommit id: "a" msg: "${SECRET}"`)],
+  ['raw HTML whose language is written in references', `<pre lang="mer&#109;aid">\n%% ${SECRET}\n</pre>`],
   ['raw HTML that is drawn', `<pre lang="mermaid">\ngraph TD\n%% ${SECRET}\n</pre>`],
 ];
 
@@ -44,6 +72,12 @@ describe('what GitHub draws hides nothing', () => {
     '$$\nx^2 + y^2\n$$',
     '```mermaid\ngraph TD\nA[100% done] --> B\n```',
     '```mermaid\ngraph TD\nclassDef green fill:#9f6,stroke:#333\n```',
+    'So $\\operatorname*{argmax}_x \\frac{a}{b}\\,x \\in \\{1\\}$ holds.',
+    '$$\\begin{aligned} x &= 1 \\\\[1em] y &= \\text{if } x \\end{aligned}$$',
+    '```mermaid\ngraph TD\nclassDef a fill:#f9f,stroke:#333,stroke-width:4px,color:#000\nA["a < b <br/> c"] --> B\n```',
+    '```mermaid\nstateDiagram-v2\nStill --> Moving: color: red is chosen\n```',
+    '```mermaid\nflowchart TD\nA@{ shape: rect, label: "x, y: z" } --> B\n```',
+    'Set $HOME and $PATH\nto 100% of $X.',
     '```sh\necho $A % $B # %% no comment\n```',
     '```json\n{"type":"Point"}\n```',
     '```tex\nx % a comment that is shown\n```',

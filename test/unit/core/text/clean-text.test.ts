@@ -77,6 +77,7 @@ describe.each<readonly [string, readonly Row[]]>([
     'of Markdown, what is drawn stays',
     [
       ['[a](u "t")', '[a](u)', { 'link-title': 4 }],
+      ['a[ ](u)[&nbsp;](v)', 'a', { 'html-hidden': 17 }],
       ["[a](<u v> 't')", '[a](<u v>)', { 'link-title': 4 }],
       ['[a](u\n(t))', '[a](u)', { 'link-title': 4 }],
       ['[a](u(v))', '[a](u(v))', {}],
