@@ -25,6 +25,7 @@ export interface GateDeps {
     | 'compareOpen'
     | 'history'
     | 'revertsIn'
+    | 'editedMerges'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   /**

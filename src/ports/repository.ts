@@ -2,7 +2,7 @@ import type { TaskSize } from '../core/lane/change.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
-import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
+import type { JudgedPull, RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import type { TaskChanges, TakenFile } from '../core/proof/judge.ts';
 import type { FileHistory } from '../core/parallel/predict-files.ts';
@@ -72,6 +72,11 @@ export interface Repository {
    * tell. Asks no server.
    */
   revertsIn(tip: ObjectId, since: number): Promise<readonly RevertCommit[]>;
+  /**
+   * Returns those of these commits that are not merges as git itself makes them; empty if git cannot tell. Takes one
+   * fetch.
+   */
+  editedMerges(asked: readonly JudgedPull[]): Promise<readonly ObjectId[]>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */

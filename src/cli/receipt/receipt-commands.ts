@@ -16,6 +16,7 @@ import {
   type BranchQuestion,
   branchQuestionOf,
   type CloneBranch,
+  ONLY_RECORDED,
   type ReceiptVerification,
   type VerifiedBranch,
   verifyReceipts,
@@ -124,6 +125,7 @@ async function verify(
       verdict: worstVerdict(branches),
       branches,
       proves: 'consistency' as const,
+      onlyRecorded: ONLY_RECORDED,
       // A receipt of another repository may be signed there.
       signature: files.map(
         (file) => `gh attestation verify ${shellText(file)} --repo ${clone.repository ?? 'OWNER/REPO'}`,
@@ -245,11 +247,12 @@ const VERDICTS = {
   part: 'Nothing is wrong, but only a part could be checked: see ⚠.',
 };
 
-function renderVerification({ verdict, branches, signature }: ReceiptVerification): string {
+function renderVerification({ verdict, branches, onlyRecorded, signature }: ReceiptVerification): string {
   return [
     ...branches.flatMap(renderBranch),
     VERDICTS[verdict],
     'This proves consistency, not origin: whoever can push to refs/ralph/ can write such a record.',
+    `Only the record says: ${onlyRecorded.join(', ')}.`,
     ...(signature.length === 0
       ? []
       : ['Where a receipt comes from, its signature says, if there is one:', ...signature.map((line) => `  ${line}`)]),

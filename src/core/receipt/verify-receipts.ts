@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { namesOf } from '../text/phrase.ts';
+import { namesOf, shellText } from '../text/phrase.ts';
 import { type CloneCommit, contentFindings, type ReadReceipt, shortCommit } from './check-content.ts';
 import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
@@ -35,12 +35,26 @@ const branchSchema = z.object({
   ),
 });
 
+/** The facts of a record that neither its journal nor a clone confirms. */
+export const ONLY_RECORDED = [
+  'agent and version',
+  'model',
+  'isolation and probe',
+  'requests',
+  'who asked for the run',
+  'its attempt and URL',
+  'pull request',
+  'labels',
+  'result of `verify` on the base',
+] as const;
+
 export const receiptVerificationSchema = z.object({
   verdict,
   branches: z.array(branchSchema).describe('One for a pull request; for a run, one for each branch it worked on.'),
   proves: z
     .enum(['consistency'])
     .describe('Record, journal and commits agree. Who wrote them, only a signature proves.'),
+  onlyRecorded: z.array(z.string()).describe('Facts of a record that nothing else confirms, whatever the verdict.'),
   signature: z
     .array(z.string())
     .describe('Commands that check the signatures of the given files; empty without `--receipt`.'),
@@ -122,7 +136,7 @@ export interface CloneBranch {
   readonly tip: string | null;
   /**
    * The branch's own commits after the base of the first run up to `tip`; without a tip, up to what was merged, or to
-   * the newest published head. Oldest first. Null if the clone lacks one of the ends.
+   * the newest published head. Oldest first. Null if the clone lacks one of the ends, or is cut off between them.
    */
   readonly line: readonly CloneCommit[] | null;
   /** Commits that merges on the line brought in and that the base branch does not have. */
@@ -285,19 +299,23 @@ function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt):
 function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBranch): readonly ReceiptFinding[] {
   const into = baseBranch ?? 'the base branch';
   if (branch !== null && isMerged)
-    return isNoted(true, `The branch is gone or has other work; ${into} has its commits.`);
+    return isNoted(true, `The branch is not in this clone, or has other work; ${into} has its commits.`);
   const why =
     branch === null
       ? 'An earlier version did not record its branch: commits after the last run are not checked.'
-      : `The branch is gone or has other work, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`;
+      : `The branch is not in this clone, or has other work, and ${into} does not have its commits: what a squash or a rebase made of them is not checked.`;
   return isUnchecked(true, why);
 }
 
 function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {
-  const ref = pullRequest === null ? (branch ?? '') : `refs/pull/${pullRequest}/head`;
-  const what = `This clone does not have the commits up to ${shortCommit(head ?? '')}.`;
+  const ofPull = pullRequest === null ? null : `refs/pull/${pullRequest}/head`;
+  const own = branch === null ? ofPull : shellText(`+refs/heads/${branch}:refs/remotes/origin/${branch}`);
+  const what = `This clone does not have all commits up to ${shortCommit(head ?? '')}.`;
+  const otherwise = ofPull === null || own === ofPull ? '' : `; if the branch is gone, name ${ofPull} instead`;
+  // A shallow clone is completed by this as well.
+  const fetch = `git fetch --depth=2147483647 origin ${own ?? ''}`;
   return [
-    ...isUnchecked(true, `${what} Fetch them: git fetch origin ${ref}`),
+    ...isUnchecked(true, `${what} Fetch them: ${fetch}${otherwise}`),
     ...createFindings(null, 'content', 'unchecked')(true, 'Not checked without the commits.'),
   ];
 }

@@ -97,7 +97,10 @@ export interface ClosedPull {
   readonly head: string;
   /** The commit on the base branch; null if it was not merged. */
   readonly commit: string | null;
-  /** Its newest commits, oldest first, with the addresses of their authors; empty if they were not read. */
+  /**
+   * Its newest commits, oldest first, with the addresses of their authors; empty if they were not read. A merge that a
+   * person has edited is without its message.
+   */
   readonly commits: readonly { readonly id: string; readonly message: string; readonly email: string }[];
 }
 
@@ -199,19 +202,41 @@ function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boole
   return end.peopleCommits === null && commits.length > 0;
 }
 
-/** Matches messages of commits that bring a branch up to date, or that a run made: GitHub's button may rebase these. */
-const NOT_OF_PEOPLE = /^Merge (?:remote-tracking )?branch |\nRalph-Run: /;
+/** Match messages of commits that bring a branch up to date, and that a run made: GitHub's button may rebase these. */
+const UPDATE = /^Merge (?:remote-tracking )?branch /;
+const OF_RUN = /\nRalph-Run: /;
 
 /** True for the address with which GitHub's apps make commits. */
 export function isEmailOfBot(email: string): boolean {
   return email.endsWith('[bot]@users.noreply.github.com');
 }
 
-function endOf({ kind, at, commit, head, commits }: ClosedPull, known: StoredPull): NonNullable<StoredPull['end']> {
-  const ours = commits.findIndex(({ id }) => id === known.head);
+/** An ended pull request, and its commits that may be merges of the base branch as git itself makes them. */
+export interface JudgedPull {
+  readonly number: number;
+  readonly commits: readonly string[];
+}
+
+/** Returns the commits that decide, by what is in them, whether people changed an ended pull request. */
+export function mergesToJudge(snapshot: Snapshot, closed: readonly ClosedPull[]): readonly JudgedPull[] {
+  return closed.flatMap((one) => {
+    const known = pullAt(snapshot, fileOf(one));
+    if (known === null || one.kind === 'closed' || !isNewsOf(one, known)) return [];
+    const after = commitsAfter(known, one).filter(({ message }) => UPDATE.test(message) && !OF_RUN.test(message));
+    return after.length === 0 ? [] : [{ number: one.number, commits: after.map(({ id }) => id) }];
+  });
+}
+
+/** Returns the commits on top of the newest head that a run published. */
+function commitsAfter({ head }: StoredPull, { commits }: ClosedPull): ClosedPull['commits'] {
+  return commits.slice(commits.findIndex(({ id }) => id === head) + 1);
+}
+
+function endOf(closed: ClosedPull, known: StoredPull): NonNullable<StoredPull['end']> {
+  const { kind, at, commit, head, commits } = closed;
   const isByPerson = ({ message, email }: (typeof commits)[number]): boolean =>
-    !NOT_OF_PEOPLE.test(message) && !isEmailOfBot(email);
-  const after = commits.slice(ours + 1).filter(isByPerson).length;
+    !UPDATE.test(message) && !OF_RUN.test(message) && !isEmailOfBot(email);
+  const after = commitsAfter(known, closed).filter(isByPerson).length;
   return { kind, at, commit, peopleCommits: head === known.head ? 0 : commits.length === 0 ? null : after };
 }
 

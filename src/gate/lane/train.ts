@@ -8,6 +8,7 @@ import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import {
   andRememberPulls,
   type ClosedPull,
+  mergesToJudge,
   pullsIn,
   type RevertCommit,
   REVERT_WITHIN_MS,
@@ -81,18 +82,26 @@ async function compare(
 
 /**
  * Returns the closed pull requests of the train with those that the last known snapshot takes for open although the
- * list has none of them. One request asks for these by number; without an answer, the next run asks again.
+ * list has none of them. One request asks for these by number; without an answer, the next run asks again. Merges on
+ * them that people have edited are without their messages.
  */
 export async function withOlderEnds(
-  { forge, store }: Pick<GateDeps, 'forge' | 'store'>,
+  { forge, store, repository }: Pick<GateDeps, 'forge' | 'store' | 'repository'>,
   { pulls, closed }: Train,
 ): Promise<readonly ClosedPull[]> {
+  const snapshot = store.lastSeen() ?? emptySnapshot;
   const listed = new Set([...pulls, ...closed].map(({ number }) => number));
-  const missing = pullsIn(store.lastSeen() ?? emptySnapshot)
+  const missing = pullsIn(snapshot)
     .filter(({ number, end }) => end === null && !listed.has(number))
     .map(({ number }) => number);
-  if (missing.length === 0) return closed;
-  return [...closed, ...(await forge.closedAmong(missing.slice(0, MAX_OLDER)).catch(() => []))];
+  const older = missing.length === 0 ? [] : await forge.closedAmong(missing.slice(0, MAX_OLDER)).catch(() => []);
+  const ended = [...closed, ...older];
+  const judged = mergesToJudge(snapshot, ended);
+  const edited = new Set(judged.length === 0 ? [] : await repository.editedMerges(judged));
+  return ended.map((one) => ({
+    ...one,
+    commits: one.commits.map((commit) => (edited.has(commit.id) ? { ...commit, message: '' } : commit)),
+  }));
 }
 
 /** Stores how known pull requests ended. Makes no request if the last known snapshot has it all. */

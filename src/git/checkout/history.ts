@@ -1,7 +1,8 @@
+import type { ObjectId } from '../../core/evidence.ts';
 import { definitionPattern, type Definitions, parseDefinitions } from '../../core/parallel/definitions.ts';
 import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
-import type { RevertCommit } from '../../core/snapshot/stored-pull.ts';
+import type { JudgedPull, RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
 import { authorizationVariables, type Git } from '../git.ts';
 import { decodeNames } from '../names.ts';
@@ -62,6 +63,49 @@ export async function readReverts(
   });
 }
 
+/** Maximum number of merges that are made again. */
+const MAX_MERGES = 20;
+
+/** Reads the heads of ended pull requests with one fetch, and returns which of their commits are edited merges. */
+export async function readEditedMerges(
+  { remote }: Pick<OpenOptions, 'remote'>,
+  { repository }: OpenedCheckout,
+  asked: readonly JudgedPull[],
+): Promise<readonly ObjectId[]> {
+  await repository.seal();
+  const heads = asked.map(({ number }) => `+refs/pull/${String(number)}/head`);
+  return (await fetchBeside(repository.git, { remote, heads }))
+    ? editedMergesAmong(
+        repository.git,
+        asked.flatMap(({ commits }) => commits),
+      )
+    : [];
+}
+
+/**
+ * Returns the commits that are not what git itself makes of their two parents: merges with edits of a person, and
+ * commits that are no merge. Commits that git lacks are left out.
+ */
+export async function editedMergesAmong(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
+  const edited: ObjectId[] = [];
+  for (const commit of commits.slice(0, MAX_MERGES)) {
+    const [tree = '', ...parents] = ((await listNames(git, ['show', '-s', '--format=%T %P', commit]))?.[0] ?? '')
+      .trim()
+      .split(' ');
+    if (tree === '') continue;
+    const [one = '', other, third] = parents;
+    if (other === undefined) edited.push(commit);
+    if (other === undefined || third !== undefined) continue;
+    const made = await git.answer(
+      ['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '--no-messages', one, other],
+      { timeoutMs: WITHIN_MS },
+    );
+    // git exits with 1 after a conflict, which a person has settled.
+    if (made.exitCode === 1 || (made.exitCode === 0 && made.stdout.toString().trim() !== tree)) edited.push(commit);
+  }
+  return edited;
+}
+
 async function listCommits(git: Git, head: string): Promise<FileHistory['commits'] | null> {
   const names = await listNames(git, [
     ...['log', '-z', '--name-only', '--no-renames', '--no-merges', `--max-count=${String(MAX_COMMITS)}`],
@@ -96,15 +140,8 @@ async function listChanged(
   const { remote, startHead, branches } = asked;
   if (branches.length === 0) return {};
   if (!branches.every(({ branch }) => isBranchName(branch))) return null;
-  const fetched = await git.answer(
-    [
-      ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', remote.url],
-      ...branches.map(({ branch }, at) => `+refs/heads/${branch}:${refAt(at)}`),
-    ],
-    { variables: authorizationVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },
-  );
-  const tips =
-    fetched.exitCode === 0 ? await listNames(git, ['rev-parse', ...branches.map((_, at) => refAt(at))]) : null;
+  const isFetched = await fetchBeside(git, { remote, heads: branches.map(({ branch }) => `+refs/heads/${branch}`) });
+  const tips = isFetched ? await listNames(git, ['rev-parse', ...branches.map((_, at) => refAt(at))]) : null;
   // A branch that moved in the meantime belongs to a run that has just ended.
   if (tips?.join('').trim() !== branches.map(({ head }) => head).join('\n')) return null;
   const lists = await Promise.all(
@@ -116,6 +153,21 @@ async function listChanged(
   return pairs.every((pair): pair is [string, readonly string[]] => pair[1] !== null)
     ? Object.fromEntries(pairs)
     : null;
+}
+
+/** Fetches these refs to the places of `refAt`; returns whether that worked. */
+async function fetchBeside(
+  git: Git,
+  { remote: { url, token }, heads }: Pick<OpenOptions, 'remote'> & { readonly heads: readonly string[] },
+): Promise<boolean> {
+  const { exitCode } = await git.answer(
+    [
+      ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', url],
+      ...heads.map((head, at) => `${head}:${refAt(at)}`),
+    ],
+    { variables: authorizationVariables(url, token), timeoutMs: WITHIN_MS },
+  );
+  return exitCode === 0;
 }
 
 function refAt(place: number): string {

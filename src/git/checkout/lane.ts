@@ -14,6 +14,7 @@ import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Identity } from './commit.ts';
+import { editedMergesAmong } from './history.ts';
 import {
   createPrivateRepository,
   createLostObjectsError,
@@ -134,7 +135,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane, known: Ob
   const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
   const { edge, ...commits } = isNew
     ? { ahead: 0, below: 0, edge: [], personHead: null, tasks: [] }
-    : await commitsOfLane(git, { base, tip });
+    : await commitsOfLane(git, { base, tip, own: source.identity.email });
   return {
     lane: { branch, tip },
     base,
@@ -168,17 +169,22 @@ async function beginOn(
 /**
  * Returns how many commits the lane has that the base branch lacks, how many of them are below the first of a run, the
  * base commits that they build on (several if the base was merged), the newest of a person, and the tasks that its
- * commits name.
+ * commits name. `own` is the address with which the loop makes commits.
  */
 async function commitsOfLane(
   git: Git,
-  { base, tip }: { readonly base: ObjectId; readonly tip: ObjectId },
+  { base, tip, own }: { readonly base: ObjectId; readonly tip: ObjectId; readonly own: string },
 ): Promise<Pick<OpenedLane, 'ahead' | 'below' | 'personHead' | 'tasks'> & { readonly edge: readonly ObjectId[] }> {
   const listed = (await git.text(['rev-list', '--boundary', `${base}..${tip}`])).split('\n').filter((id) => id !== '');
   const edge = listed.filter((id) => id.startsWith('-')).map((id) => id.slice(1));
-  const ofOthers = ['--no-merges', '--invert-grep', '--grep=^Ralph-Run: ', '--format=%H %ae'];
-  const others = (await git.text(['log', ...ofOthers, `${base}..${tip}`])).split('\n');
-  const personHead = others.find((line) => line !== '' && !isEmailOfBot(line))?.split(' ', 1)[0] ?? null;
+  const ofOthers = ['--invert-grep', '--grep=^Ralph-Run: ', '--format=%H%x00%P%x00%ae'];
+  const others = (await git.text(['log', ...ofOthers, `${base}..${tip}`]))
+    .split('\n')
+    .map((line) => line.split('\0'))
+    .filter(([, , email = own]) => email !== own && !isEmailOfBot(email));
+  const merges = others.flatMap(([id = '', parents = '']) => (parents.includes(' ') ? [id] : []));
+  const edited = await editedMergesAmong(git, merges);
+  const personHead = others.find(([id = '']) => !merges.includes(id) || edited.includes(id))?.[0] ?? null;
   const ahead = listed.length - edge.length;
   const runOfEach = ['--first-parent', '--reverse', '--format=- %(trailers:key=Ralph-Run,valueonly,separator=%x20)'];
   const runs = (await git.text(['log', ...runOfEach, `${base}..${tip}`])).split('\n');

@@ -7,7 +7,7 @@ import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { authorizationVariables, createGit, type Git, versionProblem } from '../git.ts';
 import { placeOf, shownName } from '../names.ts';
 import { changesBetween } from '../objects.ts';
-import { readHistory, readReverts } from './history.ts';
+import { readEditedMerges, readHistory, readReverts } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, findNamesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
 import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
@@ -29,7 +29,15 @@ export function createQuestions(
   { opened, needOpened }: Asked,
 ): Pick<
   Repository,
-  'missing' | 'problems' | 'readTexts' | 'namesOf' | 'namesAtRoot' | 'compareOpen' | 'history' | 'revertsIn'
+  | 'missing'
+  | 'problems'
+  | 'readTexts'
+  | 'namesOf'
+  | 'namesAtRoot'
+  | 'compareOpen'
+  | 'history'
+  | 'revertsIn'
+  | 'editedMerges'
 > {
   const { folder, env, remote, workingDirectory } = options;
   const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
@@ -54,6 +62,11 @@ export function createQuestions(
     async revertsIn(tip, since) {
       const found = await opened();
       return 'why' in found || found.stillShallow !== null ? [] : readReverts(found, { tip, since });
+    },
+
+    async editedMerges(asked) {
+      const found = await opened();
+      return 'why' in found || found.stillShallow !== null ? [] : readEditedMerges(options, found, asked);
     },
 
     async missing() {

@@ -71,7 +71,11 @@ async function readBranch(
   const known = new Set(line?.map(({ id }) => id));
   const merged = (line ?? []).flatMap(({ parents }) => parents.slice(1).filter((id) => !known.has(id)));
   const isKnown = await Promise.all(merged.map((id) => isIn(git, id, intoTip)));
-  return { tip, line, strange: merged.filter((_, index) => isKnown[index] !== true), isMerged };
+  // A shallow clone shows the commits at which it is cut off without their parents.
+  const isCut =
+    line?.some(({ parents }) => parents.length === 0) === true &&
+    (await readFirstLine(git, ['rev-parse', '--is-shallow-repository'])) === 'true';
+  return { tip, line: isCut ? null : line, strange: merged.filter((_, index) => isKnown[index] !== true), isMerged };
 }
 
 /** True if a branch was made again after a merge: its commits that the base lacks are not of these runs. */

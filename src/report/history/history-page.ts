@@ -58,7 +58,7 @@ ${MEASURES.map((measure) => `<div><dt>${measure}</dt><dd>${measures[measure]}</d
 </dl>
 ${notes.length === 0 ? '' : `<p class="note">${escapeHtml(notes.join(' '))}</p>\n`}<div class="charts">
 <figure>
-<figcaption>Merged tasks per week <span class="legend"><i class="untouched"></i>untouched <i class="changed"></i>changed by people <i class="unknown"></i>unknown</span></figcaption>
+<figcaption>Merged tasks per week <span class="legend"><span><i class="untouched"></i>untouched</span> <span><i class="changed"></i>changed by people</span> <span><i class="unknown"></i>unknown</span></span></figcaption>
 ${renderMergedChart(history.weeks)}
 </figure>
 <figure>
@@ -188,8 +188,8 @@ dd { margin: 2px 0 0; font-size: 24px; font-weight: 600; line-height: 1.2; font-
 figure { margin: 0; padding: 14px 16px 6px; min-width: 0; }
 figcaption { font-weight: 600; }
 .legend { display: block; color: var(--soft); font-size: 13px; font-weight: 400; }
-.legend i { display: inline-block; width: 10px; height: 10px; margin: 0 4px 0 10px; border-radius: 2px; }
-.legend i:first-child { margin-left: 0; }
+.legend i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; border-radius: 2px; }
+.legend span { margin-right: 6px; white-space: nowrap; }
 svg { display: block; margin-top: 8px; overflow: visible; }
 svg text { fill: var(--soft); font-size: 12px; font-variant-numeric: tabular-nums; }
 svg line { stroke: var(--line); }

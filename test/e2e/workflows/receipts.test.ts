@@ -9,6 +9,7 @@ import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/
 import {
   branchQuestionOf,
   type CloneBranch,
+  ONLY_RECORDED,
   type ReceiptVerification,
   verifyReceipts,
 } from '../../../src/core/receipt/verify-receipts.ts';
@@ -181,6 +182,34 @@ test.each<[string, Partial<RunReceipt>, number]>([
   expect([code, out.includes('The state has another record of this run.')]).toEqual([expected, expected === 3]);
 });
 
+test('the output names what only the record says, and every other fact that is changed is found', async () => {
+  const { out } = await ralph(['verify', pull, '--dir', original]);
+  expect(out).toContain(`\nOnly the record says: ${ONLY_RECORDED.join(', ')}.\n`);
+  const recorded: Partial<RunReceipt> = {
+    ...{ agent: { name: 'x', version: 'x' }, model: 'x', isolation: null, requests: 99, requestedBy: 'eve' },
+    ...{ runAttempt: 9, runUrl: 'https://example.com', pullRequest: 99, baseVerification: null },
+  };
+  const tasks = (of: RunReceipt): RunReceipt['tasks'] => of.tasks.map((task) => ({ ...task, labels: ['x'] }));
+  expect(verifiedAfter((one) => ({ ...one, ...recorded, tasks: tasks(one) })).verdict).toBe('good');
+  // The end may be later than that of the loop, and GitHub makes the verified commit again to sign it.
+  const notSwept = [
+    'version',
+    'endedAt',
+    'headVerification',
+    'journal',
+    'baseBranch',
+    'tasks',
+    ...Object.keys(recorded),
+  ];
+  const kept = Object.entries(receipts[0] ?? {}).filter(([name]) => !notSwept.includes(name));
+  expect(kept.map(([name]) => name)).toContain('outcome');
+  for (const [name, value] of kept) {
+    const other = typeof value === 'number' ? value + 1 : typeof value === 'string' ? 'c'.repeat(40) : null;
+    const changed = name === 'outcome' ? { kind: 'complete', reason: 'x' } : other;
+    expect([name, verifiedAfter((one) => ({ ...one, [name]: changed })).verdict]).not.toEqual([name, 'good']);
+  }
+});
+
 test('a clone without the state says how to fetch it', async () => {
   const clone = copyClone();
   git(clone, ['update-ref', '-d', STATE]);
@@ -260,9 +289,32 @@ describe('commits', () => {
     const { code, texts } = await verified(clone);
     expect(code).toBe(3);
     expect(texts).toMatch(
-      /^unchecked commits: The branch is gone or has other work, and main does not have its commits: [^\n]*$/,
+      /^unchecked commits: The branch is not in this clone, or has other work, and main does not have its commits: [^\n]*$/,
     );
   });
+
+  test.each([
+    ['in the middle of them', 3],
+    ['before them', 100],
+  ])(
+    'of which a shallow clone has those after a cut %s are never bad, and its advice completes it',
+    async (_, depth) => {
+      const clone = mkdtempSync(join(folder, 'clone-'));
+      const url = `file://${original}`;
+      git(clone, ['init', '--quiet', '.']);
+      git(clone, ['remote', 'add', 'origin', url]);
+      // The base alone first, as a job's checkout does it.
+      git(clone, ['fetch', '--quiet', '--depth=1', 'origin', `${MAIN}:${MAIN}`, `${STATE}:${STATE}`]);
+      git(clone, ['fetch', '--quiet', `--depth=${String(depth)}`, 'origin', `${BRANCH}:${BRANCH}`]);
+      const cut = await verified(clone);
+      expect([depth, cut.code]).toEqual([depth, depth === 3 ? 3 : 0]);
+      if (depth !== 3) return;
+      const [, advice = ''] = /Fetch them: git (.*?);/.exec(cut.texts) ?? [];
+      // The clone of the test has the branch where a clone keeps those of its remote.
+      git(clone, advice.replace('refs/heads/', 'refs/remotes/origin/').split(' '));
+      expect((await verified(clone)).code).toBe(0);
+    },
+  );
 
   test('squashed into the base, and absent from the clone, can be fetched', async () => {
     const clone = mkdtempSync(join(folder, 'clone-'));
@@ -270,7 +322,7 @@ describe('commits', () => {
     git(clone, ['fetch', '--quiet', original, `${STATE}:${STATE}`, `${MAIN}:${MAIN}`]);
     const { code, texts } = await verified(clone);
     expect(code).toBe(3);
-    expect(texts).toContain(`Fetch them: git fetch origin refs/pull/${pull}/head`);
+    expect(texts).toContain(`if the branch is gone, name refs/pull/${pull}/head instead`);
   });
 
   test('merged into the base, with the branch gone, are good', async () => {
@@ -278,7 +330,10 @@ describe('commits', () => {
     git(clone, ['update-ref', MAIN, commitLike(clone, BRANCH, [tipOf(clone, MAIN), tipOf(clone)], 'Merge')]);
     git(clone, ['update-ref', '-d', BRANCH]);
     const { code, texts } = await verified(clone);
-    expect([code, texts]).toEqual([0, 'note commits: The branch is gone or has other work; main has its commits.']);
+    expect([code, texts]).toEqual([
+      0,
+      'note commits: The branch is not in this clone, or has other work; main has its commits.',
+    ]);
   });
 
   test('of people that were merged with them are named', async () => {
@@ -292,7 +347,7 @@ describe('commits', () => {
       0,
       [
         expect.stringContaining(`commits are not by a run: ${added.slice(0, 7)} (Mallory).`),
-        'note commits: The branch is gone or has other work; main has its commits.',
+        'note commits: The branch is not in this clone, or has other work; main has its commits.',
       ],
     ]);
   });

@@ -81,6 +81,50 @@ describe('what the history tells about files', () => {
     expect(await scene.reopenIn(scene.workFolder).revertsIn(tip, 0)).toEqual([]);
   });
 
+  test('merges as git makes them are told from those with edits, on a branch and on an ended pull request', async () => {
+    const { checkout, server, repository } = scene;
+    const branch = 'ralph/merged';
+    const commands = (...all: readonly (readonly string[])[]): Promise<unknown> =>
+      all.reduce<Promise<unknown>>((before, args) => before.then(() => runGit(checkout, args)), Promise.resolve());
+    await commands(['checkout', '--quiet', '-b', branch, 'main']);
+    const own = await commit(scene, { 'src/own.js': '1' });
+    await commands(['checkout', '--quiet', 'main']);
+    await commit(scene, { 'src/new.js': '1' });
+    await commands(['checkout', '--quiet', branch], ['merge', '--quiet', '--no-edit', 'main']);
+    const plain = await runGit(checkout, ['rev-parse', 'HEAD']);
+    await commands(['reset', '--quiet', '--hard', own], ['merge', '--quiet', '--no-commit', 'main']);
+    const edited = await commit(scene, { 'src/own.js': '2' });
+    await commands(['push', '--quiet', server.repositoryFolder, 'main', `${branch}:refs/pull/9/head`]);
+    const number = 9;
+    const commits = [own, plain, edited, 'a'.repeat(40)];
+    // Without the pull request's commits, nothing is known.
+    expect(await scene.reopen().editedMerges([{ number: 8, commits }])).toEqual([]);
+    await runGit(checkout, ['reset', '--quiet', '--hard', 'main']);
+    expect(await repository.editedMerges([{ number, commits }])).toEqual([own, edited]);
+    const message = ['-m', 'Mine\n\nRalph-Run: 1'];
+    for (const [head, personHead] of [
+      [plain, null],
+      [edited, edited],
+    ] as const) {
+      // A run has made the branch's own commit.
+      const made = await runGit(checkout, ['commit-tree', `${own}^{tree}`, '-p', `${own}^`, '-m', 'A\n\nRalph-Run: 1']);
+      const tip = await runGit(checkout, [
+        'commit-tree',
+        `${head}^{tree}`,
+        '-p',
+        made,
+        '-p',
+        'main',
+        ...message.slice(0, 1),
+        'M',
+      ]);
+      await runGit(checkout, ['push', '--quiet', '--force', server.repositoryFolder, `${tip}:refs/heads/${branch}`]);
+      const start = { kind: 'continue', remoteHead: tip } as const;
+      const lane = await scene.reopen().openLane({ branch, baseBranch: 'main', start });
+      expect(lane.personHead).toBe(personHead === null ? null : tip);
+    }
+  });
+
   test.each<[string, readonly RemoteBranch[]]>([
     ['a branch that is gone', [{ branch: 'ralph/issue-9', head: 'a'.repeat(40) }]],
     ['a branch that moved', [{ branch: 'ralph/issue-7', head: 'a'.repeat(40) }]],

@@ -55,6 +55,8 @@ export interface Origin {
   readonly bundles: Map<string, ObjectId>;
   /** Reverts in the base branch's history. */
   readonly reverts: RevertCommit[];
+  /** Merges that people have edited. */
+  readonly edited: Set<string>;
 }
 
 /** Adds a commit to the repository and returns its id. */
@@ -67,7 +69,14 @@ export function addCommit(origin: Pick<Origin, 'commits' | 'trees'>, commit: Com
 
 /** Creates a repository whose branch `main` has one commit with `files`. */
 export function createOrigin(files: Files): Origin {
-  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map(), bundles: new Map(), reverts: [] };
+  const origin: Origin = {
+    commits: new Map(),
+    trees: new Map(),
+    branches: new Map(),
+    bundles: new Map(),
+    reverts: [],
+    edited: new Set(),
+  };
   origin.branches.set('main', addCommit(origin, { tree: files, parent: null, message: 'Start' }));
   return origin;
 }
@@ -236,6 +245,7 @@ export function createCheckout(origin: Origin): Checkout {
         };
       }),
     revertsIn: (tip, since) => Promise.resolve(commits.has(tip) ? origin.reverts.filter(({ at }) => at >= since) : []),
+    editedMerges: (asked) => Promise.resolve(asked.flatMap((one) => one.commits.filter((id) => origin.edited.has(id)))),
     namesOf: namesAtRoot,
     namesAtRoot,
     openLane: ({ baseBranch, start }) =>
@@ -784,7 +794,7 @@ export interface FakeForge extends ForgeAdapter {
   readonly found: Map<string, readonly number[]>;
 }
 
-export function createForge({ branches }: Origin): FakeForge {
+export function createForge({ branches, commits: known }: Origin): FakeForge {
   let requests = 0;
   const {
     histories,
@@ -893,7 +903,7 @@ export function createForge({ branches }: Origin): FakeForge {
               at,
               head,
               commit: null,
-              commits: [{ id: head, message: 'A commit', email: '' }],
+              commits: [{ id: head, message: known.get(head)?.message ?? 'A commit', email: '' }],
             },
           ],
     );

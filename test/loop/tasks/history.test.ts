@@ -163,6 +163,22 @@ test.each([
   expect(pullsIn(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes }]);
 });
 
+test.each([
+  ['as git makes it is no work of people', false, 0],
+  ['that people edited is work of theirs', true, 1],
+])('a merge of the base branch %s, before the pull request was merged', async (_, isEdited, peopleCommits) => {
+  const project = await published();
+  const { origin } = project;
+  const parent = origin.branches.get(BRANCH) ?? expect.fail();
+  const message = "Merge branch 'main' into ralph/issue-1";
+  const head = addCommit(origin, { tree: origin.commits.get(parent)?.tree ?? {}, parent, message });
+  if (isEdited) origin.edited.add(head);
+  origin.branches.set(BRANCH, head);
+  const event = end(project, { how: 'merged', head });
+  await next(project, event);
+  expect(historyOfTask(project)).toMatchObject({ end: 'merged', peopleCommits, isUntouched: !isEdited });
+});
+
 test('a revert on the base branch is found while the merge is young', async () => {
   const project = await published();
   const event = end(project, { how: 'merged' });

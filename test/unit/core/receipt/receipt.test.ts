@@ -293,9 +293,23 @@ describe('commits', () => {
     ]);
   });
 
-  test('that the clone lacks can be fetched by the branch if there is no pull request', () => {
-    expect(texts(about({ tip: null, line: null }, { pullRequest: null }))).toEqual([
-      'unchecked: This clone does not have the commits up to aaaaaaa. Fetch them: git fetch origin ralph/queue',
+  const fetch = 'git fetch --depth=2147483647 origin';
+  test.each<[string, Partial<RunReceipt>, string]>([
+    ['the branch', { pullRequest: null }, `${fetch} +refs/heads/ralph/queue:refs/remotes/origin/ralph/queue`],
+    [
+      'the branch or, without it, the pull request',
+      {},
+      `${fetch} +refs/heads/ralph/queue:refs/remotes/origin/ralph/queue; if the branch is gone, name refs/pull/12/head instead`,
+    ],
+    ['the pull request', { branch: null }, `${fetch} refs/pull/12/head`],
+    [
+      'a branch with an odd name',
+      { branch: "a'b", pullRequest: null },
+      `${fetch} '+refs/heads/a'\\''b:refs/remotes/origin/a'\\''b'`,
+    ],
+  ])('that the clone lacks can be fetched by %s', (_, own, words) => {
+    expect(texts(about({ tip: null, line: null }, own)).filter((text) => text.includes('Fetch'))).toEqual([
+      `unchecked: This clone does not have all commits up to aaaaaaa. Fetch them: ${words}`,
     ]);
   });
 });

@@ -8,8 +8,10 @@ import {
   type Snapshot,
 } from '../../../../src/core/snapshot/snapshot.ts';
 import {
+  type ClosedPull,
   MAX_PULLS,
   MAX_TASKS_OF_PULL,
+  mergesToJudge,
   pullsIn,
   type StoredPull,
   withPublishedPull,
@@ -100,11 +102,32 @@ describe('how a pull request ended', () => {
       },
       { peopleCommits: 0 },
     ],
+    [
+      'brought up to date by a merge with edits',
+      { head: 'e', commits: [ours, { id: 'e', message: '', email: 'ann@example.com' }] },
+      { peopleCommits: 1 },
+    ],
     ['rewritten by a person', { head: person.id, commits: [person, { ...person, id: 'f' }] }, { peopleCommits: 2 }],
     ['with unread commits', { head: person.id, commits: [] }, { peopleCommits: null }],
     ['closed', { kind: 'closed', commit: null }, { kind: 'closed', commit: null }],
   ] as const)('%s', (_, closed, end) => {
     expect(only(withEnded(emptySnapshot, publishedPull(), closed))?.end).toMatchObject(end);
+  });
+
+  test.each<[string, Partial<ClosedPull> & { readonly message?: string }, readonly string[]]>([
+    ['a merge on top', {}, ['e']],
+    ['a merge that a run made', { message: "Merge branch 'main' into ralph/x\n\nRalph-Run: 1" }, []],
+    ['another commit', { message: 'Fix it' }, []],
+    ['a pull request that was closed without merging', { kind: 'closed' }, []],
+    ['another pull request', { number: 99 }, []],
+  ])('is decided by the content of %s', (_, { message = "Merge branch 'main' into ralph/x", ...own }, commits) => {
+    const after = { id: 'e', message, email: 'ann@example.com' };
+    const before = { ...ours, id: 'd', message: "Merge branch 'main' into ralph/x" };
+    const closed = closedPull({ head: 'e', commits: [before, ours, after], ...own });
+    const snapshot = withPublishedPull(emptySnapshot, publishedPull());
+    const expected = commits.length === 0 ? [] : [{ number: 12, commits }];
+    expect(mergesToJudge(snapshot, [closed])).toEqual(expected);
+    expect(mergesToJudge(withPullNews(snapshot, { closed: [closed], reverts: [] }), [closed])).toEqual([]);
   });
 
   test('is news once, until it is reopened and ends again', () => {
