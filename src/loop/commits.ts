@@ -58,8 +58,8 @@ export function commitMessageOf(
   { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
 ): string {
   return iterationMessage({
-    title: plainTitle(task.title, MAX_SUBJECT_CHARS),
-    name: nameInMessage(task),
+    title: plainTitle(redact(task.title), MAX_SUBJECT_CHARS),
+    name: redact(nameInMessage(task)),
     summary: redact(summary ?? ''),
     earlier: Object.values(state.change.tasks).flatMap(({ summary: said }) => said ?? []),
     attempt: progressOf(state.tasks, task.id).attempts,

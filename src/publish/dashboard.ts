@@ -51,11 +51,13 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
     const why = read.kind === 'none' ? 'it needs a state in the repository: set `state-store: auto`' : read.why;
     return [`The dashboard was not updated: ${completeSentence(why)}`];
   }
-  const listed = notes.queue ?? null;
+  const { listed, tasks } = mapTexts(
+    { listed: notes.queue ?? null, tasks: notes.tasks.map(toQueuedEntry) },
+    deps.redact,
+  );
   const kept = await remember(deps, read.snapshot, (record) => ({
     ...record,
-    queue:
-      listed === null ? addToQueue(record.queue, notes.tasks.map(toQueuedEntry)) : rememberQueue(record.queue, listed),
+    queue: listed === null ? addToQueue(record.queue, tasks) : rememberQueue(record.queue, listed),
   }));
   const { issue } = kept.record;
   const page = { train, answers: notes.dashboard?.answers ?? [] };

@@ -8,6 +8,7 @@ import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { commandOf, isRunning, processesWith } from '../integration/processes/process-fixture.ts';
 import { createWorld, installOnce, type Subject } from './agent-world.ts';
+import { mentions } from './mentions.ts';
 
 export const DONE: ModelStep = {
   kind: 'reply',
@@ -110,6 +111,12 @@ export function describeAdapter(
       await using world = await createWorld(subject, { script: [DONE] });
       expect((await world.calls('/help me')).analysis).toMatchObject({ signal: { status: 'COMPLETE' } });
       expect(JSON.stringify(world.model.requests.at(-1)?.body)).toContain('/help me');
+    });
+
+    test('no file or skill that a prompt mentions is read for it', async () => {
+      await using world = await createWorld(subject, { script: [DONE], allowedTools: ['Edit(src/**)'] });
+      expect((await world.calls(mentions(world.machine))).analysis).toMatchObject({ signal: { status: 'COMPLETE' } });
+      expect(JSON.stringify(world.model.requests.map(({ body }) => body))).not.toContain('MENTIONED');
     });
 
     test('the key is in neither its environment nor its files, and the model gets it', async () => {

@@ -49,6 +49,8 @@ interface WorldOptions {
   readonly stallMs?: number;
   /** Further variables in addition to the subject's own. */
   readonly environment?: (url: string) => Readonly<Record<string, string>>;
+  /** True if nothing counts its requests: it gets the keys themselves. */
+  readonly isDirect?: boolean;
 }
 
 const WORK = ['Read', 'Edit', 'Write', 'Glob', 'Grep', 'Bash(git add:*)', 'Bash(git commit:*)'];
@@ -101,12 +103,11 @@ async function createAgentOn(
 ): Promise<AgentUnderTest> {
   const environment = { ...machine.environment, ...subject.environment(url), ...given.environment?.(url) };
   const allowedTools = given.allowedTools ?? WORK;
-  const login = await createAgentLogin(subject.name, environment, {
-    allowedTools,
-    model: null,
-    listen: listenOnLoopback,
-    prices: {},
-  });
+  const setting = { allowedTools, model: null, listen: listenOnLoopback, prices: {} };
+  const login =
+    given.isDirect === true
+      ? { environment, broker: null, hasPrice: null }
+      : await createAgentLogin(subject.name, environment, setting);
   const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
   const agent = createCliAgent(subject.cli, {
     ...login,

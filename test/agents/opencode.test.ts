@@ -91,6 +91,18 @@ test.each([
   expect(body.output_config?.effort).toBe(effort);
 });
 
+test('where nothing counts its requests, all answers of a prompt count', async () => {
+  const subject = { ...opencode, environment: (url: string) => opencode.environment(`${url}/v1`) };
+  await using world = await createWorld(subject, {
+    script: [{ kind: 'run', command: 'git add .' }, DONE],
+    isDirect: true,
+  });
+  const first = await world.calls('hello');
+  expect(first.analysis).toMatchObject({ agentError: null, tokens: 300, costUsd: expect.closeTo(0.0028, 5) });
+  const next = await world.calls('go on', { resume: first.analysis.sessionId });
+  expect(next.analysis).toMatchObject({ tokens: 150, costUsd: expect.closeTo(0.0014, 5) });
+});
+
 describe('other providers', () => {
   test.each([
     {

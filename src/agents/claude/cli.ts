@@ -188,6 +188,8 @@ export function claudeEnvironment(
     ...given,
     CLAUDE_CONFIG_DIR: configFolder,
     DISABLE_AUTOUPDATER: '1',
+    // A task's `@/some/file` would be read without asking the rules.
+    CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
     // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt
     // it again.
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',

@@ -1,7 +1,9 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
+import type { Transcript } from '../../core/analysis/analysis.ts';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import { costOf } from '../../core/spending/prices.ts';
 import { UserError } from '../../errors.ts';
 import { createConversing } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
@@ -17,7 +19,8 @@ import {
 } from '../cli/jsonl-session.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
-import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
+import { currentInstant } from '../reading/capped-bytes.ts';
+import { asAmount, asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
 import { opencodeGap, opencodeMcpServers, opencodePermissions } from './tool-rules.ts';
 import { opencodeAgent } from './agent.ts';
@@ -95,8 +98,13 @@ export const opencodeCli: AgentCli = {
       { ...call, resume, model: null, servers: [], turnLimit: null, effort },
       place,
     );
+    let startedAt = 0;
     return {
       ...talk,
+      openReader: (listener) => {
+        startedAt = currentInstant(listener.now);
+        return talk.openReader(listener);
+      },
       // No plugins but its own. Only these logs report a failed attempt and its reason.
       args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
@@ -106,8 +114,8 @@ export const opencodeCli: AgentCli = {
           () => false,
           () => true,
         );
-        if (!isRefused) await exportLocalSession(place, transcript.sessionId, environment);
-        return talk.complete(transcript);
+        const session = isRefused ? null : await exportLocalSession(place, transcript.sessionId, environment);
+        return talk.complete({ ...transcript, ...usageSince(session, { since: startedAt, prices: place.prices }) });
       },
     };
   },
@@ -173,17 +181,50 @@ export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   );
 }
 
-/** Lets the CLI export the session into a file. If that fails, the file is missing. */
+/** Lets the CLI export the session into a file, and returns it. If that fails, the file is missing. */
 async function exportLocalSession(
   { configFolder, run }: Pick<CliPlace, 'configFolder' | 'run'>,
   id: string | null,
   environment: Variables,
-): Promise<void> {
-  if (id === null || !isOpenCodeSession(id)) return;
+): Promise<JsonObject | null> {
+  if (id === null || !isOpenCodeSession(id)) return null;
   await removeFile(configFolder, [EXPORTED], `${id}.json`);
   const { end, stdout } = await run(['export', id, '--pure'], environment);
-  if (end.kind !== 'exited' || end.code !== 0 || !hasSessionSize(stdout)) return;
-  await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
+  if (end.kind !== 'exited' || end.code !== 0) return null;
+  if (hasSessionSize(stdout)) await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
+  return asObject(tryJson(stdout.toString('utf8')));
+}
+
+/**
+ * Returns the usage of a session's answers since an instant; nothing if it has none. The protocol reports only the
+ * tokens of a prompt's last answer, and the cost of the session with all earlier runs.
+ */
+export function usageSince(
+  session: JsonObject | null,
+  { since, prices }: { readonly since: number } & Pick<CliPlace, 'prices'>,
+): Partial<Pick<Transcript, 'tokens' | 'costUsd'>> {
+  const answers = asArray(session?.['messages']).flatMap((message) => {
+    const info = asObject(asObject(message)?.['info']) ?? {};
+    const isNew = (asAmount(asObject(info['time'])?.['created']) ?? 0) >= since;
+    return info['role'] === 'assistant' && isNew ? [info] : [];
+  });
+  const used = answers.map((info) => {
+    const { cache, ...counts } = asObject(info['tokens']) ?? {};
+    const cached = asAmount(asObject(cache)?.['read']) ?? 0;
+    const input = sum([counts['input'], cached, asObject(cache)?.['write']]);
+    const output = sum([counts['output'], counts['reasoning']]);
+    // It reports 0 for a model whose price it does not know.
+    const model = `${asString(info['providerID']) ?? ''}/${asString(info['modelID']) ?? ''}`;
+    const cost = asAmount(info['cost']) || costOf(prices, model, { input, cached, output });
+    return { tokens: input + output, cost };
+  });
+  const tokens = sum(used.map((one) => one.tokens));
+  const costUsd = sum(used.map(({ cost }) => cost)) || (tokens === 0 ? 0 : null);
+  return used.length === 0 ? {} : { tokens, costUsd };
+}
+
+function sum(amounts: readonly unknown[]): number {
+  return amounts.reduce<number>((all, one) => all + (asAmount(one) ?? 0), 0);
 }
 
 /** Imports the file that `importSession` stored into the CLI's database. */

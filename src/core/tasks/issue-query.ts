@@ -52,7 +52,8 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   const me = held.find(({ name, value }) => DEMANDING.includes(name) && value === '@me');
   if (me !== undefined) return `has \`${me.token}\`: a run has no account of its own, so write the login`;
   const demands = held
-    .filter(({ name }) => DEMANDING.includes(name))
+    // `type:issue` is `is:issue`.
+    .filter(({ name, value }) => DEMANDING.includes(name) && !(name === 'type' && value === 'issue'))
     .flatMap(({ name, value }) => namedValues(value).map((one) => `${name}:${name === 'project' ? '' : one}`));
   return { text, demands: [...new Set(demands)] };
 }

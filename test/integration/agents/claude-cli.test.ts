@@ -7,6 +7,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
 import { statusBlock } from '../../../testbed/scripted-work.ts';
 import { workerScript } from '../../../testbed/worker-script.ts';
+import { mentions } from '../../agents/mentions.ts';
 import { eventually } from '../../eventually.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import { claude, createWorld, installOnce } from './claude-fixture.ts';
@@ -52,6 +53,13 @@ describe('work', () => {
     });
     expect(run.outputChars).toBeGreaterThan(100);
     expect(world.log.lines).toContain('→ Write hello.txt');
+  });
+
+  test('no file or skill that a prompt mentions is read for it', async () => {
+    await using world = await createWorld({ script: [{ kind: 'reply', text: 'Done.' }] });
+    expect(await world.call(mentions(world.machine))).toMatchObject({ finalMessage: 'Done.' });
+    const said = JSON.stringify(world.model.requests.map(({ body }) => body));
+    expect([said.includes('@./inner.txt'), said.includes('MENTIONED')]).toEqual([true, false]);
   });
 
   test('in a folder of the repository it writes there and beside it, and its session continues there', async () => {

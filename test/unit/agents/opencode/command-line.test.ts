@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { opencodeAccessOf } from '../../../../src/agents/opencode/access.ts';
-import { opencodeCli, isOpenCodeSession, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
+import {
+  opencodeCli,
+  isOpenCodeSession,
+  opencodeEnvironment,
+  usageSince,
+} from '../../../../src/agents/opencode/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
@@ -69,4 +74,30 @@ test.each([
 test('its version is all that it prints', () => {
   expect(identifyProgram(opencodeCli, '1.18.33')).toEqual({ name: 'OpenCode', version: '1.18.33' });
   expect(identifyProgram(opencodeCli, 'something else')).toEqual({ name: 'something else', version: '' });
+});
+
+describe('the usage of a call', () => {
+  const answer = (created: number, cost: number, modelID = 'm') => ({
+    info: {
+      ...{ role: 'assistant', providerID: 'own', modelID, cost, time: { created } },
+      tokens: { input: 100, output: 40, reasoning: 10, cache: { read: 50, write: 0 } },
+    },
+  });
+  const before = { role: 'user', time: { created: 10 }, tokens: { input: 7 } };
+  const prices = { 'own/priced': { input: 1, cachedInput: 0, output: 2 } };
+
+  test.each([
+    ['all its answers', [answer(10, 0.1), answer(11, 0.2)], 400, expect.closeTo(0.3)],
+    ['none of an earlier run', [answer(9, 0.1), answer(10, 0.2)], 200, 0.2],
+    ['a model without a price', [answer(10, 0)], 200, null],
+    ['a price of the user', [answer(10, 0, 'priced')], 200, 0.0002],
+    ['a failed answer', [{ info: { role: 'assistant', cost: 0, time: { created: 10 } } }], 0, 0],
+  ])('is that of %s', (_what, messages, tokens, costUsd) => {
+    const session = { messages: [{ info: before }, ...messages] };
+    expect(usageSince(session, { since: 10, prices })).toEqual({ tokens, costUsd });
+  });
+
+  test.each([[null], [{}], [{ messages: [null, 1, { info: [] }, { info: before }] }]])('is not in %j', (session) => {
+    expect(usageSince(session, { since: 0, prices })).toEqual({});
+  });
 });

@@ -15,6 +15,7 @@ test.each<[string, readonly string[]]>([
   ['assignee:* milestone:* project:*', []],
   ['-is:closed is:open is:issue state:open label:bug', ['label:bug']],
   ['is:open crash', []],
+  ['type:issue label:bug', ['label:bug']],
   ['crash "label:bug" in:title', []],
   ['-label:bug no:assignee', []],
   ['NOT label:bug', []],
