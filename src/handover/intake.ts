@@ -390,6 +390,9 @@ export function stateToBuildOn(
   return settleFinished(state, isProven || !policy.verifies, now);
 }
 
+export const UNVERIFIED_MERGE =
+  'Somebody pushed to the branch while this run worked. Their commits are merged with those of the run, and the next run verifies the merged head, without a call.';
+
 /**
  * Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it: what the run made
  * done waits until the next run verifies it, without a call.
@@ -399,15 +402,11 @@ export function atUnverifiedMerge(
   head: ObjectId,
   { config: { policy }, clock }: { readonly config: { readonly policy: Policy }; readonly clock: { now(): number } },
 ): Work {
-  const { stateBefore, outcome, lane, warnings } = work;
+  const { stateBefore, outcome, warnings } = work;
   const merged: Work = { ...work, head, cleanVerification: null };
-  const state = policy.verifies ? reopenDoneSince(work.state, stateBefore, clock.now()) : work.state;
-  if (state === work.state) return merged;
-  const warning = `Somebody pushed to ${lane.branch} while this run worked. Their commits are merged with those of the run, and what it finished counts once the next run has verified the merge.`;
-  return {
-    ...merged,
-    state,
-    outcome: outcome.kind === 'complete' ? { kind: 'limit', reason: 'minutes' } : outcome,
-    warnings: [...warnings, warning],
-  };
+  if (!policy.verifies) return merged;
+  const state = reopenDoneSince(work.state, stateBefore, clock.now());
+  return outcome.kind === 'complete'
+    ? { ...merged, state, outcome: { kind: 'limit', reason: 'unverified' } }
+    : { ...merged, state, warnings: [...warnings, UNVERIFIED_MERGE] };
 }
