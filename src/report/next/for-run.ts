@@ -229,6 +229,15 @@ function resumeSteps(by: string, report: RunReport): readonly NextStep[] {
       { ...createNextStep('reopen', 'the pull request'), lead: 'to continue, ' },
       { ...createNextStep('set', 'delete its branch', '; '), lead: 'to begin from scratch, ' },
     ];
+  if (by.startsWith('the renaming of branch'))
+    return [
+      createNextStep('note', 'what was pushed is on the renamed branch'),
+      {
+        ...createCommandStep('resume', isQueue(report) ? ["one of the queue's issues"] : ['the issue']),
+        lead: 'to begin again from the base branch, ',
+      },
+      createNextStep('set', 'to continue, give the branch its old name and reopen its pull request first', '; '),
+    ];
   if (by.startsWith('the deletion of branch'))
     return [
       createNextStep('note', 'what this run made was not pushed'),
