@@ -47,8 +47,11 @@ export const outcomeSchema = z.union([
     resumeAt: anyInstant,
     step: openStepSchema,
   }),
-  /** `checks`: more checks fail than one run works on. */
-  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost', 'checks']) }),
+  /**
+   * `checks`: more checks fail than one run works on. `unverified`: no verification has seen the head, since
+   * people pushed or the server refused a file while the run worked.
+   */
+  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost', 'checks', 'unverified']) }),
   z.object({
     kind: z.literal('idle'),
     reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered', 'waiting_for_review']),
@@ -68,7 +71,7 @@ export const outcomeSchema = z.union([
 export type Outcome = Immutable<z.infer<typeof outcomeSchema>>;
 
 /** The limits that are specific to a run. */
-export type RunBound = Exclude<Extract<Outcome, { kind: 'limit' }>['reason'], 'checks'>;
+export type RunBound = Exclude<Extract<Outcome, { kind: 'limit' }>['reason'], 'checks' | 'unverified'>;
 
 export type OutcomeKind = Outcome['kind'];
 export const outcomeKinds: readonly OutcomeKind[] = [

@@ -80,7 +80,8 @@ export async function workQueueOnLanes(
   const own = admitted.intake;
   const isWhole = own.lane?.id === QUEUE && own.tasks.length > 0;
   const queue = isWhole ? { tasks: own.tasks.filter(isListed).map(toQueuedEntry), isWhole } : part;
-  const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings] };
+  const closed = listed.kind === 'closed' && own.kind === 'end' ? [listed.error.message] : [];
+  const notes = { ...own.notes, train, queue, warnings: [...own.notes.warnings, ...waiting.warnings, ...closed] };
   if (own.kind === 'work' || !mayServeOtherLanes(own.outcome)) return { ...admitted, intake: { ...own, notes } };
   if (waiting.problem !== null) throw waiting.problem;
   return waiting.unnotified === null

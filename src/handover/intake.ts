@@ -392,6 +392,10 @@ export function stateToBuildOn(
   return settleFinished(state, isProven || !policy.verifies, now);
 }
 
+/** The sentence on a head that no verification has seen. */
+export const UNVERIFIED_HEAD =
+  'No verification has seen the head of the branch yet: the next run verifies it, without a call.';
+
 /** What it takes to judge a head that this job cannot verify. */
 export interface UnverifiedDeps {
   readonly config: { readonly policy: Policy };
@@ -400,22 +404,23 @@ export interface UnverifiedDeps {
 
 /**
  * Returns the work at a head that differs from the loop's, in a job that cannot verify it: what the run made done waits
- * until the next run verifies it, without a call, and the run is not complete while a task is open.
+ * until the next run verifies it, without a call, and the run is not complete.
  */
 export function atUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {
   const now = clock.now();
   const { tasks, outcome } = work;
   const state = policy.verifies ? reopenDoneSince(work.state, work.stateBefore, now) : work.state;
-  const isTakenBack = outcome.kind === 'complete' && !isPlanComplete(tasks, state.tasks);
-  const step = isTakenBack ? nextStep({ state, tasks, run: startRun(state, now), policy, now }) : null;
-  const end: Outcome = step?.kind === 'stop' ? step.outcome : { kind: 'limit', reason: 'minutes' };
-  return { ...work, cleanVerification: null, state, outcome: isTakenBack ? end : outcome };
+  const left = { ...work, cleanVerification: null, state };
+  if (outcome.kind !== 'complete' || (!policy.verifies && isPlanComplete(tasks, state.tasks))) return left;
+  const step = nextStep({ state, tasks, run: startRun(state, now), policy, now });
+  const isBlocked = step.kind === 'stop' && step.outcome.kind === 'blocked';
+  return { ...left, outcome: isBlocked ? step.outcome : { kind: 'limit', reason: 'unverified' } };
 }
 
 /** Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it. */
 export function atUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
+  if (!deps.config.policy.verifies) return { ...work, head, cleanVerification: null };
+  const warning = `Somebody pushed to ${work.lane.branch} while this run worked. Their commits are merged with those of the run.`;
   const merged = atUnverifiedHead({ ...work, head }, deps);
-  if (merged.state === work.state) return merged;
-  const warning = `Somebody pushed to ${work.lane.branch} while this run worked. Their commits are merged with those of the run, and what it finished counts once the next run has verified the merge.`;
   return { ...merged, warnings: [...work.warnings, warning] };
 }

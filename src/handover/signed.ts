@@ -53,7 +53,7 @@ async function signWork(
   const { places } = signed;
   const count = Object.keys(places).length;
   log.info(`GitHub signed ${String(count)} ${count === 1 ? 'commit' : 'commits'} for ${lane.branch}`);
-  await repository?.takeHead({ head: signed.head, refused: [], putBack: false });
+  await repository?.takeHead({ head: signed.head, refused: [], workTree: 'as-it-is' });
   const named = mapTexts(work, (text): ObjectId => (Object.hasOwn(places, text) ? (places[text] ?? text) : text));
   record?.(named);
   return { work: named, result: null };

@@ -197,7 +197,7 @@ async function pushOnce(
   if (merged === undefined) return { result, taken };
   if (deps.repository === null)
     return { result, taken: { ...atUnverifiedMerge(taken, merged, deps), remoteHead: merged } };
-  await deps.repository.takeHead({ head: merged, refused: [], putBack: true });
+  await deps.repository.takeHead({ head: merged, refused: [], workTree: 'updated' });
   const atMerge = { ...taken, head: merged, remoteHead: merged, cleanVerification: null };
   deps.record?.(atMerge);
   return { result, taken: atMerge };

@@ -96,12 +96,12 @@ export interface Repository {
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
   /**
    * Makes rewritten commits the lane's newest ones. `head` lacks only the paths in `refused`, which stay in the work
-   * tree and are withheld from now on. `putBack` resets the work tree to `head`.
+   * tree and are withheld from now on. The work tree is left as it is, reset to `head`, or gets only what `head` changes.
    */
   takeHead(remade: {
     readonly head: ObjectId;
     readonly refused: readonly RefusedPath[];
-    readonly putBack: boolean;
+    readonly workTree: 'as-it-is' | 'reset' | 'updated';
   }): Promise<void>;
   /**
    * Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. Conflicts have git's

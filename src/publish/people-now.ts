@@ -1,5 +1,12 @@
 import { hasLabel } from '../core/people/labels.ts';
-import { isWithdrawn, withdrawalOf, type Withdrawal, type WithdrawalKind } from '../core/people/withdrawal.ts';
+import {
+  describeRemoval,
+  isWithdrawn,
+  renamedTo,
+  withdrawalOf,
+  type Withdrawal,
+  type WithdrawalKind,
+} from '../core/people/withdrawal.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isFinished, issueOfTask, nameOfTask, type Task } from '../core/tasks/task.ts';
 import type { Work } from '../handover/intake.ts';
@@ -19,7 +26,7 @@ interface Looking {
 
 /** The withdrawal of a whole lane by a person. `by` completes "stopped by …". */
 export interface LaneWithdrawal {
-  readonly kind: 'closed' | 'deleted';
+  readonly kind: 'closed' | 'deleted' | 'renamed';
   readonly by: string;
 }
 
@@ -43,8 +50,8 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
 }
 
 /**
- * Returns how a person closed the lane's pull request or deleted its branch while the run works; null when nobody did
- * or the answer is unknown. Takes at most two requests. Never throws.
+ * Returns how a person closed the lane's pull request or took its branch away while the run works; null when nobody did
+ * or the answer is unknown. Takes at most three requests. Never throws.
  */
 export async function lookAtLane(
   { forge, remote, debug }: Looking,
@@ -57,7 +64,10 @@ export async function lookAtLane(
     const own = newest !== null && newest.number === known?.number ? newest : null;
     // GitHub itself deletes the branch of a merged pull request.
     if (own?.state === 'merged') return null;
-    if (isGone) return { kind: 'deleted', by: `the deletion of branch ${branch}` };
+    if (isGone) {
+      const newName = renamedTo(remoteHead, await remote.branches(''));
+      return { kind: newName === null ? 'deleted' : 'renamed', by: describeRemoval(branch, newName) };
+    }
     return own?.state === 'closed'
       ? { kind: 'closed', by: `pull request #${String(own.number)}, closed without merging` }
       : null;

@@ -7,6 +7,7 @@ import {
   withdrawTasks,
 } from '../core/people/withdrawal.ts';
 import { describePushFailure } from '../core/refusals/refusal.ts';
+import { pauseLane } from '../core/sharing/orders.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type ClearedHead, clearHead, type HeadDeps, outcomeOfHeldHead } from '../handover/clear-head.ts';
@@ -49,7 +50,8 @@ export async function markWithdrawnWork(
   for (const warning of warnings) log.warning(warning);
   const unclaimed = tasks.filter((task) => lane !== null || isWithdrawn(task)).map(({ id }) => id);
   const now = deps.clock.now();
-  const state = unclaimTasks(work.state, { before: work.stateBefore, ids: unclaimed, now });
+  const kept = unclaimTasks(work.state, { before: work.stateBefore, ids: unclaimed, now });
+  const state = lane?.kind === 'renamed' ? pauseLane(kept, { by: lane.by, at: now }, 'renamed') : kept;
   const outcome = outcomeAfterWithdrawal(work.outcome, tasks, state.tasks);
   return {
     work: {

@@ -55,7 +55,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   const people = await markWithdrawnWork(deps, { ...unchecked, state: { ...verified, feedback } });
   const finished = people.work;
   const branch: PublishedBranch =
-    people.lane?.kind === 'deleted'
+    people.lane !== null && people.lane.kind !== 'closed'
       ? { kind: 'lost', remoteHead: null, outcome: finished.outcome, work: finished }
       : await publishBranch(deps, finished, people.isAnswered);
   const worked = withoutLosses(deps, branch);

@@ -38,7 +38,7 @@ export async function connectStages(
     config.handoff.phase === 'publish'
       ? async () => decodeText(await (await connect.handoff(null)).read('loop/journal.jsonl'))
       : () => Promise.resolve(readJournal());
-  const begins: GateDeps['findStart'] = (lane) => findStart({ forge, ...lane });
+  const begins: GateDeps['findStart'] = (lane) => findStart({ forge, remote, ...lane });
   return {
     ...{ config, context, asked, runTag, variables, ...ports },
     findStart: begins,

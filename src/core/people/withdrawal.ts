@@ -4,6 +4,7 @@ import type { Outcome } from '../outcome.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../tasks/queue.ts';
 import { isFinished, nameOfTask, type QueuedTask, type Task } from '../tasks/task.ts';
+import { cutText } from '../text/phrase.ts';
 import { hasLabel } from './labels.ts';
 
 /** The ways in which a person takes an issue back during a run. `gone`: the issue was deleted or transferred. */
@@ -27,6 +28,19 @@ export function withdrawalOf(
   if (issue === null) return 'gone';
   if (issue.state === 'closed') return 'closed';
   return taskLabel === null || hasLabel(issue.labels, taskLabel) ? null : 'unlabeled';
+}
+
+/** Returns the name of the branch that has this newest commit of a branch that is gone, or null if none has it. */
+export function renamedTo(head: string, branches: Readonly<Record<string, string>>): string | null {
+  return Object.keys(branches).find((name) => branches[name] === head) ?? null;
+}
+
+/** Returns how a person took a branch away, which completes "stopped by …". */
+export function describeRemoval(branch: string, newName: string | null): string {
+  return cutText(
+    newName === null ? `the deletion of branch ${branch}` : `the renaming of branch ${branch} to ${newName}`,
+    100,
+  );
 }
 
 /** Returns the tasks; those that a person took back become ineligible. */

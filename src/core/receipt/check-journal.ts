@@ -119,7 +119,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const isSaid =
     /^(?:failed|cancelled|paused)$/.test(outcome.kind) ||
     (end === null && outcome.kind !== 'complete') ||
-    (end?.outcome.kind === 'complete' && /^(?:limit|blocked|parked)$/.test(outcome.kind));
+    (end?.outcome.kind === 'complete' && /^(?:limit|blocked)$/.test(outcome.kind));
   const facts: readonly (readonly [what: string, said: unknown, known: unknown])[] = [
     ['lane', lane, start.lane],
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],

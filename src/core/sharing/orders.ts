@@ -140,18 +140,20 @@ function markRetried(state: LaneState, asked: TaskId | null): LaneState {
   return { ...state, tasks: withChangedTasks(state.tasks, [asked], (progress) => ({ ...progress, retried: true })) };
 }
 
+/** Returns the state of a lane that rests until a person resumes it. */
+export function pauseLane(state: LaneState, { by, at }: Pick<Order, 'by' | 'at'>, reason: string): LaneState {
+  return state.pause === null
+    ? withTransition({ ...state, pause: { by, at } }, { at, subject: 'pause', from: 'working', to: 'paused', reason })
+    : state;
+}
+
 function obey(state: LaneState, order: Order): LaneState {
   const { at } = order;
   const reason = `by ${order.by} (${order.from})`;
   switch (order.kind) {
     case 'pause':
     case 'stop':
-      return state.pause === null
-        ? withTransition(
-            { ...state, pause: { by: order.by, at } },
-            { at, subject: 'pause', from: 'working', to: 'paused', reason },
-          )
-        : state;
+      return pauseLane(state, order, reason);
     case 'resume':
       return state.pause === null
         ? state

@@ -24,11 +24,12 @@ export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder
 
 /**
  * Returns true if the lane has work left on its issue without waiting for a person, has something to answer, or is done
- * by a run that was cancelled before it could say so on the pull request.
+ * by a run that ended before it could verify that or say so on the pull request.
  */
 function isUnfinished({ lane, tasks, feedback, lastRun }: LaneState): boolean {
   const own = progressOf(tasks, lane);
-  if (own.state === 'done' && lastRun?.outcome === 'cancelled') return true;
+  const isCutOff = lastRun?.outcome === 'cancelled' || lastRun?.reason === 'unverified';
+  if (own.state === 'done' && isCutOff) return true;
   const isOpen = own.state === 'stuck' || !isSettled(own);
   const unanswered = Object.entries(withoutUnprovenAnswers({ feedback, tasks }).items).filter(
     ([id, { answer }]) => answer === null && !isSettled(progressOf(tasks, id)),

@@ -31,6 +31,7 @@ import {
   endOfEarlierCommit,
   endOfSplitOrBegun,
   endPaused,
+  endRenamed,
   endWorkedElsewhere,
   type EndIntake,
   throwIfUnread,
@@ -126,6 +127,8 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
 
   const isResting = !isAsked && isAtRest(deps, request, { look, restored });
   const work = await findWork(deps, request, { look, restored, feedback, isResting });
+  const renamed = await endRenamed(deps, request, { look, restored, found: work.found });
+  if (renamed !== null) return ended(renamed);
   if (work.tasks.length === 0) return ended(endWithoutTasks(request, work));
   const allDone = isPlanComplete(work.tasks, work.state.tasks);
   if (isResting && allDone) return ended(endResting(work));

@@ -1,11 +1,14 @@
 import { describeIgnoredChecks } from '../../core/feedback/checks/checks.ts';
+import { describeRemoval } from '../../core/people/withdrawal.ts';
 import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { endIntake, type Intake, type RunNotes } from '../../handover/intake.ts';
+import { saveOrder } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { listTasks, type WorkRequest } from '../tasks/sources.ts';
 import { type LaneLookup, type LaneRestoration, notesOf, unreadFeedback } from './kept-lane.ts';
+import type { FoundStart } from './start.ts';
 
 export type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -37,6 +40,26 @@ export async function endPaused(
     ...(await listTasks(deps, request, { branches: look.branches, state: restored.state })),
     notes: notesOf(restored, unreadFeedback),
   };
+}
+
+/**
+ * Returns the end of a run whose branch a person renamed, which closes its pull request on GitHub; null if nobody did.
+ * The lane is paused, since the work under the new name must not be paid again, until a person resumes it.
+ */
+export async function endRenamed(
+  deps: GateDeps,
+  request: WorkRequest,
+  { look, restored, found }: LaneRestoration & { readonly found: FoundStart | null },
+): Promise<EndIntake | null> {
+  const { lastRun, transitions } = restored.state;
+  const isResumed = transitions.some(
+    ({ subject, to, at }) => subject === 'pause' && to === 'working' && at >= (lastRun?.at ?? 0),
+  );
+  if (found === null || found.renamedTo === null || isResumed || request.requested === 'by-name') return null;
+  const by = describeRemoval(look.branch, found.renamedTo);
+  // The next run finds out again if the order cannot be kept.
+  await saveOrder(deps, request.id, { kind: 'pause', by, task: null, from: 'event' }).catch(() => null);
+  return endPaused(deps, request, { look, restored, by });
 }
 
 /**

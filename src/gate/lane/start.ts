@@ -1,4 +1,6 @@
+import { renamedTo } from '../../core/people/withdrawal.ts';
 import type { Forge, PullRequest } from '../../ports/forge.ts';
+import type { Remote } from '../../ports/remote.ts';
 import type { LaneStart } from '../../ports/repository.ts';
 
 /** The start of a lane's branch for this run. */
@@ -13,29 +15,38 @@ export interface FoundStart {
    * otherwise.
    */
   readonly closedBy: string | null;
+  /** The name that a person gave the branch, which closes its pull request; null if nobody renamed it. */
+  readonly renamedTo: string | null;
 }
 
 /** Finds where the lane's branch begins, from the remote branch and its newest pull request. */
 export async function findStart(lane: {
-  readonly forge: Forge;
+  readonly forge: Pick<Forge, 'pullRequestOf'>;
+  readonly remote: Pick<Remote, 'branches'>;
   readonly branch: string;
   readonly remoteHead: string | null;
   readonly lastHead: string | null;
 }): Promise<FoundStart> {
-  const { branch, remoteHead } = lane;
-  if (remoteHead === null && lane.lastHead === null)
-    return { start: { kind: 'fresh' }, pullRequest: null, workIsLost: false, closedBy: null };
+  const { branch, remoteHead, lastHead } = lane;
+  const fresh = { start: { kind: 'fresh' }, pullRequest: null, closedBy: null, renamedTo: null } as const;
+  if (remoteHead === null && lastHead === null) return { ...fresh, workIsLost: false };
 
   const pullRequest = await lane.forge.pullRequestOf(branch);
   const merged = pullRequest?.state === 'merged';
-  if (remoteHead === null) return { start: { kind: 'fresh' }, pullRequest: null, workIsLost: !merged, closedBy: null };
+  if (remoteHead === null)
+    return {
+      ...fresh,
+      workIsLost: !merged,
+      renamedTo: merged || lastHead === null ? null : renamedTo(lastHead, await lane.remote.branches('')),
+    };
   if (merged && pullRequest.headSha === remoteHead)
-    return { start: { kind: 'restart', mergedHead: remoteHead }, pullRequest: null, workIsLost: false, closedBy: null };
+    return { ...fresh, start: { kind: 'restart', mergedHead: remoteHead }, workIsLost: false };
   return {
     start: { kind: 'continue', remoteHead },
     pullRequest: pullRequest?.state === 'open' ? pullRequest : null,
     workIsLost: false,
     closedBy:
       pullRequest?.state === 'closed' ? `pull request #${String(pullRequest.number)}, closed without merging` : null,
+    renamedTo: null,
   };
 }

@@ -64,8 +64,9 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const found = await needOpened();
       const { workspace, repository, startHead } = found;
       const { url, token } = options.remote;
-      const { identity, workFolder } = options;
-      const source = { workspace, repository, startHead, url, variables: authorizationVariables(url, token), identity };
+      const { identity, signOff, workFolder } = options;
+      const variables = authorizationVariables(url, token);
+      const source = { workspace, repository, startHead, url, variables, identity, signOff };
       const { lane, base, fork, roots, published, answer } = await openLane(source, wanted, known ?? null);
       if (repository.setup.sparse !== null)
         options.log.warning(

@@ -279,7 +279,7 @@ function withTrailers(message: string, trailers: Readonly<Record<string, string>
 
 /** Makes a commit in our name, signed off by it if that is wanted. */
 export async function commitTree(
-  { repository, identity, signOff }: Committer,
+  { repository, identity, signOff }: Pick<Committer, 'repository' | 'identity' | 'signOff'>,
   commit: Pick<IterationCommit, 'message' | 'trailers'> & { tree: ObjectId; parents: readonly ObjectId[] },
 ): Promise<ObjectId> {
   const parents = commit.parents.flatMap((parent) => ['-p', parent]);

@@ -92,7 +92,7 @@ export async function commitLaneTexts(
 /** Implements `Repository.takeHead`: makes rewritten commits the lane's newest ones. */
 export async function takeRemadeHead(
   work: LaneWork,
-  { head, refused, putBack }: Parameters<Repository['takeHead']>[0],
+  { head, refused, workTree }: Parameters<Repository['takeHead']>[0],
 ): Promise<void> {
   const { lane, quarantine, access, start, opened } = work;
   const { tip: before } = lane;
@@ -111,13 +111,26 @@ export async function takeRemadeHead(
   work.merge = isSame ? { ...merge, tip: head } : null;
   work.committed = null;
   work.lane = { ...lane, tip: head };
-  work.withheld = putBack
-    ? new Map()
-    : new Map([...work.withheld, ...refused.map(({ path, why }) => [path, why] as const)]);
+  work.withheld =
+    workTree === 'reset'
+      ? new Map()
+      : new Map([...work.withheld, ...refused.map(({ path, why }) => [path, why] as const)]);
   await quarantine.keep(head);
-  if (putBack) {
-    const tree = await withObjects(quarantine.git, (objects) => tipTreeOf(opened, objects, head));
-    await putBackTo(work, tree);
+  if (workTree !== 'as-it-is') {
+    const { tree, changes } = await withObjects(quarantine.git, async (objects) => {
+      const wanted = await tipTreeOf(opened, objects, head);
+      return { tree: wanted, changes: await objects.changesBetween(await tipTreeOf(opened, objects, before), wanted) };
+    });
+    if (workTree === 'reset') await putBackTo(work, tree);
+    else {
+      const { content } = await readContent(work);
+      const base = content.tree;
+      const updated = await quarantine.withIndex('empty', (indexFile) =>
+        writeTreeWith(quarantine.git, indexFile, { base, changes }),
+      );
+      await putBackTo(work, updated);
+      work.withheld = new Map([...work.withheld].filter(([path]) => !changes.some((change) => change.path === path)));
+    }
   }
   work.lastRead = null;
   await access.leavePlainCheckout({ ...work.lane, has: [before], hasIndex: false });

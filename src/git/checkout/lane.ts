@@ -8,12 +8,12 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, identityVariables, lastLinesOfError } from '../git.ts';
+import { authorizationVariables, basicCredentials, type Git, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
-import type { Identity } from './commit.ts';
+import { commitTree, type Identity } from './commit.ts';
 import { editedMergesAmong } from './history.ts';
 import {
   createPrivateRepository,
@@ -103,6 +103,7 @@ interface BranchSource {
 
 interface LaneSource extends BranchSource {
   readonly identity: Identity;
+  readonly signOff: boolean;
 }
 
 /** Fetches the base branch and, to continue it, the lane's branch. The files of the checkout stay as they are. */
@@ -157,13 +158,13 @@ async function needTree({ repository, workspace }: LaneSource, commit: ObjectId)
  * the branch, else (after a squash or rebase) a merge of both with the content of the base.
  */
 async function beginOn(
-  { repository: { git }, identity }: LaneSource,
+  source: LaneSource,
   { base, merged }: { readonly base: ObjectId; readonly merged: ObjectId },
 ): Promise<ObjectId> {
+  const { git } = source.repository;
   if ((await git.answer(['merge-base', '--is-ancestor', merged, base])).exitCode === 0) return base;
-  return git.text(['commit-tree', `${base}^{tree}`, '-p', merged, '-p', base, '-m', 'Begin again from the base'], {
-    variables: identityVariables(identity),
-  });
+  const parents = [merged, base];
+  return commitTree(source, { tree: `${base}^{tree}`, parents, message: 'Begin again from the base', trailers: {} });
 }
 
 /**

@@ -47,11 +47,13 @@ async function mergeOthers(
   if (fetched.exitCode !== 0) return { kind: 'impossible' };
   const theirs = await git.text(['rev-parse', THEIRS]);
   const isOnTop = (await git.answer(['merge-base', '--is-ancestor', since, theirs])).exitCode === 0;
-  const runOf = (...commits: readonly string[]): Promise<string> =>
-    git.text(['log', '--first-parent', '--format=%(trailers:key=Ralph-Run)', ...commits]);
-  const trailer = await runOf('-1', commit);
+  const trailersOf = (keys: string, ...commits: readonly string[]): Promise<string> =>
+    git.text(['log', '--first-parent', `--format=%(trailers:${keys})`, ...commits]);
+  const run = await trailersOf('key=Ralph-Run', '-1', commit);
   // A merge that this run pushed before it was killed is its own.
-  const isOfOtherRun = (await runOf(`${since}..${theirs}`)).split('\n').some((line) => line !== '' && line !== trailer);
+  const isOfOtherRun = (await trailersOf('key=Ralph-Run', `${since}..${theirs}`))
+    .split('\n')
+    .some((line) => line !== '' && line !== run);
   if (!isOnTop || theirs === since || isOfOtherRun) return { kind: 'impossible' };
   const keep = async (head: ObjectId): Promise<MergedOthers> => {
     const input = `${head}\n^${commit}\n`;
@@ -74,8 +76,9 @@ async function mergeOthers(
   } = await withObjects(git, (objects) => mergeTrees(place, objects, sides));
   if (conflicts.length + lockFiles.length > 0)
     return { kind: 'conflict', files: [...conflicts, ...lockFiles].map(shownName) };
+  const trailers = await trailersOf('key=Ralph-Run,key=Signed-off-by', '-1', commit);
   const head = await git.text(
-    ['commit-tree', tree, '-p', commit, '-p', theirs, '-m', `Merge what others pushed to ${branch}`, '-m', trailer],
+    ['commit-tree', tree, '-p', commit, '-p', theirs, '-m', `Merge what others pushed to ${branch}`, '-m', trailers],
     { variables: identityVariables(identity) },
   );
   return keep(head);

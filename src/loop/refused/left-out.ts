@@ -13,7 +13,7 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { atUnverifiedHead, type Work } from '../../handover/intake.ts';
-import type { RefusedPath } from '../../ports/repository.ts';
+import type { RefusedPath, Repository } from '../../ports/repository.ts';
 import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
 
@@ -68,11 +68,12 @@ async function withoutFiles(
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
   // A task that waits for a person must leave nothing in the work tree that the next task could be blamed for.
-  const putBack = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
+  const isLeft = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
+  const workTree = isLeft ? 'reset' : 'as-it-is';
   log.warning(
     `The git server refused ${namesOf(paths.map(redact))}, so ${paths.length === 1 ? 'it is' : 'they are'} left out of the branch and the rest is pushed. ${completeSentence(words)}`,
   );
-  const tree = await takeHead(deps, { head: remade.head, refused, putBack });
+  const tree = await takeHead(deps, { head: remade.head, refused, workTree });
   const left = { tasks: remade.tasks, files: paths.map(redact), words, tree };
   const state = leaveOut(deps, withRenamedCommits(work.state, remade.places), left);
   const change = withLeftOutFiles(state.change, {
@@ -103,7 +104,7 @@ async function withoutTasks(
   log.warning(
     `The git server refused the commits for ${namesOf(tasks.map(redact))} without naming a file, so none of them is pushed, and a person is asked. ${completeSentence(words)}`,
   );
-  const tree = await takeHead(deps, { head: remade.head, refused: [], putBack: true });
+  const tree = await takeHead(deps, { head: remade.head, refused: [], workTree: 'reset' });
   const left = { tasks: tasks.filter((id) => id !== ''), files: [], words, tree };
   return recordedWork(deps, work, {
     head: remade.head,
@@ -135,7 +136,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
   const isThere = refused?.files.some((path) => last.evidence.withheld.includes(path)) ?? false;
   const isClaimed = last.verdict.discrepancies.length > 0;
   if (refused === undefined || state !== 'in-progress' || !isThere || !isClaimed) return work;
-  const tree = await takeHead(deps, { head: work.head, refused: [], putBack: true });
+  const tree = await takeHead(deps, { head: work.head, refused: [], workTree: 'reset' });
   const left = { tasks: [last.taskId], files: refused.files, words: refused.words, tree };
   const next = { ...work, state: leaveOut(deps, work.state, left) };
   deps.record?.(next);
@@ -150,7 +151,7 @@ function placesOfUnpushed({ journal, lastPublished }: Work): RemadeCommits['plac
 
 async function takeHead(
   { repository }: Pick<LeaveOutDeps, 'repository'>,
-  remade: { readonly head: string; readonly refused: readonly RefusedPath[]; readonly putBack: boolean },
+  remade: Parameters<Repository['takeHead']>[0],
 ): Promise<string | null> {
   if (repository === null) return null;
   await repository.takeHead(remade);

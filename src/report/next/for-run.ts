@@ -214,9 +214,9 @@ function continuation(report: RunReport, when: 'after that' | 'from here'): read
     : [...decide, createNextStep('wait', `${scheduled}, and so does \`/ralph run\` on the issue`)];
 }
 
-/** Suggests a higher limit, unless the limit was `checks` or the verification fails. */
+/** Suggests a higher limit, unless the run ended at another one or the verification fails. */
 function higherLimit({ reason }: End<'limit'>, report: RunReport): readonly NextStep[] {
-  if (reason === 'checks' || lastVerification(report).kind === 'failed') return [];
+  if (reason === 'checks' || reason === 'unverified' || lastVerification(report).kind === 'failed') return [];
   const { maxIterations, maxRunMs, maxCostUsd } = policyInputs;
   const { name } = { iterations: maxIterations, minutes: maxRunMs, cost: maxCostUsd }[reason];
   return [createNextStep('note', `a higher \`${name}\` lets one run do more`)];
@@ -228,6 +228,15 @@ function resumeSteps(by: string, report: RunReport): readonly NextStep[] {
     return [
       { ...createNextStep('reopen', 'the pull request'), lead: 'to continue, ' },
       { ...createNextStep('set', 'delete its branch', '; '), lead: 'to begin from scratch, ' },
+    ];
+  if (by.startsWith('the renaming of branch'))
+    return [
+      createNextStep('note', 'what was pushed is on the renamed branch'),
+      {
+        ...createCommandStep('resume', isQueue(report) ? ["one of the queue's issues"] : ['the issue']),
+        lead: 'to begin again from the base branch, ',
+      },
+      createNextStep('set', 'to continue, give the branch its old name and reopen its pull request first', '; '),
     ];
   if (by.startsWith('the deletion of branch'))
     return [

@@ -283,7 +283,7 @@ async function lastStatus({ top, folder }: WorkedFolder, own: readonly string[])
 
 /** Finds the start of the lane's branch: the base again once all of the branch is part of it. */
 function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof playAtHome>[1]['gate']['findStart'] {
-  const nothing = { pullRequest: null, workIsLost: false, closedBy: null };
+  const nothing = { pullRequest: null, workIsLost: false, closedBy: null, renamedTo: null };
   return async ({ remoteHead, lastHead }) => {
     if (remoteHead === null) {
       const workIsLost = lastHead !== null && !(await isPartOf(git, lastHead, base));

@@ -79,7 +79,12 @@ export interface Scene {
   readonly agentSandbox: RepositorySandbox | null;
   remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Opens another Repository on the same checkout, as a new process would. */
-  reopen(rules?: Partial<PublishingRules>, folder?: string, workingDirectory?: string): SceneCheckout;
+  reopen(
+    rules?: Partial<PublishingRules>,
+    folder?: string,
+    workingDirectory?: string,
+    signOff?: boolean,
+  ): SceneCheckout;
   /** Opens another Repository on a different folder. */
   reopenIn(folder: string): SceneCheckout;
   /** Runs the agent's git in the folder. */
@@ -133,7 +138,12 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   });
 
   const agentSandbox = openAgentSandbox === null ? null : await openAgentSandbox(root);
-  const reopen = (changed: Partial<PublishingRules> = {}, at = checkout, workingDirectory = ''): SceneCheckout => {
+  const reopen = (
+    changed: Partial<PublishingRules> = {},
+    at = checkout,
+    workingDirectory = '',
+    signOff = false,
+  ): SceneCheckout => {
     const repository = createRepository({
       folder: at,
       workingDirectory,
@@ -142,7 +152,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       workFolder,
       rules: withSecrets({ ...ordinaryRules, ...rules, ...changed }),
       identity: { name: 'ralph', email: 'ralph@example.com' },
-      signOff: false,
+      signOff,
       env: { PATH: process.env['PATH'], HOME: root },
       log: silent,
       learnSecrets: (secrets) => void learned.push(...secrets),

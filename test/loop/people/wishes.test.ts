@@ -71,6 +71,17 @@ describe.each([ISSUES_SWITCHED_OFF, NOT_PERMITTED])('a run without issues (%s)',
     expect(run.log.filter((line) => line.includes('Issues are turned off.'))).toHaveLength(1);
   });
 
+  test('of a plan that is done, the report names what keeps the issues away, once', async () => {
+    const project = createProject({ issues: [], files: { '.ralph/fix_plan.md': '- [x] Parser\n' }, agent: [finisher] });
+    project.forge.faults.set('openIssuesWithLabel', off);
+    for (const end of ['complete (plan_complete)', 'complete (plan_complete)']) {
+      const run = await runOnce(project);
+      expect(run).toMatchObject({ end, calls: 0 });
+      expect(warningsIn(run)).toEqual([off.message]);
+      expect(run.log.filter((line) => line.includes(off.message))).toHaveLength(1);
+    }
+  });
+
   test('without other work the run says so', async () => {
     const project = createProject({ issues: [], agent: [finisher] });
     project.forge.faults.set('openIssuesWithLabel', off);

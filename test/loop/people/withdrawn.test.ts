@@ -95,6 +95,22 @@ describe('a call that runs for long', () => {
     expect(run.end).toContain('paused');
   });
 
+  test('is ended if its branch is renamed, and nothing is paid again until a person resumes it', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const rename = (): void => {
+      const { branches } = project.origin;
+      branches.set('mine', branches.get('ralph/queue') ?? '');
+      branches.delete('ralph/queue');
+      project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
+    };
+    const run = await runOnce(project, { tap: longAfter(rename) });
+    const by = 'the renaming of branch ralph/queue to mine';
+    expect(run).toMatchObject({ end: 'paused (by_person)', calls: 1, outcome: { by } });
+    project.origin.branches.delete('mine');
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by } });
+  });
+
   test('in a pipeline no later step is called', async () => {
     const steps = ['implement', 'review'].map((name) => ({ type: 'agent', name }));
     const project = createProject({

@@ -179,7 +179,7 @@ describe('three jobs: the server refuses a file in the job that publishes', () =
 
   test('the run is not complete, its pull request stays a draft, and the next one continues with the task', async () => {
     const project = begin();
-    expect((await runSplit(project)).publish).toMatchObject({ end: 'limit (minutes)' });
+    expect((await runSplit(project)).publish).toMatchObject({ end: 'limit (unverified)' });
     expect(project.forge.pulls).toMatchObject([{ state: 'open', draft: true }]);
     expect(savedState(project, 'queue').tasks).toMatchObject({
       'issue-1': { state: 'in-progress', refused: { times: 1 } },

@@ -363,14 +363,14 @@ export function createCheckout(origin: Origin): Checkout {
         head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         return { head, withheld: [] };
       }),
-    takeHead: ({ head: remade, refused, putBack }) =>
+    takeHead: ({ head: remade, refused, workTree }) =>
       guarded(faults, 'takeHead', () => {
         const old = treeOf(head);
         for (const { path, why, whatever } of refused)
           refusedFiles.set(path, { why, content: whatever ? null : (old[path] ?? null) });
         head = remade;
         isMerging = false;
-        if (putBack) checkout.files = { ...treeOf(head) };
+        if (workTree === 'reset') checkout.files = { ...treeOf(head) };
       }),
     beginMerge: () =>
       guarded(faults, 'beginMerge', () => {

@@ -432,14 +432,14 @@ export async function gateOnce(
 
 /** Plays the run on a person's machine, over the same ports. */
 async function runHere(
-  { forge }: Project,
+  { forge, remote }: Project,
   deps: ActionDeps,
   { signal, ending }: Pick<RunSetting, 'signal' | 'ending'>,
 ): Promise<RunEnd> {
   const report = await runAtHome({
     ...deps,
     forge: withWishes(forge),
-    findStart: (lane) => findStart({ forge: withWishes(forge), ...lane }),
+    findStart: (lane) => findStart({ forge: withWishes(forge), remote, ...lane }),
     runName: deps.context.runId,
     task: null,
     handed: null,

@@ -186,6 +186,23 @@ describe('where the branch begins', () => {
     });
   });
 
+  test('a branch that a person renamed, which closes its pull request: nothing is paid again until they resume it', async () => {
+    const { project, head, set } = await published();
+    // GitHub closes the pull request of a branch that is renamed.
+    set({ state: 'closed' });
+    project.origin.branches.delete('ralph/queue');
+    project.origin.branches.set('feature/x', head);
+    const renamed = await runOnce(project);
+    const by = 'the renaming of branch ralph/queue to feature/x';
+    expect(renamed).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by } });
+    // The person continues there, and deletes the branch after a merge by hand.
+    project.origin.branches.delete('feature/x');
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by } });
+    project.origin.branches.set('feature/x', head);
+    await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
   test('a pull request that a person closed pauses the queue; by name the work continues', async () => {
     const { project, set } = await published();
     set({ state: 'closed' });

@@ -5,9 +5,9 @@ import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { MAX_TASKS_OF_PULL, pullsIn, withPublishedPull } from '../../../src/core/snapshot/stored-pull.ts';
 import { taskOfIssue } from '../../../src/core/tasks/issue-task.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import { createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
+import { atUnverifiedMerge, createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
 import { publishedPullOf } from '../../../src/handover/published-pull.ts';
-import { noon, task } from '../core/core-fixtures.ts';
+import { noon, policy, task } from '../core/core-fixtures.ts';
 
 const ISSUE = { body: '', url: '', blockedBy: 0, openSubIssues: 0 };
 const share = { ...noShare, iterations: 3, costUsd: 1.5, agents: ['codex', 'claude'] } as const;
@@ -106,5 +106,26 @@ describe('what is remembered of a published pull request', () => {
     const agents = [{ name: 'claude', model: long }] as const;
     const published = publishedPullOf(workOn(tasks, { change }), { ...publication, agents });
     expect(pullsIn(withPublishedPull(emptySnapshot, published))[0]?.tasks).toHaveLength(MAX_TASKS_OF_PULL);
+  });
+});
+
+describe('a merge of what people pushed, which nothing has verified,', () => {
+  const merge = (outcome: Work['outcome'], verifies: boolean): Pick<Work, 'outcome' | 'warnings' | 'head'> =>
+    atUnverifiedMerge({ ...workOn([labelled], {}), outcome }, 'merged', {
+      config: { policy: { ...policy, verifies } },
+      clock: { now: () => noon },
+    });
+
+  test('leaves no run complete, also one that finished nothing', () => {
+    const merged = merge({ kind: 'complete', reason: 'plan_complete' }, true);
+    expect(merged).toMatchObject({ head: 'merged', outcome: { kind: 'limit', reason: 'unverified' } });
+    const warned = merge({ kind: 'limit', reason: 'cost' }, true);
+    expect(warned.outcome).toEqual({ kind: 'limit', reason: 'cost' });
+    expect(warned.warnings.join()).toContain('Their commits are merged with those of the run.');
+  });
+
+  test('is like every other head without `verify`', () => {
+    const merged = merge({ kind: 'complete', reason: 'plan_complete' }, false);
+    expect(merged).toMatchObject({ outcome: { kind: 'complete' }, warnings: [] });
   });
 });

@@ -351,6 +351,7 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'limit', reason: 'minutes' },
   { kind: 'limit', reason: 'cost' },
   { kind: 'limit', reason: 'checks' },
+  { kind: 'limit', reason: 'unverified' },
   { kind: 'idle', reason: 'no_tasks' },
   { kind: 'idle', reason: 'all_done' },
   { kind: 'idle', reason: 'not_for_us' },

@@ -395,6 +395,13 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'reopen the pull request',
   ],
   [
+    'paused by the renaming of the branch: resume',
+    { kind: 'paused', reason: 'by_person', by: 'the renaming of branch ralph/issue-7 to mine' },
+    { iterations: [] },
+    'by the renaming of branch ralph/issue-7 to mine',
+    'begin again from the base branch',
+  ],
+  [
     'paused by an order: resume, by comment or by hand',
     { kind: 'paused', reason: 'by_person', by: 'octocat' },
     { iterations: [] },

@@ -21,6 +21,7 @@ const NAMES: Readonly<Record<Outcome['reason'], string>> = {
   minutes: 'time limit',
   cost: 'cost limit',
   checks: 'more checks to look at',
+  unverified: 'not verified yet',
   no_tasks: 'idle: there are no tasks',
   all_done: 'idle: all tasks are done',
   not_for_us: 'not for Ralph',

@@ -212,7 +212,7 @@ describe('a merge is laid in the work tree', () => {
     const texts = { 'own.txt': 'marked\n' };
     const { head } = await repository.commitTexts({ texts, message: 'Mark it', trailers: {} });
     const signed = await scene.quarantineGit('commit-tree', `${head}^{tree}`, '-p', start, '-m', 'Mark it, signed');
-    await repository.takeHead({ head: signed, refused: [], putBack: false });
+    await repository.takeHead({ head: signed, refused: [], workTree: 'as-it-is' });
     await scene.write('own.txt', 'marked\n');
     const { committed } = await resolve(conflict, () => scene.write('a.txt', LINES('both')));
     expect(committed).toMatchObject({ merge: 'made', withheld: [] });

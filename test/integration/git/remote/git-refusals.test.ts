@@ -123,7 +123,7 @@ describe('commits are made again without what the server refuses', () => {
     await scene.repository.takeHead({
       head: remade?.head ?? '',
       refused: [{ path: 'config.txt', why: 'the git server refused it', whatever: false }],
-      putBack: false,
+      workTree: 'as-it-is',
     });
     expect(await scene.read('config.txt')).toBe('token');
     const idle = await iterate(scene, () => scene.write('c.txt', 'c'));
@@ -138,11 +138,35 @@ describe('commits are made again without what the server refuses', () => {
     const { base } = await twoTasks(scene);
     await rm(join(scene.folder, 'config.txt'));
     await scene.write('config.txt', 'token');
-    await scene.repository.takeHead({ head: base, refused: [], putBack: true });
+    await scene.repository.takeHead({ head: base, refused: [], workTree: 'reset' });
     await expect(scene.read('config.txt')).rejects.toThrow('ENOENT');
     const next = await iterate(scene, () => scene.write('c.txt', 'c'));
     expect(next.committed.publishedPaths).toEqual(['c.txt']);
     expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('what a merge of the pushes of people changes comes into the work tree; withheld files stay there', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const [withheld, theirs] = ['.github/workflows/ci.yml', '.github/workflows/theirs.yml'];
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('a.txt', 'a');
+      for (const path of [withheld, theirs]) await scene.write(path, 'mine');
+    });
+    expect(committed.withheldNow.map(({ path }) => path)).toEqual([withheld, theirs]);
+    const readme = await scene.quarantineGit('rev-parse', `${committed.head}:README.md`);
+    await scene.quarantineGit('read-tree', committed.head);
+    await scene.quarantineGit('update-index', '--add', '--cacheinfo', `100644,${readme},${theirs}`);
+    await scene.quarantineGit('update-index', '--force-remove', 'README.md');
+    const tree = await scene.quarantineGit('write-tree');
+    const head = await scene.quarantineGit('commit-tree', tree, '-p', committed.head, '-m', 'merge');
+    await scene.repository.takeHead({ head, refused: [], workTree: 'updated' });
+    expect(await scene.read(withheld)).toBe('mine');
+    expect(await scene.read(theirs)).not.toBe('mine');
+    await expect(scene.read('README.md')).rejects.toThrow('ENOENT');
+    const next = await iterate(scene, () => scene.write('c.txt', 'c'));
+    expect(next.committed.withheldNow.map(({ path }) => path)).toEqual([withheld]);
+    expect(next.committed.publishedPaths).toEqual(['c.txt']);
   });
 });
 
@@ -159,7 +183,7 @@ describe('a merged branch that may not be deleted', () => {
       kind: 'refused',
       refusal: { rule: 'deletion' },
     });
-    const repository = scene.reopen();
+    const repository = scene.reopen({}, scene.checkout, '', true);
     const opened = await repository.openLane({
       branch: BRANCH,
       baseBranch: 'main',
@@ -170,5 +194,7 @@ describe('a merged branch that may not be deleted', () => {
     expect(await scene.serverGit('diff', '--name-only', `main...${BRANCH}`)).toBe('');
     expect(await scene.serverGit('merge-base', '--is-ancestor', head, BRANCH)).toBe('');
     expect((await repository.review())?.lines).toBe(0);
+    const isSignedOff = (await scene.serverGit('log', '-1', '--format=%B', BRANCH)).includes('\nSigned-off-by: ralph');
+    expect(isSignedOff).toBe(how === 'squashed');
   });
 });

@@ -297,6 +297,20 @@ describe('a branch that somebody else pushed to during the run', () => {
     expect(await scene.remote().branches('ralph/')).toEqual({ [BRANCH]: theirs });
   });
 
+  test('the merge names the run, and is signed off as the newest commit of the run is', async () => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    await work(scene);
+    const trailers = 'Ralph-Run: 7\nSigned-off-by: ralph <ralph@example.com>';
+    const signed = await scene.quarantineGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'Add', '-m', trailers);
+    await personPushes(scene, 'b.txt', 'theirs\n\nSigned-off-by: Ada <ada@example.com>');
+    const push = { branch: BRANCH, commit: signed, since: main, at: main };
+    expect(await scene.remote().push({ ...push, start: continuing(push) })).toMatchObject({ kind: 'pushed' });
+    expect(await scene.serverGit('log', '-1', '--format=%B', BRANCH)).toBe(
+      `Merge what others pushed to ${BRANCH}\n\n${trailers}`,
+    );
+  });
+
   test.each(ways)('%s: a conflict is named, and nothing is overwritten', async (_, push) => {
     await using scene = await setScene();
     const main = await tipOf(scene, 'main');

@@ -134,7 +134,7 @@ describe('commits that a rule wants signed', () => {
     const { base, commit } = await work(scene);
     const remote = set.remote('true');
     const made = await signed(remote, on(base, commit));
-    await scene.repository.takeHead({ head: made.head, refused: [], putBack: false });
+    await scene.repository.takeHead({ head: made.head, refused: [], workTree: 'as-it-is' });
     expect(await scene.git('status', '--porcelain')).toBe('');
     const clean = await scene.repository.checkOutCommitAlone(made.head, new AbortController().signal);
     expect((await stat(join(clean, 'run.sh'))).mode & 0o111).not.toBe(0);

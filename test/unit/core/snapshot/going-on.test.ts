@@ -84,6 +84,15 @@ describe('the lane of an issue continues', () => {
     expect(asks(afterRun(left, { ...stateOf(progress('done')), sequence: 2 }))).toBe(false);
   });
 
+  test.each([
+    ['cancelled', 'signal', true],
+    ['limit', 'unverified', true],
+    ['limit', 'cost', false],
+  ] as const)('that is done, if its run could not say so or verify it: %s (%s)', (outcome, reason, expected) => {
+    const lastRun = { outcome, reason, at: noon, published: null };
+    expect(asks(afterRun(emptySnapshot, { ...stateOf(progress('done')), lastRun }))).toBe(expected);
+  });
+
   test('not the queue, which each schedule works on', () => {
     expect(asks(afterRun(emptySnapshot, stateOf(progress('in-progress'), 'queue')), 'queue')).toBe(false);
     expect(asks(withUnansweredRequest(emptySnapshot, 'queue'), 'queue')).toBe(false);
