@@ -109,24 +109,47 @@ describe('a CLI that gave its result and does not exit', () => {
   });
 });
 
-test.each([
-  [[{ name: 'docs', status: 'failed' }], ['docs (failed)']],
+const copilotSays = (type: string, data: object): string => line({ type, data });
+
+test.each<[string, AgentCli, string, readonly string[]]>([
+  ['Claude: failed', claudeCli, init([{ name: 'docs', status: 'failed' }]), ['docs (failed)']],
   [
-    [
+    'Claude: refused and connected',
+    claudeCli,
+    init([
       { name: 'docs', status: 'needs-auth' },
       { name: 'db', status: 'connected' },
-    ],
+    ]),
     ['docs (needs-auth)'],
   ],
   [
-    [
+    'Claude: connected and slow',
+    claudeCli,
+    init([
       { name: 'db', status: 'connected' },
       { name: 'slow', status: 'pending' },
-    ],
+    ]),
     [],
   ],
-])('MCP servers %j: without tools are %j', async (servers, failed) => {
-  await using scene = await createScene(claudeCli, `${init(servers)}\n${result}`);
+  [
+    'Copilot: failed and disabled',
+    copilotCli,
+    copilotSays('session.mcp_servers_loaded', {
+      servers: [
+        { name: 'docs', status: 'failed' },
+        { name: 'own', status: 'disabled' },
+      ],
+    }),
+    ['docs (failed)'],
+  ],
+  [
+    'Copilot: failed later',
+    copilotCli,
+    copilotSays('session.mcp_server_status_changed', { serverName: 'docs', status: 'failed' }),
+    ['docs (failed)'],
+  ],
+])('MCP servers of %s', async (_, cli, said, failed) => {
+  await using scene = await createScene(cli, `${said}\n${result}`);
   const { failedServers } = await scene.agent.call(callOf({ prompt: 'x' }));
   expect(failedServers).toEqual(failed);
   for (const name of failed) expect(scene.log.lines.join('\n')).toContain(`no tools of the MCP server ${name}`);
