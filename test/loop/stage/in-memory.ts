@@ -268,6 +268,7 @@ export function createCheckout(origin: Origin): Checkout {
           below,
           personHead,
           tasks,
+          warnings: [],
         };
       }),
     snapshot: () =>
