@@ -28,13 +28,34 @@ const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
 /** The first words of licence terms that many packages share, below a title and a notice of their own. */
 const TERMS = /^.*(?:Permission is hereby granted|Permission to use, copy|Redistribution and use in|Apache License)/m;
 
-/** The bin `ralph`, which people start with any Node; the commands only use features of Node 20. */
+/** The oldest Node with which people may start `ralph`. The types in tsconfig.json are what it has, or gets below. */
+const OLDEST_NODE = await oldestNode();
+
+/** What the code uses of ECMAScript 2024 and the oldest Node lacks. */
+const OLDER_NODE = `Map.groupBy ??= (items, keyOf) => {
+  const groups = new Map();
+  let index = 0;
+  for (const item of items) {
+    const key = keyOf(item, index++);
+    if (!groups.get(key)?.push(item)) groups.set(key, [item]);
+  }
+  return groups;
+};
+Promise.withResolvers ??= function () {
+  const made = {};
+  made.promise = new this((resolve, reject) => Object.assign(made, { resolve, reject }));
+  return made;
+};
+`;
+
+/** The bin `ralph`, which people start with any Node. */
 const CLI_STARTER = `#!/usr/bin/env node
-if (Number(process.versions.node.split('.')[0]) < 20) {
-  console.error(\`ralph needs Node 20 or newer; this is \${process.version}.\`);
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < ${OLDEST_NODE.major} || (major === ${OLDEST_NODE.major} && minor < ${OLDEST_NODE.minor})) {
+  console.error(\`ralph needs Node ${OLDEST_NODE.major}.${OLDEST_NODE.minor} or newer; this is \${process.version}.\`);
   process.exit(2);
 }
-const { cli } = await import('../index.js');
+${OLDER_NODE}const { cli } = await import('../index.js');
 await cli(new URL('../../', import.meta.url));
 `;
 
@@ -60,7 +81,7 @@ async function bundle(): Promise<Map<string, string>> {
   for (const [name, entry] of Object.entries(STARTERS))
     files.set(
       name,
-      `${NO_INSPECTOR}const { ${entry} } = await import('./index.js');\nawait ${entry}((url) => import(url));\n`,
+      `${NO_INSPECTOR}${OLDER_NODE}const { ${entry} } = await import('./index.js');\nawait ${entry}((url) => import(url));\n`,
     );
   files.set('cli/index.js', CLI_STARTER);
   files.set('package.json', '{ "type": "module" }\n');
@@ -105,6 +126,13 @@ function eachTextOnce(list: string, names: ReadonlySet<string>): string {
   return [...shared.values()]
     .map(({ terms, packages }) => `${headed(packages)}\n${terms}\n`)
     .join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** Returns the oldest version of Node that package.json names. */
+async function oldestNode(): Promise<{ readonly major: string; readonly minor: string }> {
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
+  const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines.node) ?? [];
+  return { major, minor };
 }
 
 async function packageNames(): Promise<ReadonlySet<string>> {

@@ -122,6 +122,7 @@ function intakeOf(
       below: 0,
       personHead: null,
       tasks: null,
+      warnings: [],
     },
     tasks: world.tasks,
     state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },

@@ -217,6 +217,8 @@ export interface OpenedLane {
    * because a person may have squashed them.
    */
   readonly tasks: readonly TaskId[] | null;
+  /** What people should know of the checkout, in sentences. */
+  readonly warnings: readonly string[];
 }
 
 /** A branch, measured for those who review it. */

@@ -4,7 +4,6 @@ import { agentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
 import { loadableAgents } from '../agents/all.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
-import { LINGER_MS } from '../agents/cli/stall-watch.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/run-program.ts';
 import { relocateEnvironment } from '../processes/clean-surroundings.ts';
@@ -55,7 +54,6 @@ export async function createAgent(
     servers: mcpServers,
     extraArgs,
     stallMs: config.agent.stallMs,
-    lingerMs: LINGER_MS,
     environment: movePathsInto(world, agentSandbox, isolation.environmentFor(login.environment)),
     installEnvironment: login.environment,
     broker: login.broker,

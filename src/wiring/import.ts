@@ -59,7 +59,6 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       prices: {},
       extraArgs: [],
       stallMs: STALL_MS,
-      lingerMs: STALL_MS,
       environment: agentEnvironment(process.env, [], AGENT.provider),
       installEnvironment: {},
       broker: null,

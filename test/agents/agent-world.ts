@@ -117,7 +117,6 @@ async function createAgentOn(
     servers: given.servers ?? [],
     prices: {},
     extraArgs: given.extraArgs ?? [],
-    lingerMs: 45_000,
     stallMs: given.stallMs ?? 180_000,
     installEnvironment: machine.environment,
     agentSandbox: null,

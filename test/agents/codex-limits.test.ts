@@ -61,7 +61,6 @@ async function createPlace({ isolated, allowedTools }: { isolated: boolean; allo
     installEnvironment: environment,
     agentSandbox: isolated ? openAgentSandbox(machine.home) : null,
     broker: null,
-    lingerMs: 45_000,
     stallMs: 60_000,
     workFolder: machine.workFolder,
     tree: machine.workFolder,

@@ -105,7 +105,6 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     servers: [],
     prices: {},
     extraArgs: [],
-    lingerMs: 45_000,
     stallMs: 180_000,
     environment: agentSandboxEnvironment(login.environment, {
       home: agentSandbox.folders.home,

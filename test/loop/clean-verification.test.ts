@@ -4,6 +4,7 @@ import { UserError } from '../../src/errors.ts';
 import type { VerifyCall } from '../../src/ports/agent.ts';
 import { parseHiddenStatus } from '../../src/report/pages/status-json.ts';
 import type { RalphStatus } from '../../src/report/pages/status-schema.ts';
+import { renderSummary } from '../../src/report/pages/summary.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
@@ -348,4 +349,15 @@ describe('without a possible verification', () => {
     };
     expect(await runOnce(project, { tap: uncopied })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
+});
+
+test('what the checkout lacks, and so each tree in which `verify` runs, is said in the summary', async () => {
+  const { project } = checkedProject();
+  const { report } = await runOnce(project, {
+    prepare: (checkout) => {
+      const { openLane } = checkout;
+      checkout.openLane = async (lane, base) => ({ ...(await openLane(lane, base)), warnings: ['It is sparse.'] });
+    },
+  });
+  expect(report === null ? '' : renderSummary(report)).toContain('It is sparse.');
 });

@@ -19,7 +19,7 @@ import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../p
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
-import { createLingerWatch, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
+import { createLingerWatch, LINGER_MS, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
 
 /** The CLI on this machine, or one to install into `folder` if it is missing. */
 export type AgentCommand =
@@ -44,8 +44,6 @@ export interface AgentOptions {
   readonly broker: Broker | null;
   /** Maximum time in ms during which a call only retries; then it is ended. */
   readonly stallMs: number;
-  /** Time in ms after which a CLI is ended that has given its result but does not exit. */
-  readonly lingerMs: number;
   readonly workFolder: string;
   /** Folder of the checkout in which a relative `agent-path` is looked up before a tree is laid. */
   readonly checkoutFolder: string;
@@ -85,7 +83,7 @@ export async function callCli(
   const own = ownFolder(cli, options);
   const prepared = await own.asOwner(() => prepare({ cli, program }, { ...options, lendFolder: own.lendFolder }, call));
   await writeInboxFiles(options.inbox, prepared.files);
-  const lingerMs = prepared.lingerMs ?? options.lingerMs;
+  const lingerMs = prepared.lingerMs ?? LINGER_MS;
   const linger = createLingerWatch(lingerMs);
   const failedServers = new Set<string>();
   let isStderrLogged = false;

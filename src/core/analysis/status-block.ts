@@ -1,4 +1,3 @@
-import { groupByKey } from '../grouped.ts';
 import { capText } from '../text/phrase.ts';
 import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } from './analysis.ts';
 import type { MarkedLine } from './markdown-code.ts';
@@ -262,7 +261,7 @@ function divided(lines: readonly PassageLine[]): {
       summary = null;
     }
   }
-  const fields = groupByKey(found, ({ name }) => name);
+  const fields = Map.groupBy(found, ({ name }) => name);
   return {
     fields: new Map([...fields].map(([name, each]) => [name, each.map((entry) => folded(entry.lines))])),
     unread,

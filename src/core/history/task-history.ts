@@ -1,5 +1,4 @@
 import { DAY_MS } from '../countdown.ts';
-import { groupByKey } from '../grouped.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
 import { pullsIn, type StoredPull } from '../snapshot/stored-pull.ts';
 import type { TaskState } from '../tasks/task.ts';
@@ -156,7 +155,7 @@ function groupsOf(
   namesOf: (task: TaskHistory) => readonly (string | null)[],
 ): readonly HistoryGroup[] {
   const pairs = tasks.flatMap((task) => [...new Set(namesOf(task))].map((name) => ({ name, task })));
-  return [...groupByKey(pairs, ({ name }) => name)]
+  return [...Map.groupBy(pairs, ({ name }) => name)]
     .map(([name, own]) => ({ name, ...totalsOf(own.map(({ task }) => task)) }))
     .toSorted((one, other) => other.merged - one.merged || other.tasks - one.tasks || byName(one, other));
 }

@@ -3,7 +3,6 @@ import { AGENT_NAMES, type AgentName, AGENTS } from '../agent-names.ts';
 import type { Signal } from '../analysis/analysis.ts';
 import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
-import { groupByKey } from '../grouped.ts';
 import { amountSchema, countSchema, type Immutable, type Policy } from '../policy.ts';
 import { reviewSchema } from '../pipeline/review.ts';
 import type { reviewsIn } from '../pipeline/step-record.ts';
@@ -289,7 +288,7 @@ export function withLeftOutFiles(
 
 /** Returns at most `most` files, one of each reason before more of one, so that no flood hides a reason. */
 function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<BranchChange, 'leftOut' | 'leftOutMore'> {
-  const byReason = [...groupByKey(files, ({ why }) => why).values()];
+  const byReason = [...Map.groupBy(files, ({ why }) => why).values()];
   const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
     0,
     most,

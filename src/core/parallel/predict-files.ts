@@ -1,4 +1,3 @@
-import { groupByKey } from '../grouped.ts';
 import { codeSpansIn, type Definitions, symbolsIn } from './definitions.ts';
 
 /**
@@ -51,9 +50,9 @@ export function indexHistory({ files, commits, definitions }: FileHistory): File
     definitions,
     paths: known,
     sorted: files.toSorted((one, other) => (one < other ? -1 : 1)),
-    byName: groupByKey(files, nameOfPath),
-    byStem: groupByKey(files, (path) => normalizedStem(nameOfPath(path))),
-    commitsOf: groupByKey(changed, ({ path }) => path),
+    byName: Map.groupBy(files, nameOfPath),
+    byStem: Map.groupBy(files, (path) => normalizedStem(nameOfPath(path))),
+    commitsOf: Map.groupBy(changed, ({ path }) => path),
   };
 }
 

@@ -1,6 +1,5 @@
 import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
 import { callsOf, countUnpriced, type JournalEntry } from '../journal/journal.ts';
-import { groupByKey } from '../grouped.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
 import { allowedCalls, type Policy } from '../policy.ts';
 import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
@@ -155,7 +154,7 @@ function taskFindings(
   // The end of a complete run makes its prompt done.
   const isComplete = journal.end?.outcome.kind === 'complete';
   const { state } = replayChanged(journal, (policy) => policy, kindsOf);
-  const titles = groupByKey(journal.entries, ({ taskId }) => taskId.slice(0, 200));
+  const titles = Map.groupBy(journal.entries, ({ taskId }) => taskId.slice(0, 200));
   const missing = [...titles.keys()].filter((id) => tasks.every((task) => task.id !== id));
   return [
     ...(tasks.length < MAX_TASKS_OF_RUN ? missing : []).flatMap((id) =>

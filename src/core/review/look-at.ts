@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Folder } from '../folder.ts';
-import { groupByKey } from '../grouped.ts';
 import { countSchema } from '../policy.ts';
 import { capText, firstNames, flattenText } from '../text/phrase.ts';
 import { type FileFinding, type LookAtKind, lookAtKinds, manifestFindings } from './manifest.ts';
@@ -163,7 +162,7 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
       ...(untested.has(change.path) ? [{ kind: 'untested', what: null } as const] : []),
     ].map(({ kind, what }) => ({ kind, path: change.path, what })),
   );
-  const byKind = groupByKey(findings, ({ kind }) => kind);
+  const byKind = Map.groupBy(findings, ({ kind }) => kind);
   return lookAtKinds.flatMap((kind) => {
     const files = [...(byKind.get(kind) ?? [])].sort((a, b) => depthOf(a.path) - depthOf(b.path));
     return files.length === 0 ? [] : [{ kind, fileCount: files.length, files: nearestToRoot(files) }];

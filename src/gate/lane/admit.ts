@@ -161,6 +161,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
       reverts,
       warnings: [
         ...notes.warnings,
+        ...opened.warnings,
         ...(removed.length === 0 ? [] : [removedWorkWarning(lane.branch, removed)]),
         ...(lane.pullRequest === null || opened.below === 0 ? [] : [rewrittenBaseWarning(lane, opened.below)]),
       ],

@@ -12,7 +12,6 @@ import {
   withoutOtherPlan,
 } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource, type FileSource } from '../../core/tasks/ids.ts';
-import { groupByKey } from '../../core/grouped.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
@@ -125,7 +124,7 @@ export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly Fil
       ? [{ title, ...source }]
       : [],
   );
-  return [...groupByKey(open, ({ path }) => path)].map(([path, items]) => {
+  return [...Map.groupBy(open, ({ path }) => path)].map(([path, items]) => {
     const isOne = items.length === 1;
     const [theirs, it] = isOne ? ['its', 'it'] : ['their', 'them'];
     const [box, mark, name] = items[0]?.kind === 'plan' ? ['box', 'tick', 'title'] : ['entry', 'close', 'id'];

@@ -23,6 +23,10 @@ import { createQuestions } from './questions.ts';
 import { checkFolderOf, readCommitTexts } from './texts.ts';
 import { createExchange } from './tree/work-tree-access.ts';
 
+/** The warning about a checkout that lacks files, which holds for each tree that is laid by its patterns. */
+const SPARSE_CHECKOUT =
+  'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, and no others. Remove `sparse-checkout` if they need more.';
+
 /** The checkout, with the functions that only the wiring needs. */
 export interface Checkout extends Repository {
   /**
@@ -68,10 +72,8 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const variables = authorizationVariables(url, token);
       const source = { workspace, repository, startHead, url, variables, identity, signOff };
       const { lane, base, fork, roots, published, answer } = await openLane(source, wanted, known ?? null);
-      if (repository.setup.sparse !== null)
-        options.log.warning(
-          'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, and no others. Remove `sparse-checkout` if they need more.',
-        );
+      const warnings = repository.setup.sparse === null ? [] : [SPARSE_CHECKOUT];
+      for (const warning of warnings) options.log.warning(warning);
       // A branch may lack a folder that was added to the base later.
       await checkFolderOf(repository.git, lane, workingDirectory);
       const heads = [lane.tip, base];
@@ -85,7 +87,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       };
       const trees = createLaneTrees(options, found, { credentials, agentSandboxOf, lane: start });
       work = startLaneWork({ options, opened: found, start, trees, published, lane, fork });
-      return answer;
+      return { ...answer, warnings };
     },
 
     async checkOutTree(signal) {

@@ -88,7 +88,7 @@ interface StartedLane {
   readonly fork: ObjectId;
   readonly roots: readonly ObjectId[];
   readonly published: readonly ObjectId[];
-  readonly answer: OpenedLane;
+  readonly answer: Omit<OpenedLane, 'warnings'>;
 }
 
 /** The server that branches are fetched from; `variables` authenticate at `url`. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
-import { groupByKey } from '../../core/grouped.ts';
 import { LEFT_OUT } from '../../core/review/left-out.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
@@ -156,7 +155,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   ): Promise<ReadonlyMap<string, number>> {
     const weights = new Map(changes.map((change) => [change.path, 0]));
     const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
-    const byId = groupByKey(withContent, (change) => change.newId);
+    const byId = Map.groupBy(withContent, (change) => change.newId);
     const searched = await searchable(
       objects,
       withContent.map((change) => change.newId),
@@ -207,7 +206,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
     let left = [...weights.keys()];
     while (left.length > rules.maxPatchFiles) {
-      const folders = [...groupByKey(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
+      const folders = [...Map.groupBy(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
         (a, b) => b.length - a.length,
       );
       const largest = folders[0] ?? [];

@@ -1,6 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { type Folder, isInFolder } from '../../core/folder.ts';
-import { groupByKey } from '../../core/grouped.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
 import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.ts';
 import {
@@ -86,7 +85,7 @@ export async function changesOfTasks(git: Git, branch: BranchCommits): Promise<r
   const tasks = [...new Set(commits.map(({ task }) => task))].map((task) => {
     // The newest comes first.
     const own = commits.filter((one) => one.task === task).reverse();
-    const files = groupByKey(
+    const files = Map.groupBy(
       own.flatMap(({ commit }) => changes.get(commit) ?? []),
       ({ path }) => path,
     );

@@ -1,5 +1,4 @@
 import type { Verification } from '../../core/evidence.ts';
-import { groupByKey } from '../../core/grouped.ts';
 import { QUESTION_TOOL, rulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { namesOf, namesOutOf, oneLine } from '../../core/text/phrase.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
@@ -41,7 +40,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const reasons = new Map(named.map(({ path, why }) => [path, why]));
   const files = reasons.size + more;
   if (files === 0) return [];
-  const groups = groupByKey([...reasons.keys()], (path) => reasons.get(path) ?? '');
+  const groups = Map.groupBy([...reasons.keys()], (path) => reasons.get(path) ?? '');
   const groupTexts = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
     const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
     return ` ${names}: ${oneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '')}.`;

@@ -1,5 +1,4 @@
 import { type Finding, FINDING_MARKS } from '../../core/doctor/finding.ts';
-import { groupByKey } from '../../core/grouped.ts';
 import { flattenText, capitalizeFirst } from '../../core/text/phrase.ts';
 import { formatCount } from '../format.ts';
 import { renderCode, codeElement, renderLink, renderProse } from '../markdown.ts';
@@ -59,7 +58,7 @@ export function renderSetUp(findings: readonly Finding[]): string {
 
 /** Folds what could not be checked for the same reason into one finding after the others. */
 function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
-  const byReason = groupByKey(findings, (found) => unseenParts(found)?.why ?? '');
+  const byReason = Map.groupBy(findings, (found) => unseenParts(found)?.why ?? '');
   const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);
   const folded = shared.flatMap(([why, alike]) => {
     const subjects = new Set(alike.map((found) => unseenParts(found)?.what ?? ''));

@@ -119,7 +119,10 @@ export async function showWhatWouldRun(
           notes: preview.notes,
           proposes: null,
         },
-        opened: { head: '', base: '', fork: '', baseTree: '', ahead: 0, below: 0, personHead: null, tasks: null },
+        opened: {
+          ...{ head: '', base: '', fork: '', baseTree: '' },
+          ...{ ahead: 0, below: 0, personHead: null, tasks: null, warnings: [] },
+        },
       },
       now,
     );

@@ -52,7 +52,10 @@ import { checkRemote, pushBranch } from './push.ts';
 import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { findIgnoredFiles, describeUncommitted } from './uncommitted.ts';
 
-/** The oldest supported major version of Node; on GitHub the action's code runs on Node 24. */
+/**
+ * The oldest major version of Node on which a run works: the runtime of the sandbox without root needs it, and so does
+ * what sends traces. The other commands need only what package.json names; on GitHub, the code runs on Node 24.
+ */
 const OLDEST_NODE = 22;
 /** Time in ms in which the last lines are printed. */
 const EXIT_AFTER_MS = 300;

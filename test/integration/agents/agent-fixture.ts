@@ -67,7 +67,6 @@ export function createAgentOn(
     readonly broker?: Broker | null;
     readonly extraArgs?: readonly string[];
     readonly stallMs?: number;
-    readonly lingerMs?: number;
     /** The folder of the repository in which the agent works. */
     readonly folder?: string;
   },
@@ -88,7 +87,6 @@ export function createAgentOn(
     servers: given.servers ?? [],
     prices: given.prices ?? {},
     extraArgs: given.extraArgs ?? [],
-    lingerMs: given.lingerMs ?? 45_000,
     stallMs: given.stallMs ?? 180_000,
     environment: { ...machine.environment, ...given.environment },
     installEnvironment: { ...machine.environment, ...given.environment },

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { commandCli } from '../../../src/agents/command/cli.ts';
 import { copilotCli } from '../../../src/agents/copilot/cli.ts';
@@ -12,7 +13,7 @@ const docs: RemoteServer = {
   ...{ kind: 'remote', name: 'docs', tools: [], transport: 'http', url: 'https://a.example/mcp', headers: {} },
 };
 
-async function createScene(cli: AgentCli, script: string, lingerMs = 45_000) {
+async function createScene(cli: AgentCli, script: string) {
   const machine = await createMachine();
   const path = join(machine.home, 'my-agent');
   writeFileSync(path, `#!/bin/sh\ncat > /dev/null\n${script}\n`, { mode: 0o755 });
@@ -21,7 +22,6 @@ async function createScene(cli: AgentCli, script: string, lingerMs = 45_000) {
     ...createAgentOn(machine, {
       cli,
       command: { kind: 'path', path },
-      lingerMs,
       servers: [docs],
       allowedTools: ['Read', ...mcpToolRules([docs])],
     }),
@@ -54,50 +54,102 @@ test.each<[string, readonly string[] | null, boolean]>([
 });
 
 describe('a CLI that gave its result and does not exit', () => {
-  test('is ended, and the call counts with its result', async () => {
-    await using scene = await createScene(claudeCli, `${init()}\n${result}\nsleep 600`, 300);
-    const { end, analysis, durationMs } = await scene.agent.call(callOf({ prompt: 'x' }));
+  beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => vi.useRealTimers());
+
+  /** Makes a call, and lets the time pass for it that `passes` says once it has given its result. */
+  async function call(script: string, passes: (at: { isOver: () => boolean; home: string }) => Promise<void>) {
+    await using scene = await createScene(claudeCli, script);
+    let isOver = false;
+    const run = scene.agent.call(callOf({ prompt: 'x', timeoutMs: 900_000 })).finally(() => {
+      isOver = true;
+    });
+    while (!scene.log.lines.join('\n').includes('agent done')) await setImmediate();
+    await passes({ isOver: () => isOver, home: scene.home });
+    while (!isOver) await pass(100);
+    return { ...(await run), said: scene.log.lines.join('\n') };
+  }
+
+  /** Lets time pass, and what happens then happen. */
+  async function pass(ms: number): Promise<void> {
+    await vi.advanceTimersByTimeAsync(ms);
+    for (let turn = 0; turn < 20; turn += 1) await setImmediate();
+  }
+
+  test('is ended 30 to 60 s after its result, and the call counts with its result', async () => {
+    const { end, analysis, said } = await call(`${init()}\n${result}\nsleep 600`, async ({ isOver }) => {
+      await pass(29_000);
+      expect(isOver()).toBe(false);
+      await pass(31_000);
+    });
     expect(end).toEqual({ kind: 'exited', code: 0 });
     expect(analysis).toMatchObject({ agentError: null, costUsd: 0.5, sessionId: 's-1' });
-    expect(durationMs).toBeLessThan(60_000);
-    expect(scene.log.lines.join('\n')).toContain('did not exit');
+    const [, seconds] = /did not exit for (\d+) s/.exec(said) ?? [];
+    expect(Number(seconds)).toBeGreaterThanOrEqual(30);
+    expect(Number(seconds)).toBeLessThanOrEqual(60);
   });
 
   test('is waited for while a task of it runs in the background', async () => {
-    const task = line({ type: 'system', subtype: 'task_started', session_id: 's-1', task_id: 't' });
-    const over = line({
-      type: 'system',
-      subtype: 'task_notification',
-      session_id: 's-1',
-      task_id: 't',
-      status: 'completed',
-    });
-    const late = result.replace('All done.', 'Now all is done.');
-    await using scene = await createScene(claudeCli, `${init()}\n${task}\n${result}\nsleep 1\n${over}\n${late}`, 300);
-    const { end, outputChars } = await scene.agent.call(callOf({ prompt: 'x' }));
+    const task = { type: 'system', session_id: 's-1', task_id: 't' };
+    const over = line({ ...task, subtype: 'task_notification', status: 'completed' });
+    const { end, outputChars } = await call(
+      [
+        ...[init(), line({ ...task, subtype: 'task_started' }), result],
+        'while [ ! -e "$HOME/over" ]; do sleep 0.05; done',
+        ...[over, result.replace('All done.', 'Now all is done.')],
+      ].join('\n'),
+      async ({ isOver, home }) => {
+        await pass(600_000);
+        expect(isOver()).toBe(false);
+        writeFileSync(join(home, 'over'), '');
+      },
+    );
     expect(end).toEqual({ kind: 'exited', code: 0 });
     expect(outputChars).toBe('Now all is done.'.length);
   });
 });
 
-test.each([
-  [[{ name: 'docs', status: 'failed' }], ['docs (failed)']],
+const copilotSays = (type: string, data: object): string => line({ type, data });
+
+test.each<[string, AgentCli, string, readonly string[]]>([
+  ['Claude: failed', claudeCli, init([{ name: 'docs', status: 'failed' }]), ['docs (failed)']],
   [
-    [
+    'Claude: refused and connected',
+    claudeCli,
+    init([
       { name: 'docs', status: 'needs-auth' },
       { name: 'db', status: 'connected' },
-    ],
+    ]),
     ['docs (needs-auth)'],
   ],
   [
-    [
+    'Claude: connected and slow',
+    claudeCli,
+    init([
       { name: 'db', status: 'connected' },
       { name: 'slow', status: 'pending' },
-    ],
+    ]),
     [],
   ],
-])('MCP servers %j: without tools are %j', async (servers, failed) => {
-  await using scene = await createScene(claudeCli, `${init(servers)}\n${result}`);
+  [
+    'Copilot: failed and disabled',
+    copilotCli,
+    copilotSays('session.mcp_servers_loaded', {
+      servers: [
+        { name: 'docs', status: 'failed' },
+        { name: 'own', status: 'disabled' },
+      ],
+    }),
+    ['docs (failed)'],
+  ],
+  [
+    'Copilot: failed later',
+    copilotCli,
+    copilotSays('session.mcp_server_status_changed', { serverName: 'docs', status: 'failed' }),
+    ['docs (failed)'],
+  ],
+])('MCP servers of %s', async (_, cli, said, failed) => {
+  await using scene = await createScene(cli, `${said}\n${result}`);
   const { failedServers } = await scene.agent.call(callOf({ prompt: 'x' }));
   expect(failedServers).toEqual(failed);
   for (const name of failed) expect(scene.log.lines.join('\n')).toContain(`no tools of the MCP server ${name}`);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import { createProject, runOnce } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
@@ -54,6 +55,26 @@ describe('the agent gets the servers', () => {
     const project = createProject({ inputs: { ...inputs, 'working-directory': 'shop' }, files, agent: [meddler] });
     expect((await runOnce(project)).machine.mcpServers).toEqual([server]);
   });
+});
+
+test('a server that fails is named in the summary, and to the agent in the next prompts', async () => {
+  const agent: Behaviour = (call) => ({ ...meddler(call), failedServers: ['docs (failed)'] });
+  const given = { 'max-iterations': '2', 'mcp-config': configOf('docs-server') };
+  const project = createProject({ inputs: given, agent: [agent] });
+  const run = await runOnce(project);
+  expect(run.report === null ? '' : renderSummary(run.report)).toContain(
+    'could not use the tools of the MCP server docs (failed).',
+  );
+  expect(project.script.calls[0]?.prompt).not.toContain('docs (failed)');
+  expect(project.script.calls[1]?.prompt).toContain('It had no tools of these MCP servers: docs (failed).');
+});
+
+test('a server that fails is named in the diagnosis of iterations that changed nothing', async () => {
+  const agent: Behaviour = () => ({ failedServers: ['docs (failed)'] });
+  const given = { 'max-iterations': '3', 'mcp-config': configOf('docs-server') };
+  const project = createProject({ inputs: given, agent: [agent] });
+  await runOnce(project);
+  expect(project.script.calls[2]?.prompt).toContain('no tools of the MCP server docs (failed)');
 });
 
 describe('a file that cannot be used ends the run before a call', () => {

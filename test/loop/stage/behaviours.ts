@@ -26,6 +26,8 @@ interface Act {
   /** Its final message. */
   readonly words?: string;
   readonly fencedBlock?: boolean;
+  /** The MCP servers whose tools it does not get. */
+  readonly failedServers?: readonly string[];
   /** The cost of its requests while it works, in US dollars. */
   readonly spendsUsd?: number;
   /** Called while the agent works; it may cancel the run, for example. */
@@ -169,7 +171,7 @@ export function createAgent(
       finalMessage: act.words ?? '',
       outputChars: act.chars ?? 500,
       fencedBlock: act.fencedBlock ?? false,
-      failedServers: [],
+      failedServers: act.failedServers ?? [],
       durationMs,
     };
 

@@ -278,6 +278,7 @@ export function createCheckout(origin: Origin): Checkout {
           below,
           personHead,
           tasks,
+          warnings: [],
         };
       }),
     snapshot: () =>

@@ -265,11 +265,12 @@ describe('names', () => {
   });
 
   test('of versions of Node are those that the programs ask for, each in one place', () => {
-    const [, cli] = /versions\.node\.split\('\.'\)\[0\]\) < (\d+)/.exec(read('scripts/build.ts')) ?? [];
+    // The bin's own check is made of package.json as well.
+    const [, cli] = /"node": ">=([\d.]+)"/.exec(read('package.json')) ?? [];
     const [, atHome] = /OLDEST_NODE = (\d+)/.exec(read('src/wiring/home/run-here.ts')) ?? [];
     const [, action] = /using: node(\d+)/.exec(read('action.yml')) ?? [];
     const said = USER_PAGES.flatMap((path) =>
-      [...read(path).matchAll(/\bNode (\d+)/g)].map(([, version]) => `${path}: ${String(version)}`),
+      [...read(path).matchAll(/\bNode (\d+(?:\.\d+)?)/g)].map(([, version]) => `${path}: ${String(version)}`),
     );
     expect(said).toEqual([
       // To start `ralph`, to run the loop, to begin the sandbox with, and what the sandbox fetches.

@@ -1,5 +1,4 @@
 import { MINUTE_MS } from '../../countdown.ts';
-import { groupByKey } from '../../grouped.ts';
 import { hashId, type TaskId } from '../../tasks/ids.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { capText, namesOf } from '../../text/phrase.ts';
@@ -56,7 +55,7 @@ const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Judges the checks of a head. Runs of Ralph's own workflow are left out. */
 export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedChecks {
-  const groups = [...groupByKey(withoutOwnAndSkipped(head, own), checkKey).values()].flatMap(groupOf);
+  const groups = [...Map.groupBy(withoutOwnAndSkipped(head, own), checkKey).values()].flatMap(groupOf);
   const newest = (result: CheckNow['result']): readonly CheckNow[] =>
     groups.map(({ last }) => last).filter((check) => check.result === result);
   const failed = groups.filter(({ last, isFlaky }) => last.result === 'failed' && !isFlaky).map(({ last }) => last);
@@ -166,7 +165,7 @@ interface Group {
  * fail for the pull request.
  */
 function groupOf(runs: readonly CheckNow[]): readonly Group[] {
-  const groups = [...groupByKey(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
+  const groups = [...Map.groupBy(runs, ({ workflow }) => workflow?.event ?? '').values()].flatMap(groupOfEvent);
   return groups.toSorted((one, other) => rankOf(one) - rankOf(other)).slice(0, 1);
 }
 

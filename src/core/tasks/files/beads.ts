@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { parseJson, valueOf } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { groupByKey } from '../../grouped.ts';
 import { entryKeyOf } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
@@ -226,7 +225,7 @@ function dependencies(
   const linked = (bead: Bead, wanted: (type: string) => boolean): readonly string[] =>
     bead.dependencies.filter(({ type }) => wanted(type)).map((link) => link.depends_on_id);
   const parentsOf = (bead: Bead): readonly string[] => linked(bead, (type) => type === 'parent-child');
-  const children = groupByKey(
+  const children = Map.groupBy(
     work.flatMap((bead) => parentsOf(bead).map((parent) => ({ parent, id: bead.id }))),
     ({ parent }) => parent,
   );

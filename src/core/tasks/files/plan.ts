@@ -1,7 +1,6 @@
 import { parseChecklist, type ChecklistItem } from '../../../markdown/checklist.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { groupByKey } from '../../grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
 import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
@@ -193,7 +192,7 @@ function duplicates(items: readonly PlanBox[]): readonly Problem[] {
 function dependenciesIn(
   items: readonly PlanBox[],
 ): (item: PlanBox) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
-  const nested = groupByKey(
+  const nested = Map.groupBy(
     items.filter(({ around }) => around.length > 0),
     ({ around }) => around.at(-1),
   );

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { groupByKey } from '../../../core/grouped.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isLockFile } from '../../../core/review/test-files.ts';
@@ -64,7 +63,7 @@ export async function mergeTrees(
     changesByPath(objects, lane.commit, merged.tree),
     changesByPath(objects, sides.fork, lane.commit),
   ]);
-  const judged = groupByKey(merged.conflicts, ({ path }) => path);
+  const judged = Map.groupBy(merged.conflicts, ({ path }) => path);
   // For files that need a person's permission to change, the base's version counts, unless only the lane changed the
   // file before.
   const kept = inspection.inspectPaths([...fromBase.values()]);

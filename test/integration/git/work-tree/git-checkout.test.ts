@@ -84,7 +84,8 @@ describe('problems() names every reason why a checkout cannot be used', () => {
 
     const repository = scene.reopen();
     expect(await repository.problems()).toEqual([]);
-    const { base } = await openFresh(scene, repository);
+    const { base, warnings } = await openFresh(scene, repository);
+    expect(warnings).toEqual([expect.stringMatching(/is sparse.*the agent and `verify` see the files that it has/)]);
     const clean = await repository.checkOutCommitAlone(base, unaborted);
     expect(await readFile(join(clean, 'lib/a/file.txt'), 'utf8')).toBe('a');
     await expect(readFile(join(clean, 'other/needed.txt'), 'utf8')).rejects.toThrow(/ENOENT/);

@@ -229,6 +229,14 @@ describe('what the workflow file says', () => {
       /Remove/,
     ],
     [
+      'a sparse checkout',
+      changed('persist-credentials: false', 'sparse-checkout: src'),
+      'checkout',
+      'warning',
+      /has `sparse-checkout`.*agent and `verify` see only those that are checked out/,
+      /Remove/,
+    ],
+    [
       'another checkout beside the workspace',
       changed('    steps:\n', '    steps:\n      - uses: actions/checkout@v5\n        with: { path: other }\n'),
       'checkout',
