@@ -36,7 +36,7 @@ const whatIf = z.discriminatedUnion('kind', [
 
 /** The output of `ralph replay --json`. A change that breaks readers needs a new major version. */
 export const replaySchema = z.object({
-  lane: z.string(),
+  branchId: z.string().describe('`queue` or `issue-N`.'),
   iterations: count.describe('Iterations that the journal holds.'),
   answers: z
     .array(

@@ -81,7 +81,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal, loadKi
   const { journal, chain } = read;
   const kindsOf = await loadKinds();
   const result: ReplayResult = {
-    lane: journal.start.lane,
+    branchId: journal.start.lane,
     iterations: journal.entries.length,
     answers: journal.events.flatMap(({ after, event }) => {
       if (event.kind !== 'answer') return [];

@@ -19,7 +19,7 @@ const usage = z.object({
   reservations: z
     .array(
       z.object({
-        lane: z.string(),
+        branchId: z.string(),
         runUrl: z.string(),
         calls: count,
         tokens: count,
@@ -31,7 +31,7 @@ const usage = z.object({
 });
 
 const lane = z.object({
-  kind: z.literal('lane'),
+  kind: z.literal('branch'),
   place: z.string().describe('`ref` (on the remote) or `directory` (in the checkout).'),
   saved: z
     .object({ sequence: count, origin: z.string(), at: instant })
@@ -122,7 +122,7 @@ const noLane = z.object({
  * version.
  */
 export const laneReportSchema = z.object({
-  lane: z.string().describe('`queue` or `issue-N`.'),
+  branchId: z.string().describe('`queue` or `issue-N`.'),
   at: instant,
   places: z
     .array(z.discriminatedUnion('kind', [lane, noLane]))
@@ -136,4 +136,4 @@ export const laneReportSchema = z.object({
 export type LaneStatusReport = Immutable<z.infer<typeof laneReportSchema>>;
 /** A lane in one place, as its next run will find it. */
 export type PlaceReport = LaneStatusReport['places'][number];
-export type ReportedLane = Extract<PlaceReport, { kind: 'lane' }>;
+export type ReportedLane = Extract<PlaceReport, { kind: 'branch' }>;

@@ -49,7 +49,7 @@ export const LANE_OPTIONS_HELP = `  --issue N      an issue with a branch of its
                  working-directory (default: the current one)
   --remote NAME  the remote that holds the state (default: origin)
   --json         prints one JSON object instead, described by
-                 schemas/ralph-lane.schema.json`;
+                 schemas/ralph-branch.schema.json`;
 
 const MAX_TASKS = 30;
 
@@ -64,11 +64,11 @@ export type CheckoutTask = Pick<FileTask, 'task' | 'state'>;
  * the lane, and `files` are the lane's tasks in the checkout.
  */
 export function renderLane(
-  { lane, at, places, settings }: LaneStatusReport,
+  { branchId: lane, at, places, settings }: LaneStatusReport,
   sameLane: string,
   files: readonly CheckoutTask[],
 ): string {
-  const known = places.filter((place) => place.kind === 'lane');
+  const known = places.filter((place) => place.kind === 'branch');
   const cooldown = cooldownOf(settings ?? []);
   return [
     ...(places.length === 0 && settings !== undefined
@@ -208,7 +208,7 @@ function describeUsage(
           ? `used up, until ${formatIsoFrom(day.endsAt, now)}`
           : `${day.costUsd === 0 ? 'no known cost' : formatCost(day.costUsd)}, until ${formatIsoFrom(day.endsAt, now)}`,
     ],
-    ...reservations.map(({ lane, runUrl, calls, tokens, costUsd }) => {
+    ...reservations.map(({ branchId: lane, runUrl, calls, tokens, costUsd }) => {
       const parts = [
         formatCount(calls, 'call'),
         ...(tokens > 0 ? [`${formatTokens(tokens)} tokens`] : []),

@@ -57,7 +57,7 @@ const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** Reads the state of a lane in each place. Every text in the report is one clean line. */
 export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneStatusReport> {
   const read = await Promise.all(places.map((place) => readPlace(lane, place, now)));
-  return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
+  return mapTexts({ branchId: lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
 /** Returns the state of a lane in a place's snapshot. */
@@ -85,7 +85,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
       // Any other problem of a place that was reached is a warning of this kind.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return {
-        kind: 'lane',
+        kind: 'branch',
         place,
         saved: null,
         ...reportOf(initialState(lane, now), { ...restored, counters, answers, now }),
@@ -99,7 +99,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'found': {
       const { state, origin } = restored;
       const saved = { sequence: state.sequence, origin, at: iso(state.savedAt) };
-      return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, answers, now }) };
+      return { kind: 'branch', place, saved, ...reportOf(state, { ...restored, counters, answers, now }) };
     }
   }
 }
@@ -192,7 +192,7 @@ function usageOf(budget: Budget, now: number): ReportedLane['usage'] {
     reservations: budget.reservations
       .filter(counts)
       .map(({ lane, runUrl, calls, tokens, costUsd, expiresAt }) => ({
-        lane,
+        branchId: lane,
         runUrl,
         calls,
         tokens,

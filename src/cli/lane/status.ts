@@ -80,14 +80,15 @@ async function status(
 }
 
 /** Returns a line about the last run in the checkout if it ended before it could save its state, otherwise nothing. */
-async function describeUnsavedRun(folder: string, { lane, places }: LaneStatusReport): Promise<string> {
+async function describeUnsavedRun(folder: string, { branchId: lane, places }: LaneStatusReport): Promise<string> {
   const file = await readCheckoutFile(folder, '.ralph/status.json');
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
   if (found?.kind !== 'ours' || found.run.outcome === null) return '';
   const { outcome, startedAt, updatedAt } = found.run;
   if (laneOfStatus(found.run) !== lane) return '';
   const isSaved = places.some(
-    (place) => place.kind === 'lane' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
+    (place) =>
+      place.kind === 'branch' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
   );
   if (isSaved) return '';
   return `The last run here ended: ${plainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
@@ -123,7 +124,7 @@ export function printLane(
 ): CommandEnd {
   const { report, json, sameLane, files } = printed;
   terminal.out(json ? renderLaneJson(report) : renderLane(report, sameLane, files));
-  const problems = report.places.filter((place) => place.kind !== 'lane');
+  const problems = report.places.filter((place) => place.kind !== 'branch');
   for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);
   return problems.length === 0 ? 'done' : 'failed';
 }

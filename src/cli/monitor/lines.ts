@@ -46,9 +46,9 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
   };
   for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
     add(name, parts.map((line) => line.map(({ text }) => text).join('')).join(gap.text));
-  for (const lane of all?.lanes ?? []) {
-    const name = nameOfLaneAt(lane.lane, lane.place);
-    if (lane.kind !== 'lane') {
+  for (const lane of all?.branches ?? []) {
+    const name = nameOfLaneAt(lane.branchId, lane.place);
+    if (lane.kind !== 'branch') {
       add(name, lane.why);
       continue;
     }

@@ -155,8 +155,8 @@ async function print(
 /** Returns problems of reading that the text of a picture does not contain. */
 function unshownProblems({ local, all }: Picture): readonly string[] {
   return [
-    ...(local?.state?.places ?? []).flatMap((place) => (place.kind === 'lane' ? [] : [place.why])),
-    ...(all?.lanes ?? []).flatMap((lane) => (lane.kind === 'lane' ? [] : [`${lane.lane}: ${lane.why}`])),
+    ...(local?.state?.places ?? []).flatMap((place) => (place.kind === 'branch' ? [] : [place.why])),
+    ...(all?.branches ?? []).flatMap((lane) => (lane.kind === 'branch' ? [] : [`${lane.branchId}: ${lane.why}`])),
   ];
 }
 

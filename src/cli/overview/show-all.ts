@@ -15,7 +15,7 @@ export async function showAll(
   terminal.out(json ? `${JSON.stringify(overview, null, 2)}\n` : renderOverview(overview));
   const problems = [
     ...overview.problems,
-    ...overview.lanes.flatMap((lane) => (lane.kind === 'lane' ? [] : [`${lane.lane}: ${lane.why}`])),
+    ...overview.branches.flatMap((lane) => (lane.kind === 'branch' ? [] : [`${lane.branchId}: ${lane.why}`])),
   ];
   for (const problem of problems) terminal.error(`ralph status: ${problem}\n`);
   return problems.length === 0 ? 'done' : 'failed';

@@ -204,7 +204,7 @@ function renderReceipt(receipt: RunReceipt): string {
     ]),
     [
       'branch',
-      `${one.branch ?? one.lane}, ${one.base.slice(0, 7)}..${one.head?.slice(0, 7) ?? 'nothing published'}${one.pullRequest === null ? '' : `, pull request #${one.pullRequest}`}`,
+      `${one.branch ?? one.branchId}, ${one.base.slice(0, 7)}..${one.head?.slice(0, 7) ?? 'nothing published'}${one.pullRequest === null ? '' : `, pull request #${one.pullRequest}`}`,
     ],
     ['agent', [agent.name, agent.version, model === null ? '' : `(${model})`].join(' ').trim()],
     ['isolation', isolation === null ? 'not measured' : isolationWords(isolation)],

@@ -32,7 +32,7 @@ const laneSchema = z.object({
 
 /** The output of `ralph run --json`. A change that breaks readers needs a new major version. */
 export const runSchema = laneSchema.extend({
-  lanes: z
+  branches: z
     .array(laneSchema)
     .describe(
       'The same for each branch that the run worked on at once, trouble first. The other fields are their sums, and the worst outcome.',
@@ -41,7 +41,7 @@ export const runSchema = laneSchema.extend({
 
 export type EndedLane = Readonly<z.infer<typeof laneSchema>>;
 
-export type EndedRun = EndedLane & { readonly lanes: readonly EndedLane[] };
+export type EndedRun = EndedLane & { readonly branches: readonly EndedLane[] };
 
 /** The options of a local run. */
 export interface AskedRun {

@@ -6,7 +6,7 @@ import type { EndedLane, EndedRun } from './run.ts';
 export function combineLanes(ended: readonly [EndedLane, ...(readonly EndedLane[])]): EndedRun {
   const lanes = ended.toSorted((one, other) => rankOf(one) - rankOf(other));
   const [worst = ended[0], ...others] = lanes;
-  if (others.length === 0) return { ...worst, lanes };
+  if (others.length === 0) return { ...worst, branches: lanes };
   const sum = (of: (lane: EndedLane) => number): number => lanes.reduce((total, lane) => total + of(lane), 0);
   const resumptions = lanes.flatMap(({ resumeAt }) => resumeAt ?? []).sort();
   const pushes = lanes.flatMap(({ pushed }) => pushed ?? []);
@@ -19,12 +19,12 @@ export function combineLanes(ended: readonly [EndedLane, ...(readonly EndedLane[
     tokens: sum(({ tokens }) => tokens),
     resumeAt: resumptions[0] ?? null,
     pushed: pushes.length === 0 ? null : !pushes.includes(false),
-    lanes,
+    branches: lanes,
   };
 }
 
 /** Renders a line for each lane, trouble first. */
-export function renderLanes({ lanes }: Pick<EndedRun, 'lanes'>): string {
+export function renderLanes({ branches: lanes }: Pick<EndedRun, 'branches'>): string {
   return lanes
     .map(({ branch, outcome, reason, iterations, tasksDone, tasks, costUsd }) =>
       [

@@ -3,7 +3,7 @@ import { HOUR_MS } from '../countdown.ts';
 import { type Outcome, outcomeKinds } from '../outcome.ts';
 import { amountSchema, countSchema, type Immutable } from '../policy.ts';
 import { isLaneId, type LaneId, QUEUE } from '../tasks/ids.ts';
-import { tryJson } from '../text/try-json.ts';
+import { renameKey, tryJson } from '../text/try-json.ts';
 
 const instant = z.iso.datetime();
 
@@ -19,7 +19,7 @@ export const runStatusSchema = z.object({
   startedAt: instant,
   updatedAt: instant,
   /** The lane: `queue` or `issue-N`. */
-  lane: z.string().max(120),
+  branchId: z.string().max(120),
   branch: z.string().max(250),
   doing: z.enum(['starting', 'agent', 'steps', 'verify', 'waiting', 'ended']),
   iteration: countSchema,
@@ -131,7 +131,7 @@ export function parseFoundStatus(content: string): FoundStatus {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
     return { kind: 'unreadable', why: 'is not a JSON object' };
   if ('run' in json) {
-    const ours = runStatusSchema.safeParse(json.run);
+    const ours = runStatusSchema.safeParse(renameKey(json.run, 'lane', 'branchId'));
     if (ours.success) return { kind: 'ours', run: ours.data };
     const at = ours.error.issues[0];
     return {
@@ -157,8 +157,8 @@ export function parseFoundStatus(content: string): FoundStatus {
 }
 
 /** Returns the lane that a run works on, or the queue if the run ended before it named one. */
-export function laneOfStatus({ lane }: Pick<RunStatus, 'lane'>): LaneId {
-  return isLaneId(lane) ? lane : QUEUE;
+export function laneOfStatus({ branchId }: Pick<RunStatus, 'branchId'>): LaneId {
+  return isLaneId(branchId) ? branchId : QUEUE;
 }
 
 /** Parses the text of a `progress.json`; returns null if it contains nothing known. */

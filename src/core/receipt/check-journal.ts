@@ -95,7 +95,7 @@ export function createFindings(
 
 /** Compares each fact of the record that is in the journal as well. */
 function recordFindings(receipt: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
-  const { runId, lane, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
+  const { runId, branchId, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
   const { start, entries, end } = journal;
   const isWrong = createFindings(runId, 'record', 'bad');
   const used = {
@@ -120,7 +120,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     (end === null && outcome.kind !== 'complete') ||
     (end?.outcome.kind === 'complete' && /^(?:limit|blocked)$/.test(outcome.kind));
   const facts: readonly (readonly [what: string, said: unknown, known: unknown])[] = [
-    ['lane', lane, start.lane],
+    ['branch', branchId, start.lane],
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],
     ['beginning', startedAt, start.startedAt],
     ['end', endedAt, Math.max(endedAt, end?.decidedAt ?? 0)],

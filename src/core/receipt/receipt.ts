@@ -1,24 +1,27 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
 import { MAX_JOURNAL_TEXT_CHARS, newestRunSchema, type StoredRun } from '../snapshot/stored-run.ts';
-import { tryJson } from '../text/try-json.ts';
+import { renameKey, tryJson } from '../text/try-json.ts';
 
 /** Maximum number of receipts in one document. */
 const MAX_RECEIPTS = 200;
 
 const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
 
-const runReceiptSchema = newestRunSchema.extend({
-  base: objectId.describe('The commit that the run began from.'),
-  head: objectId.nullable().describe('The newest commit that it published; null if it published none.'),
-  unpriced: newestRunSchema.shape.unpriced.describe(
-    'Number of iterations of unknown cost, which `costUsd` lacks; null if not counted.',
-  ),
-  requests: newestRunSchema.shape.requests.describe(
-    "Number of requests to GitHub's API that the job which publishes had sent when it saved the state; with three jobs, without those of the gate's. null if not counted.",
-  ),
-  journal: z.string().max(MAX_JOURNAL_TEXT_CHARS).nullable().describe('The whole journal; null: it is not kept.'),
-});
+const runReceiptSchema = newestRunSchema
+  .omit({ lane: true })
+  .extend({
+    branchId: newestRunSchema.shape.lane.describe('`queue` or `issue-N`.'),
+    base: objectId.describe('The commit that the run began from.'),
+    head: objectId.nullable().describe('The newest commit that it published; null if it published none.'),
+    unpriced: newestRunSchema.shape.unpriced.describe(
+      'Number of iterations of unknown cost, which `costUsd` lacks; null if not counted.',
+    ),
+    requests: newestRunSchema.shape.requests.describe(
+      "Number of requests to GitHub's API that the job which publishes had sent when it saved the state; with three jobs, without those of the gate's. null if not counted.",
+    ),
+    journal: z.string().max(MAX_JOURNAL_TEXT_CHARS).nullable().describe('The whole journal; null: it is not kept.'),
+  });
 
 /** The output of `ralph receipt --json`, and the file that can be signed. */
 export const receiptsSchema = z.object({
@@ -33,7 +36,7 @@ export type RunReceipt = Immutable<z.infer<typeof runReceiptSchema>>;
 
 /** Returns a run's receipt with its journal's text; null if the record cannot be the one of a run. */
 export function receiptOf(run: StoredRun, journal: string | null): RunReceipt | null {
-  return runReceiptSchema.safeParse({ ...run, journal }).data ?? null;
+  return runReceiptSchema.safeParse({ ...run, branchId: run.lane, journal }).data ?? null;
 }
 
 /** Serializes receipts, oldest run first, as one document. */
@@ -43,7 +46,9 @@ export function serializeReceipts(receipts: readonly RunReceipt[]): string {
 
 /** Parses a document of receipts; null if it is not one. */
 export function parseReceipts(text: string): readonly RunReceipt[] | null {
-  return receiptsSchema.safeParse(tryJson(text)).data?.receipts ?? null;
+  const document = z.object({ receipts: z.array(z.unknown()) }).safeParse(tryJson(text)).data;
+  const receipts = document?.receipts.map((one) => renameKey(one, 'lane', 'branchId'));
+  return receiptsSchema.safeParse({ receipts }).data?.receipts ?? null;
 }
 
 /** A pull request or a run, as a person names it. `any`: a bare number, which may be either. */
@@ -80,10 +85,10 @@ export function receiptsByBranch(
   all: readonly RunReceipt[],
   chosen: readonly RunReceipt[],
 ): readonly (readonly RunReceipt[])[] {
-  const branches = new Map(chosen.map((receipt) => [receipt.lane, receipt.pullRequest]));
-  return [...branches].map(([lane, pullRequest]) =>
+  const branches = new Map(chosen.map((receipt) => [receipt.branchId, receipt.pullRequest]));
+  return [...branches].map(([branchId, pullRequest]) =>
     pullRequest === null
-      ? chosen.filter((one) => one.lane === lane)
+      ? chosen.filter((one) => one.branchId === branchId)
       : selectReceipts(all, { kind: 'pull-request', id: String(pullRequest) }),
   );
 }
@@ -91,10 +96,10 @@ export function receiptsByBranch(
 function withEarlierRuns(chosen: readonly RunReceipt[], all: readonly RunReceipt[]): readonly RunReceipt[] {
   const [first] = chosen;
   const before = all.find(
-    ({ pullRequest, lane, base, head, endedAt }) =>
+    ({ pullRequest, branchId, base, head, endedAt }) =>
       first !== undefined &&
       pullRequest === null &&
-      lane === first.lane &&
+      branchId === first.branchId &&
       head === first.base &&
       head !== base &&
       endedAt < first.endedAt,

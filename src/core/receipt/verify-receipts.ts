@@ -107,7 +107,7 @@ export function verifyReceipts(
   const why = 'The state has another record of this run.';
   const ofState = others.flatMap(({ runId: run }) => createFindings(run, 'record', 'unchecked')(true, why));
   const findings = [...read.flatMap((one) => one.findings), ...ofState, ...ofCommits];
-  const { branch, lane, pullRequest } = receipts.at(-1) ?? receipts[0];
+  const { branch, branchId: lane, pullRequest } = receipts.at(-1) ?? receipts[0];
   return {
     branch: branch ?? lane,
     pullRequest,
@@ -120,7 +120,7 @@ export function verifyReceipts(
 
 function isOtherRecord(known: RunReceipt, one: RunReceipt): boolean {
   const [before, now] = [known, one].map((receipt) => JSON.stringify({ ...receipt, journal: null }));
-  return known.runId === one.runId && known.lane === one.lane && before !== now;
+  return known.runId === one.runId && known.branchId === one.branchId && before !== now;
 }
 
 const VERDICTS = { bad: 'bad', unchecked: 'part', note: 'good' } as const;

@@ -6,3 +6,9 @@ export function tryJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** Returns a document of an earlier version with a key under its new name; everything else as it is. */
+export function renameKey(json: unknown, from: string, to: string): unknown {
+  if (typeof json !== 'object' || json === null || !(from in json) || to in json) return json;
+  return Object.fromEntries(Object.entries(json).map(([key, value]) => [key === from ? to : key, value]));
+}

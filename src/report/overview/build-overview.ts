@@ -58,7 +58,7 @@ export function buildOverview(facts: OverviewFacts, now: number): Overview {
   return {
     at: new Date(now).toISOString(),
     repository: github?.repository ?? null,
-    lanes: lanes.map((found) => overviewOf(found, known)),
+    branches: lanes.map((found) => overviewOf(found, known)),
     spend: addLedgers(lanes.map(ledgerOf), now).map((day) => ({ ...day })),
     runs: runs
       .map(runAt)
@@ -78,7 +78,7 @@ function runAt({ place, run }: OverviewFacts['runs'][number]): Overview['runs'][
   // Runs of version 1 do not count iterations of unknown cost.
   const unpriced = run.unpriced ?? (costUsd === 0 && tokens > 0 ? iterations : 0);
   return {
-    ...{ lane, place, iterations, outcome: outcome.kind, reason: outcome.reason },
+    ...{ branchId: lane, place, iterations, outcome: outcome.kind, reason: outcome.reason },
     ...{ costUsd: branchCost({ costUsd, unpriced }), unpriced },
     url: runUrl || null,
     endedAt: new Date(endedAt).toISOString(),
@@ -92,13 +92,13 @@ interface Known extends Omit<OverviewFacts, 'lanes' | 'runs' | 'problems'> {
   readonly now: number;
 }
 
-function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview['lanes'][number] {
+function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview['branches'][number] {
   if (stored.kind === 'found' || stored.kind === 'absent') return overviewLaneOf({ lane, place, stored }, known);
   const why =
     stored.kind === 'newer'
       ? describeNewerState(place, stored.version)
       : `The ${stored.kind === 'unavailable' ? `${place} cannot be reached` : `state in the ${place} cannot be read`}: ${completeSentence(stored.why)}`;
-  return { kind: stored.kind, lane, place, why };
+  return { kind: stored.kind, branchId: lane, place, why };
 }
 
 function overviewLaneOf(
@@ -138,8 +138,8 @@ function overviewLaneOf(
   const { orders, lease } = stored;
   const ofLane = { state, stored: kept, orders, lease, tasks, pullRequest, sameLane: laneOption(lane) };
   return {
-    kind: 'lane',
-    lane,
+    kind: 'branch',
+    branchId: lane,
     place,
     pullRequest,
     tasks: tasks.map((each) => ({

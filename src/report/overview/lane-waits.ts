@@ -33,8 +33,8 @@ const wait = z.object({
 });
 
 const lane = z.object({
-  kind: z.literal('lane'),
-  lane: z.string().describe('`queue` or `issue-N`.'),
+  kind: z.literal('branch'),
+  branchId: z.string().describe('`queue` or `issue-N`.'),
   place: z.string().describe('`ref` (on the remote) or `directory` (in the checkout).'),
   pullRequest: z
     .object({
@@ -65,7 +65,7 @@ const lane = z.object({
 
 const unreadable = z.object({
   kind: z.enum(['unreadable', 'newer', 'unavailable']),
-  lane: z.string(),
+  branchId: z.string(),
   place: z.string(),
   why: z.string(),
 });
@@ -74,7 +74,7 @@ const unreadable = z.object({
 export const overviewSchema = z.object({
   at: instant,
   repository: z.string().nullable().describe('`owner/name`; null: GitHub was not asked.'),
-  lanes: z.array(z.discriminatedUnion('kind', [lane, unreadable])).describe('The queue first.'),
+  branches: z.array(z.discriminatedUnion('kind', [lane, unreadable])).describe('The queue first.'),
   spend: z
     .array(
       z.object({
@@ -89,7 +89,7 @@ export const overviewSchema = z.object({
   runs: z
     .array(
       z.object({
-        lane: z.string(),
+        branchId: z.string(),
         place: z.string(),
         url: z.string().nullable().describe('null: on this machine.'),
         endedAt: instant,
@@ -107,7 +107,7 @@ export const overviewSchema = z.object({
 
 export type Overview = Immutable<z.infer<typeof overviewSchema>>;
 
-export type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
+export type OverviewLane = Extract<Overview['branches'][number], { kind: 'branch' }>;
 
 export type LaneWait = OverviewLane['waits'][number];
 

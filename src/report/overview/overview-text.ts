@@ -12,8 +12,8 @@ const SHOWN_RUNS = 5;
 /** Renders the overview as text: a summary line, each lane with what it waits for, and the spending. */
 export function renderOverview(overview: Overview): string {
   const now = Date.parse(overview.at);
-  const lanes = overview.lanes.filter((lane) => lane.kind === 'lane');
-  const width = Math.max(...lanes.map(({ lane, place }) => nameOfLaneAt(lane, place).length), 0);
+  const lanes = overview.branches.filter((lane) => lane.kind === 'branch');
+  const width = Math.max(...lanes.map(({ branchId: lane, place }) => nameOfLaneAt(lane, place).length), 0);
   const spending = `Spending of the last 31 days: ${spendSummary(overview.spend)}`;
   const blocks: readonly (readonly string[])[] = [
     [heading(overview, lanes)],
@@ -32,7 +32,7 @@ export function renderOverview(overview: Overview): string {
 
 /** Returns a line such as `2026-11-21 12:00 UTC  queue  complete; 1 task done, 2 iterations, $0.40`. */
 function runLine(run: Overview['runs'][number]): string {
-  const { lane, place, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced, url } = run;
+  const { branchId: lane, place, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced, url } = run;
   const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
   const used = [...done, formatCount(iterations, 'iteration'), costInList({ costUsd, unpriced })].join(', ');
   const where = url === null ? '' : `  ${url}`;
@@ -46,7 +46,7 @@ function heading(overview: Overview, lanes: readonly OverviewLane[]): string {
 }
 
 /** Returns true if no branch was seen and something could not be read, so that counts would claim too much. */
-export function isUnseen({ lanes, problems }: Pick<Overview, 'lanes' | 'problems'>): boolean {
+export function isUnseen({ branches: lanes, problems }: Pick<Overview, 'branches' | 'problems'>): boolean {
   return lanes.length === 0 && problems.length > 0;
 }
 
@@ -101,7 +101,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
   const open = tasks.filter(({ state }) => state !== 'done');
   const state = pullRequest?.state ?? null;
   return [
-    `${nameOfLaneAt(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : formatTasksDone(done, tasks.length)}`,
+    `${nameOfLaneAt(lane.branchId, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : formatTasksDone(done, tasks.length)}`,
     ...(pullRequest === null
       ? []
       : [

@@ -120,7 +120,7 @@ function nameOf(by: Tick['by']): string {
 }
 
 function lanesOf({ overview }: DashboardFacts): readonly OverviewLane[] {
-  return overview.lanes.filter((lane) => lane.kind === 'lane');
+  return overview.branches.filter((lane) => lane.kind === 'branch');
 }
 
 function needs(facts: DashboardFacts): readonly string[] {
@@ -133,7 +133,7 @@ function needs(facts: DashboardFacts): readonly string[] {
         return task === undefined ? [] : taskNeeds(task, wait, facts);
       }),
     ),
-    ...lanes.flatMap(({ lane, waits }) => waits.flatMap((wait) => laneNeeds(lane, wait, facts))),
+    ...lanes.flatMap(({ branchId: lane, waits }) => waits.flatMap((wait) => laneNeeds(lane, wait, facts))),
   ];
 }
 
@@ -205,7 +205,7 @@ function instantOf(iso: string | null): string {
 }
 
 function working(facts: DashboardFacts): readonly string[] {
-  return lanesOf(facts).flatMap(({ lane, tasks, waits }) => {
+  return lanesOf(facts).flatMap(({ branchId: lane, tasks, waits }) => {
     const current = tasks.find((task) => task.current);
     const on = current === undefined || current.id === lane ? '' : `, ${nameWithTitle(current)}`;
     return waits
@@ -219,14 +219,14 @@ function working(facts: DashboardFacts): readonly string[] {
 
 function queueSection(facts: DashboardFacts, shown: number): string {
   const lanes = lanesOf(facts);
-  const queue = lanes.find(({ lane }) => lane === QUEUE);
+  const queue = lanes.find(({ branchId: lane }) => lane === QUEUE);
   const waits = queue?.waits.filter(({ task }) => task === null) ?? [];
   const isPaused = waits.some(({ kind }) => kind === 'pause');
   const held = waits.flatMap(({ kind, on, until }) => {
     if (kind === 'park') return [`- It waits until ${instantOf(until)} (${wordsOfReason(on)}).`];
     return kind === 'order' ? [`- The next run obeys: ${renderText(on, 200)}.`] : [];
   });
-  const open = lanes.flatMap(({ lane, tasks, waits: all }) =>
+  const open = lanes.flatMap(({ branchId: lane, tasks, waits: all }) =>
     tasks
       .filter(({ state, id }) => state !== 'done' && !isFeedback(id))
       .map((task) => ({ lane, task, wait: all.find((wait) => wait.task === task.id) })),
@@ -289,7 +289,7 @@ function money({ overview, usage: { hour, day }, limits, now }: DashboardFacts):
 
 function runTable({ overview }: DashboardFacts): string {
   const rows = overview.runs.map(
-    ({ lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced }) => [
+    ({ branchId: lane, url, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced }) => [
       renderLink(instantOf(endedAt), url ?? ''),
       renderText(nameOfLane(lane), 60),
       renderText(nameOutcome({ kind: outcome, reason }), 80),

@@ -49,7 +49,7 @@ function runStatusOf(stands: LocalRunState): RunStatus {
     pid,
     startedAt: iso(startedAt),
     updatedAt: iso(now),
-    lane: lane.id,
+    branchId: lane.id,
     branch: cutText(lane.branch, 250),
     doing,
     iteration: doing === 'agent' || doing === 'verify' || doing === 'steps' ? finished + 1 : finished,

@@ -3,7 +3,7 @@ import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
 import type { BranchChange, TaskSize } from '../../core/lane/change.ts';
 import { issueOfTask, nameOfTask } from '../../core/tasks/task.ts';
 import { capText, escapeSkipWords } from '../../core/text/phrase.ts';
-import { tryJson } from '../../core/text/try-json.ts';
+import { renameKey, tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import {
   reportedDiscrepancies,
@@ -50,7 +50,7 @@ export function parseHiddenStatus(body: string): HiddenStatus {
   const json = body.slice(start + HIDDEN_OPENING.length);
   const end = json.indexOf(HIDDEN_CLOSING);
   if (end === -1) return { kind: 'unreadable', why: 'the comment has no end' };
-  const status = ralphStatusSchema.safeParse(tryJson(json.slice(0, end)));
+  const status = ralphStatusSchema.safeParse(renameKey(tryJson(json.slice(0, end)), 'lane', 'branchId'));
   return status.success
     ? { kind: 'found', status: status.data }
     : { kind: 'unreadable', why: z.prettifyError(status.error) };
@@ -97,7 +97,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     version: 1,
     outcome: outcome.kind,
     reason: outcome.reason,
-    lane: lane?.lane ?? null,
+    branchId: lane?.lane ?? null,
     branch: lane === null ? null : capText(lane.branch, 255),
     baseBranch: baseBranch === null ? null : capText(baseBranch, 255),
     headSha: lane?.headSha ?? null,

@@ -19,7 +19,7 @@ export const ralphStatusSchema = z.object({
   version: z.literal(1),
   outcome: z.enum(outcomeKinds).describe('Why the run ended.'),
   reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open, calls_per_hour.'),
-  lane: z.string().nullable().describe('`queue` or `issue-N`; null when the run ended before it had one.'),
+  branchId: z.string().nullable().describe('`queue` or `issue-N`; null when the run ended before it had one.'),
   branch: z.string().nullable(),
   baseBranch: z.string().nullable(),
   headSha: z.string().nullable().describe('Tip of the branch on the remote.'),

@@ -37,7 +37,9 @@ export function healthLines(facts: {
       ? []
       : [`- ${renderCode(redBase.command, 120)} fails on the base branch: ${renderText(redBase.words, 200)}`],
   );
-  const unread = overview.lanes.flatMap((lane) => (lane.kind === 'lane' ? [] : [`- ${renderProse(lane.why, 300)}`]));
+  const unread = overview.branches.flatMap((lane) =>
+    lane.kind === 'branch' ? [] : [`- ${renderProse(lane.why, 300)}`],
+  );
   return [...circuits, ...providers, ...new Set(red), ...unread];
 }
 

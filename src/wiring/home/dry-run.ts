@@ -210,7 +210,7 @@ function ended(
 const NOTHING = {
   ...{ iterations: 0, tasksDone: 0, tasks: 0, branch: null, head: null, costUsd: 0, tokens: 0 },
   ...{ resumeAt: null, pushed: null },
-  lanes: [],
+  branches: [],
 } as const;
 
 /** Returns an argument as it is typed in a shell. */

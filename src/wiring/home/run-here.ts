@@ -245,7 +245,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     log.info(title, isFailure ? 'bad' : report.outcome.kind === 'complete' ? 'good' : 'heading');
     log.info(rest.join('\n'));
     const pushed = asked.push ? await pushBranch(checkout, report, log) : null;
-    const ended = combineLanes([endedLane(report, pushed), ...others.flatMap((other) => other.ended.lanes)]);
+    const ended = combineLanes([endedLane(report, pushed), ...others.flatMap((other) => other.ended.branches)]);
     if (others.length > 0) log.info(`The branches of this run:\n${renderLanes(ended)}`);
     if (hasCollector(environment)) {
       const { sendTelemetry } = await import('../telemetry.ts');

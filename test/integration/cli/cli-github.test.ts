@@ -190,7 +190,7 @@ describe('ralph status --all', () => {
     });
     expect(JSON.parse(out)).toMatchObject({
       repository: null,
-      lanes: [{ lane: 'queue', tasks: [], waits: [] }],
+      branches: [{ branchId: 'queue', tasks: [], waits: [] }],
       spend: [],
     });
     expect({ code, error }).toEqual({

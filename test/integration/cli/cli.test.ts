@@ -177,7 +177,7 @@ describe('ralph replay', () => {
     );
     const patient = await ralph('replay', path, '--set', 'circuit-no-progress=9', '--json');
     expect(JSON.parse(patient.out)).toEqual({
-      lane: 'queue',
+      branchId: 'queue',
       iterations: 4,
       torn: false,
       chain: { kind: 'unchained', last: expect.stringMatching(/^[0-9a-f]{64}$/) as string },

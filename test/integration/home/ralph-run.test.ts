@@ -372,7 +372,7 @@ describe('ralph run', () => {
       expect(git('diff', '--name-only', 'main', 'ralph/queue')).not.toMatch(/status|progress|logs/);
       const shown = { folder: join(checkout, shop), run: { kind: 'ours', status: { task: { title: 'Add a till' } } } };
       for (const from of ['', shop])
-        expect(monitor(from)).toMatchObject({ local: { ...shown, state: { lane: 'queue' }, output: {} } });
+        expect(monitor(from)).toMatchObject({ local: { ...shown, state: { branchId: 'queue' }, output: {} } });
 
       await start(['--once']).ended;
       expect(monitor('')).toMatchObject({ local: { folder: checkout, run: { kind: 'ours' }, state: {} } });

@@ -172,8 +172,10 @@ test('Ctrl-C ends each branch after its iteration', async () => {
   const watch = [join(inject('programs'), 'ralph.mjs'), 'monitor', '--json', '--dir', scene.checkout];
   expect(JSON.parse(execFileSync(process.execPath, watch, { encoding: 'utf8' }))).toMatchObject({
     local: {
-      run: { status: { lane: 'queue', doing: 'agent' }, isAlive: true },
-      beside: [{ status: { lane: 'issue-2', maxIterations: 5, task: { title: 'Extend src/till.ts' } }, isAlive: true }],
+      run: { status: { branchId: 'queue', doing: 'agent' }, isAlive: true },
+      beside: [
+        { status: { branchId: 'issue-2', maxIterations: 5, task: { title: 'Extend src/till.ts' } }, isAlive: true },
+      ],
     },
   });
   run.kill('SIGINT');

@@ -9,7 +9,7 @@ import { publishedSchema } from '../../published-schema.ts';
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
   await expect(
     `${JSON.stringify(publishedSchema('ralph status --json', laneReportSchema), null, 2)}\n`,
-  ).toMatchFileSnapshot('../../../schemas/ralph-lane.schema.json');
+  ).toMatchFileSnapshot('../../../schemas/ralph-branch.schema.json');
 });
 
 describe('the published JSON Schema accepts', () => {
@@ -27,11 +27,11 @@ describe('the published JSON Schema accepts', () => {
       'a lane with everything',
       async () => printed(['status'], placeWith(richState, { lease }, richBudget)),
       {
-        lane: 'queue',
+        branchId: 'queue',
         at: '2026-11-21T12:00:00.000Z',
         places: [
           {
-            kind: 'lane',
+            kind: 'branch',
             saved: { sequence: 41, origin: 'ref' },
             working: { runId: '98' },
             circuit: { kind: 'open' },
@@ -45,9 +45,9 @@ describe('the published JSON Schema accepts', () => {
       'a lane that never ran, and a place that cannot be reached',
       async () => printed(['status', '--issue', '7'], createPlace('ref'), unreachable),
       {
-        lane: 'issue-7',
+        branchId: 'issue-7',
         places: [
-          { kind: 'lane', saved: null, working: null, circuit: { kind: 'closed' } },
+          { kind: 'branch', saved: null, working: null, circuit: { kind: 'closed' } },
           { kind: 'unavailable', place: 'directory' },
         ],
       },

@@ -33,9 +33,9 @@ test('the published JSON Schema accepts what is printed', async () => {
   expect(validate.errors).toBeNull();
   expect(json).toMatchObject({
     repository: null,
-    lanes: [
+    branches: [
       {
-        lane: 'queue',
+        branchId: 'queue',
         waits: [
           { kind: 'run', until: '2026-11-21T12:50:00.000Z' },
           { kind: 'pause', on: 'octo [2Jcat', command: 'ralph resume' },
@@ -43,7 +43,7 @@ test('the published JSON Schema accepts what is printed', async () => {
           { kind: 'park', until: '2026-11-21T12:42:00.000Z' },
         ],
       },
-      { kind: 'unreadable', lane: 'issue-7' },
+      { kind: 'unreadable', branchId: 'issue-7' },
     ],
   });
 });

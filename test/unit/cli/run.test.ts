@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { UsageError, type Terminal } from '../../../src/cli/command.ts';
 import { type AskedRun, createRunCommand, type EndedLane, runSchema } from '../../../src/cli/run/run.ts';
@@ -17,7 +16,7 @@ const terminal: Terminal = {
 async function askedBy(...args: readonly string[]): Promise<AskedRun | readonly string[]> {
   const asked: AskedRun[] = [];
   const ended = {
-    lanes: [],
+    branches: [],
     ...{ outcome: 'idle', reason: '', iterations: 0, tasksDone: 0, tasks: 0, branch: null },
     head: null,
   };
@@ -37,8 +36,9 @@ async function askedBy(...args: readonly string[]): Promise<AskedRun | readonly 
 }
 
 test('the published schema is the one in the code', async () => {
-  const published = await readFile(new URL('../../../schemas/ralph-run.schema.json', import.meta.url), 'utf8');
-  expect(JSON.parse(published)).toEqual(publishedSchema('ralph run --json', runSchema));
+  await expect(`${JSON.stringify(publishedSchema('ralph run --json', runSchema), null, 2)}\n`).toMatchFileSnapshot(
+    '../../../schemas/ralph-run.schema.json',
+  );
 });
 
 test.each<[string, readonly string[], Partial<AskedRun>]>([
@@ -84,7 +84,7 @@ describe('the end of a run on several branches', () => {
       ...{ outcome: 'failed', reason: 'infrastructure', iterations: 6, tasksDone: 2, tasks: 3, costUsd: 1.25 },
       ...{ branch: null, head: null, tokens: 300, resumeAt: '2026-11-21T13:00:00.000Z', pushed: false },
     });
-    expect(ended.lanes.map(({ branch }) => branch)).toEqual(['ralph/issue-7', 'ralph/queue', 'ralph/queue']);
+    expect(ended.branches.map(({ branch }) => branch)).toEqual(['ralph/issue-7', 'ralph/queue', 'ralph/queue']);
     expect(runSchema.parse(ended)).toEqual(ended);
     expect(renderLanes(ended).split('\n')[0]).toBe(
       'ralph/issue-7: failed (infrastructure) · 2 iterations · 0 of 1 task done · $0.25',
@@ -98,7 +98,7 @@ describe('the end of a run on several branches', () => {
   });
 
   test('is that of the branch if there is only one', () => {
-    expect(combineLanes([lane])).toEqual({ ...lane, lanes: [lane] });
+    expect(combineLanes([lane])).toEqual({ ...lane, branches: [lane] });
   });
 
   test('every outcome has a rank', () => {

@@ -62,7 +62,7 @@ describe('ralph status', () => {
       outcome: { kind: 'paused', reason: 'by_person' },
     };
     const shown = async (lane: string, startedAt: number): Promise<string> => {
-      const document = { run: { ...run, lane, startedAt: new Date(startedAt).toISOString() } };
+      const document = { run: { ...run, branchId: lane, startedAt: new Date(startedAt).toISOString() } };
       await writeFile(join(folder, '.ralph', 'status.json'), JSON.stringify(document));
       const places: OpenPlaces = () =>
         Promise.resolve({ kind: 'open', folder, places: [placeWith(richState).at], person: 'octocat' });
@@ -426,7 +426,7 @@ describe('orders', () => {
     expect(laneReportSchema.parse(JSON.parse(out)).places.map(({ kind }) => kind)).toEqual([
       'unavailable',
       'newer',
-      'lane',
+      'branch',
     ]);
     expect(error.split('\n')).toHaveLength(3);
   });

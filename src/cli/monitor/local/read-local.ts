@@ -144,7 +144,7 @@ async function readBeside(
       if (status?.kind !== 'ours' || Date.parse(status.run.startedAt) < Date.parse(startedAt)) return [];
       return [{ status: status.run, isAlive: isAlive(status.run.pid) }];
     })
-    .toSorted((one, other) => (issueOfId(one.status.lane) ?? 0) - (issueOfId(other.status.lane) ?? 0));
+    .toSorted((one, other) => (issueOfId(one.status.branchId) ?? 0) - (issueOfId(other.status.branchId) ?? 0));
 }
 
 /**

@@ -52,7 +52,7 @@ export function localFacts(local: LocalPicture, now: number): readonly RunFact[]
 /** Returns the local run's lane from the state directory, or null if it cannot be read. */
 export function knownLane(local: LocalPicture): ReportedLane | null {
   const [place] = local.state?.places ?? [];
-  return place?.kind === 'lane' ? place : null;
+  return place?.kind === 'branch' ? place : null;
 }
 
 /** True if the run continues; only then does it wait or work. */
@@ -123,7 +123,7 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly R
 
 /** Returns the fact about another branch that the run works on at once. */
 function besideFact(beside: LocalPicture['beside'][number]): RunFact {
-  const { lane, iteration, maxIterations, task } = beside.status;
+  const { branchId: lane, iteration, maxIterations, task } = beside.status;
   return fact(
     nameOfTaskId(lane),
     3,

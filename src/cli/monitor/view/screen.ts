@@ -36,7 +36,7 @@ const CONDITION_COLUMNS = 12;
 /** Maximum number of rows about the chosen lane: its waits and its open tasks. */
 const DETAIL_ROWS = 8;
 
-type Row = Overview['lanes'][number];
+type Row = Overview['branches'][number];
 
 const looks: Readonly<Record<Condition, TextStyle>> = {
   works: 'good',
@@ -101,7 +101,7 @@ function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Siz
 function localHeader({ name }: Picture, local: LocalPicture, columns: number, now: number): readonly Line[] {
   const { run } = local;
   if (run.kind !== 'ours') return spreadParts([createPiece(name, 'strong'), createPiece(' · local run')], [], columns);
-  const { branch, lane, pid, startedAt, updatedAt } = run.status;
+  const { branch, branchId: lane, pid, startedAt, updatedAt } = run.status;
   const until = isGoingOn(run) ? now : Date.parse(updatedAt);
   return spreadParts(
     [createPiece(name, 'strong'), createPiece(` · ${branch} · ${lane}`)],
@@ -202,9 +202,12 @@ function keysOf(picture: Picture, session: ScreenState): readonly Line[] {
  * null means that no lane is selected.
  */
 function laneRows(overview: Overview, { columns, rows }: Size, selected: number | null, now: number): readonly Line[] {
-  const { lanes, spend } = overview;
-  const width = Math.max(0, ...lanes.map(({ lane, place }) => widthOf([createPiece(nameOfLaneAt(lane, place))])));
-  const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'lane')), columns, 'plain');
+  const { branches: lanes, spend } = overview;
+  const width = Math.max(
+    0,
+    ...lanes.map(({ branchId: lane, place }) => widthOf([createPiece(nameOfLaneAt(lane, place))])),
+  );
+  const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'branch')), columns, 'plain');
   const spent = wrapSentence(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : renderRowDetails(chosen, columns, now).slice(0, DETAIL_ROWS);
@@ -231,11 +234,11 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
   const name = padLine(
     [
       createPiece(isSelected ? '› ' : '  ', 'strong'),
-      createPiece(nameOfLaneAt(row.lane, row.place), isSelected ? 'strong' : 'plain'),
+      createPiece(nameOfLaneAt(row.branchId, row.place), isSelected ? 'strong' : 'plain'),
     ],
     width + 4,
   );
-  if (row.kind !== 'lane') return [...name, createPiece(row.kind, 'bad')];
+  if (row.kind !== 'branch') return [...name, createPiece(row.kind, 'bad')];
   const { tasks, pullRequest } = row;
   const condition = conditionOf(row);
   const done = tasks.filter(({ state }) => state === 'done').length;
@@ -255,7 +258,7 @@ function rowOf(row: Row, { width, isSelected }: { readonly width: number; readon
 }
 
 function renderRowDetails(row: Row, columns: number, now: number): readonly Line[] {
-  if (row.kind !== 'lane') return wrapSentence(row.why, columns, 'bad');
+  if (row.kind !== 'branch') return wrapSentence(row.why, columns, 'bad');
   const { waits, tasks, warnings, pullRequest } = row;
   return [
     ...(pullRequest === null

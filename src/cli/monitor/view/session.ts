@@ -75,7 +75,7 @@ export function withMessage(session: ScreenState, text: string, look: TextStyle)
 }
 
 function select(session: ScreenState, step: number, picture: Picture): ScreenState {
-  const last = (picture.all?.lanes.length ?? 0) - 1;
+  const last = (picture.all?.branches.length ?? 0) - 1;
   return { ...session, selected: Math.max(0, Math.min(last, session.selected + step)) };
 }
 
@@ -130,7 +130,7 @@ function targetOfLocal({ local }: Picture): Target | string {
   const [place] = local.state?.places ?? [];
   if (place === undefined)
     return 'The run that is shown has no state in .ralph/state here, so it would not read the order.';
-  if (place.kind !== 'lane') return place.why;
+  if (place.kind !== 'branch') return place.why;
   const task = local.run.kind === 'ours' ? local.run.status.task : null;
   const name = (id: string): string => (task?.id === id ? `${nameOfTaskId(id)} (${task.title})` : nameOfTaskId(id));
   const stuck = lastStuck(place.tasks.map((each) => ({ ...each, current: each.id === place.currentTask })));
@@ -143,12 +143,12 @@ function targetOfLocal({ local }: Picture): Target | string {
 }
 
 function targetOfAll({ all }: Picture, selected: number): Target | string {
-  const lane = all?.lanes[selected];
+  const lane = all?.branches[selected];
   if (lane === undefined) return 'Nothing has been read yet.';
-  if (lane.kind !== 'lane') return lane.why;
+  if (lane.kind !== 'branch') return lane.why;
   const stuck = lastStuck(lane.tasks);
   return {
-    lane: lane.lane,
+    lane: lane.branchId,
     place: lane.place,
     isPaused: lane.waits.some(({ kind }) => kind === 'pause'),
     stuck: stuck === null ? null : { id: stuck.id, name: titled(stuck) },

@@ -12,7 +12,7 @@ export const runStatus: RunStatus = {
   pid: 4711,
   startedAt: iso(noon - 725_000),
   updatedAt: iso(noon - 5000),
-  lane: 'queue',
+  branchId: 'queue',
   branch: 'ralph/queue',
   doing: 'agent',
   iteration: 3,
@@ -29,7 +29,7 @@ export const runStatus: RunStatus = {
 
 /** A lane without a lease. */
 export const knownLane: ReportedLane = {
-  kind: 'lane',
+  kind: 'branch',
   place: 'directory',
   saved: { sequence: 1, origin: 'directory', at: iso(noon) },
   working: null,
@@ -52,7 +52,7 @@ export const knownLane: ReportedLane = {
 };
 
 export const stateOf = (change: Partial<ReportedLane> = {}): LaneStatusReport => ({
-  lane: 'queue',
+  branchId: 'queue',
   at: iso(noon),
   places: [{ ...knownLane, ...change }],
 });
@@ -86,11 +86,11 @@ export const localPicture = (local: LocalPicture = localRun): Picture => ({
 });
 
 type Overview = NonNullable<Picture['all']>;
-type OverviewLane = Extract<Overview['lanes'][number], { kind: 'lane' }>;
+type OverviewLane = Extract<Overview['branches'][number], { kind: 'branch' }>;
 
 const queue: OverviewLane = {
-  kind: 'lane',
-  lane: 'queue',
+  kind: 'branch',
+  branchId: 'queue',
   place: 'ref',
   pullRequest: { number: 4, url: 'https://github.com/acme/shop/pull/4', title: 'Ralph: the queue', state: 'open' },
   tasks: [
@@ -108,17 +108,17 @@ const queue: OverviewLane = {
 export const overview: Overview = {
   at: iso(noon),
   repository: 'acme/shop',
-  lanes: [
+  branches: [
     queue,
     {
       ...queue,
-      lane: 'issue-7',
+      branchId: 'issue-7',
       place: 'directory',
       pullRequest: null,
       tasks: [{ id: 'issue-7', name: '#7', title: 'Dark mode', state: 'todo', attempts: 0, current: false }],
       waits: [],
     },
-    { kind: 'unavailable', lane: 'issue-8', place: 'ref', why: 'The ref cannot be reached: no answer.' },
+    { kind: 'unavailable', branchId: 'issue-8', place: 'ref', why: 'The ref cannot be reached: no answer.' },
   ],
   spend: [{ day: '2026-11-21', calls: 6, tokens: 1000, costUsd: 1.5, minutes: 30 }],
   runs: [],

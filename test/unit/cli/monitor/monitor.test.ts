@@ -78,10 +78,10 @@ describe('the published JSON Schema accepts what is printed', () => {
       shows: 'local',
       local: {
         folder,
-        run: { kind: 'ours', isAlive: true, status: { lane: 'queue' } },
+        run: { kind: 'ours', isAlive: true, status: { branchId: 'queue' } },
         agent: { elapsedSeconds: 40 },
         output: { file: 'iteration_2026-11-21_12-04-35_003.log', lines: ['one', 'two'] },
-        state: { lane: 'queue', places: [{ kind: 'lane', pause: { by: 'octo [2Jcat' } }] },
+        state: { branchId: 'queue', places: [{ kind: 'branch', pause: { by: 'octo [2Jcat' } }] },
       },
     });
   });
@@ -90,7 +90,11 @@ describe('the published JSON Schema accepts what is printed', () => {
     const picture = await json([], here(placeWith(richState)));
     validate(picture);
     expect(validate.errors).toBeNull();
-    expect(picture).toMatchObject({ shows: 'all', local: null, all: { lanes: [{ lane: 'queue', place: 'ref' }] } });
+    expect(picture).toMatchObject({
+      shows: 'all',
+      local: null,
+      all: { branches: [{ branchId: 'queue', place: 'ref' }] },
+    });
   });
 });
 
@@ -107,7 +111,7 @@ describe('the screen', () => {
 
   test('the directory where there is nothing else', async () => {
     const picture = await json([], here(placeWith(richState, {}, emptyBudget, 'directory')));
-    expect(picture).toMatchObject({ shows: 'local', local: { run: { kind: 'none' }, state: { lane: 'queue' } } });
+    expect(picture).toMatchObject({ shows: 'local', local: { run: { kind: 'none' }, state: { branchId: 'queue' } } });
   });
 
   test('a run of another Ralph, without git', async () => {
@@ -311,7 +315,7 @@ describe('without a terminal', () => {
   test('of several branches, until all are over; those of an earlier run are not shown', async () => {
     const ended = { doing: 'ended', outcome: { kind: 'complete', reason: 'plan_complete' } } as const;
     const beside = (lane: string, change: object): Promise<void> =>
-      put(`.ralph/logs/${lane}/status.json`, { run: { ...runStatus, lane, ...change } });
+      put(`.ralph/logs/${lane}/status.json`, { run: { ...runStatus, branchId: lane, ...change } });
     await put('.ralph/status.json', { run: { ...runStatus, ...ended } });
     await beside('issue-12', { task: null });
     await beside('issue-7', ended);

@@ -130,7 +130,7 @@ const other = (change: object): LocalPicture => ({
 
 const beside = {
   ...runStatus,
-  ...{ lane: 'issue-7', iteration: 2, maxIterations: 5, task: { id: 'issue-7', title: 'Fix the cart' } },
+  ...{ branchId: 'issue-7', iteration: 2, maxIterations: 5, task: { id: 'issue-7', title: 'Fix the cart' } },
 };
 
 describe('every state of a local run', () => {
@@ -293,10 +293,10 @@ describe('all branches', () => {
   });
 
   test('more branches than rows: the chosen one is among them', () => {
-    const [lane] = overview.lanes;
+    const [lane] = overview.branches;
     if (lane === undefined) throw new Error('no lane');
-    const lanes = Array.from({ length: 50 }, (_, index) => ({ ...lane, lane: `issue-${String(index + 1)}` }));
-    const picture = { ...allPicture, all: { ...overview, lanes } };
+    const lanes = Array.from({ length: 50 }, (_, index) => ({ ...lane, branchId: `issue-${String(index + 1)}` }));
+    const picture = { ...allPicture, all: { ...overview, branches: lanes } };
     for (const selected of [0, 25, 49])
       expect(shown(picture, [40, 10], { ...all, selected }).filter((line) => line.startsWith('›'))).toEqual([
         expect.stringMatching(new RegExp(`^› issue-${String(selected + 1)} `)),

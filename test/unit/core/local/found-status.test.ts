@@ -16,7 +16,9 @@ const other = {
 };
 
 test('a run of this program', () => {
-  expect(parseFoundStatus(JSON.stringify({ ...other, run: runStatus }))).toEqual({ kind: 'ours', run: runStatus });
+  const text = JSON.stringify({ ...other, run: runStatus });
+  expect(parseFoundStatus(text)).toEqual({ kind: 'ours', run: runStatus });
+  expect(parseFoundStatus(text.replace('"branchId"', '"lane"'))).toEqual({ kind: 'ours', run: runStatus });
 });
 
 describe('a run of another Ralph is read as far as it goes', () => {

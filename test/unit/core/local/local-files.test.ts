@@ -5,7 +5,7 @@ import { noon } from '../core-fixtures.ts';
 
 const run: RunStatus = {
   ...{ version: 1, pid: 4711, startedAt: '2026-11-21T11:00:00.000Z', updatedAt: '2026-11-21T12:00:00.000Z' },
-  ...{ lane: 'queue', branch: 'ralph/queue', doing: 'agent', iteration: 3, maxIterations: 10, task: null },
+  ...{ branchId: 'queue', branch: 'ralph/queue', doing: 'agent', iteration: 3, maxIterations: 10, task: null },
   ...{ tasks: { done: 2, all: 5 }, circuit: 'closed', calls: { used: 12, limit: 100 }, resumeAt: null, outcome: null },
   cost: { run: 1, runLimit: 5, day: 2, dayLimit: 20 },
   signals: { done: 0, doneLimit: 2, testOnly: 0, testOnlyLimit: 3 },

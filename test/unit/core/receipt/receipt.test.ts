@@ -82,7 +82,9 @@ describe('a receipt', () => {
       isolation: { level: 'user', network: 'limited', keyHidden: true, probe: { checks: 3, failed: ['use Docker'] } },
       headVerification: { commit: 'a'.repeat(40), result: 'passed' },
     });
-    expect(parseReceipts(serializeReceipts([full]))).toEqual([full]);
+    const text = serializeReceipts([full]);
+    expect(parseReceipts(text)).toEqual([full]);
+    expect(parseReceipts(text.replace('"branchId"', '"lane"'))).toEqual([full]);
   });
 
   test('has its cost in dollars', () => {
@@ -185,7 +187,7 @@ describe('a journal', () => {
   test('of another branch contradicts the record', () => {
     const text = record([progress(), idle, idle, idle]).text;
     expect(findingsAbout(text, { ...iterations(4), outcome: halted, lane: 'issue-7' })).toEqual([
-      'bad record: Its lane is issue-7 in its record, and queue in its journal.',
+      'bad record: Its branch is issue-7 in its record, and queue in its journal.',
     ]);
   });
 

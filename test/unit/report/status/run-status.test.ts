@@ -7,7 +7,7 @@ import { HOUR, MINUTE, noon, policy, task } from '../../core/core-fixtures.ts';
 
 const before: RunStatus = {
   ...{ version: 1, pid: 4711, startedAt: '2026-11-21T11:00:00.000Z', updatedAt: '2026-11-21T11:50:00.000Z' },
-  ...{ lane: 'queue', branch: 'ralph/queue', doing: 'ended', iteration: 3, maxIterations: 10, task: null },
+  ...{ branchId: 'queue', branch: 'ralph/queue', doing: 'ended', iteration: 3, maxIterations: 10, task: null },
   ...{ tasks: { done: 2, all: 5 }, circuit: 'half-open', calls: { used: 12, limit: 100 }, resumeAt: null },
   outcome: { kind: 'limit', reason: 'iterations' },
   cost: { run: 1, runLimit: 5, day: 2, dayLimit: 20 },

@@ -20,7 +20,7 @@ test('says what the run did, in the published shape', () => {
     version: 1,
     outcome: 'complete',
     reason: 'plan_complete',
-    lane: 'queue',
+    branchId: 'queue',
     branch: 'ralph/queue',
     baseBranch: 'main',
     headSha: 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334',
@@ -184,7 +184,9 @@ describe('the hidden status', () => {
       .replace('"unlisted":[],', '')
       .replaceAll(/"source":\{[^}]*\},|"hold":null,|,"iterations":0,"costUsd":0,"size":null|"change":\{[^}]*\},/g, '');
     expect(old).not.toMatch(/unlisted|source|hold|size|change/);
-    expect(parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${old} -->`)).toEqual({
+    const earlier = old.replace('"branchId"', '"lane"');
+    expect(earlier).toContain('"lane"');
+    expect(parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${earlier} -->`)).toEqual({
       kind: 'found',
       status: JSON.parse(old),
     });
