@@ -396,7 +396,7 @@ export function stateToBuildOn(
 export const UNVERIFIED_HEAD =
   'No verification has seen the head of the branch yet: the next run verifies it, without a call.';
 
-/** What it takes to judge a head that this job cannot verify. */
+/** The dependencies of judging a head that this job cannot verify. */
 export interface UnverifiedDeps {
   readonly config: { readonly policy: Policy };
   readonly clock: { now(): number };

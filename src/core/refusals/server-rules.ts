@@ -31,7 +31,7 @@ const EXEMPT =
 export const RENEW_TOKEN =
   "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
 
-/** What all rules have in common that refuse every push of this token. */
+/** The part that all rules share that refuse every push of this token. */
 const ACCESS = { kind: 'branch', rule: 'access', type: null } as const;
 
 const LEAVE_OUT = 'The file is left out of the branch.';
