@@ -392,7 +392,7 @@ export function stateToBuildOn(
   return settleFinished(state, isProven || !policy.verifies, now);
 }
 
-/** What it takes to judge a head that this job cannot verify. */
+/** The dependencies of judging a head that this job cannot verify. */
 export interface UnverifiedDeps {
   readonly config: { readonly policy: Policy };
   readonly clock: { now(): number };

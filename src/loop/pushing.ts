@@ -156,7 +156,7 @@ async function contentRefused(
   return probed.kind === 'pushed' ? blameContent(refusal) : null;
 }
 
-/** Why a push waits for the end of the run, which knows whether people removed the branch or merged it. */
+/** The reason for a push that waits for the end of the run, which knows whether people removed or merged the branch. */
 const GONE = 'It was removed while this run worked, as merging a pull request can do.';
 
 async function isBranchGone(remote: Pick<Remote, 'branches'>, { lane: { branch } }: Work): Promise<boolean> {
