@@ -393,7 +393,7 @@ export function stateToBuildOn(
 }
 
 /** The dependencies of judging a head that this job cannot verify. */
-export interface UnverifiedDeps {
+interface UnverifiedDeps {
   readonly config: { readonly policy: Policy };
   readonly clock: { now(): number };
 }
