@@ -115,6 +115,7 @@ export const takingRemote = {
   sign: () => Promise.resolve({ kind: 'as-they-are' as const }),
   probePush: taken,
   probeMerge: taken,
+  branches: () => Promise.resolve({}),
   pathsByTask: () => Promise.resolve([]),
   remakeCommitsWithout: () => Promise.resolve(null),
 };

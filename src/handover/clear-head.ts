@@ -3,7 +3,6 @@ import type { Feedback } from '../core/feedback/memory.ts';
 import { isFeedback } from '../core/feedback/subject.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { UserError } from '../errors.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './intake.ts';
@@ -80,7 +79,7 @@ async function freeHeldHead(
   try {
     await forge.withdrawFromMerging(number, standing);
   } catch (error) {
-    const isTemporary = error instanceof UserError && error.kind === 'infrastructure';
+    const isTemporary = error instanceof Error && 'kind' in error && error.kind === 'infrastructure';
     return { kind: isTemporary ? 'unknown' : 'held', why: messageOfUnknown(error) };
   }
   log.warning(

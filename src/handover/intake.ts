@@ -397,7 +397,7 @@ export const UNVERIFIED_HEAD =
   'No verification has seen the head of the branch yet: the next run verifies it, without a call.';
 
 /** The dependencies of judging a head that this job cannot verify. */
-export interface UnverifiedDeps {
+interface UnverifiedDeps {
   readonly config: { readonly policy: Policy };
   readonly clock: { now(): number };
 }

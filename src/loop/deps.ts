@@ -47,6 +47,7 @@ type Outlet =
         | 'sign'
         | 'probePush'
         | 'probeMerge'
+        | 'branches'
         | 'pathsByTask'
         | 'remakeCommitsWithout'
       >;

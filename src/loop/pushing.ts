@@ -129,7 +129,8 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
     const { result, taken } = await pushSigned(signing, left, (signed) => pushOnce(deps, remote, signed));
     const refusal = await contentRefused(remote, taken, result);
     if (refusal === null) {
-      const { work: now, end } = afterPush(deps, taken, result);
+      const isGone = result.kind === 'moved' && (await isBranchGone(remote, taken));
+      const { work: now, end } = afterPush(deps, taken, isGone ? { kind: 'unreachable', why: GONE } : result);
       return { work: end === null ? await waitIfStillRefused(deps, now) : now, end };
     }
     left = await leaveRefusedOut({ ...deps, remote }, taken, { refusal, byFile: tries < MAX_TRIES });
@@ -153,6 +154,14 @@ async function contentRefused(
   const at = remoteHead ?? base;
   const probed = await remote.probePush(lane.branch, { at, since: at }).catch(unreachableBy);
   return probed.kind === 'pushed' ? blameContent(refusal) : null;
+}
+
+/** The reason for a push that waits for the end of the run, which knows whether people removed or merged the branch. */
+const GONE = 'It was removed while this run worked, as merging a pull request can do.';
+
+async function isBranchGone(remote: Pick<Remote, 'branches'>, { lane: { branch } }: Work): Promise<boolean> {
+  const branches = await remote.branches(branch).catch(() => null);
+  return branches !== null && branches[branch] === undefined;
 }
 
 /** Pushes once, with the state if possible. `taken` is the work after the push. */

@@ -12,11 +12,11 @@ interface RuleType {
   readonly does: string;
 }
 
-/** A rule of a git server. `type` is null if no ruleset has it. */
+/** A rule of a git server. `type` is missing if no ruleset has it. */
 export interface ServerRule {
   readonly kind: RefusalKind;
   readonly rule: string;
-  readonly type: RuleType | null;
+  readonly type?: RuleType;
   /** Matches the words of GitHub or git for a push that breaks the rule. */
   readonly pattern: RegExp;
   readonly meaning: string;
@@ -31,10 +31,15 @@ const EXEMPT =
 export const RENEW_TOKEN =
   "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
 
-/** The part that all rules share that refuse every push of this token. */
-const ACCESS = { kind: 'branch', rule: 'access', type: null } as const;
+/** Returns a rule that refuses every push of this token. */
+const createAccessRule = (pattern: RegExp, meaning: string, remedy: string): ServerRule => ({
+  ...{ kind: 'branch', rule: 'access' },
+  ...{ pattern, meaning, remedy },
+});
 
-const LEAVE_OUT = 'The file is left out of the branch.';
+/** The parts that many rules about a branch have in common, and those about files. */
+const OF_BRANCH = { kind: 'branch', remedy: EXEMPT } as const;
+const OF_FILE = { kind: 'content', remedy: 'The file is left out of the branch.' } as const;
 
 /**
  * The only list of what servers refuse, used to classify refusals and by `ralph doctor`. Within a kind, the first
@@ -45,7 +50,6 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'secret',
-    type: null,
     pattern: /Push cannot contain secrets|GH009|secrets detected|Resolve the following secrets/i,
     meaning: 'Push protection found a secret in the commits.',
     remedy:
@@ -54,7 +58,6 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'workflow',
-    type: null,
     pattern: /refusing to allow .* to create or update (workflow|\S*\.github\/)/is,
     meaning: 'This token may not change files in .github/workflows, and GITHUB_TOKEN never may.',
     remedy:
@@ -63,59 +66,51 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'content',
     rule: 'large-file',
-    type: null,
     pattern: /GH001|exceeds GitHub's file size limit|pack exceeds maximum allowed size|HTTP 413\b/i,
     meaning: 'A file is larger than GitHub accepts.',
     remedy: 'Leave it out of the commits, or store it with git-lfs.',
   },
   {
-    kind: 'content',
+    ...OF_FILE,
     rule: 'lfs',
-    type: null,
     pattern: /GH008|unknown Git LFS object/i,
     meaning: 'The commits name git-lfs files that were never uploaded.',
-    remedy: LEAVE_OUT,
   },
   {
-    kind: 'content',
+    ...OF_FILE,
     rule: 'file-path',
     type: { name: 'file_path_restriction', kind: 'warning', does: 'refuses changes to some files' },
     pattern: /file paths? (is|are) (restricted|not allowed)|restricted file path|file_path_restriction/i,
     meaning: 'A rule of the repository restricts this path.',
-    remedy: LEAVE_OUT,
   },
   {
-    kind: 'content',
+    ...OF_FILE,
     rule: 'path-length',
     type: { name: 'max_file_path_length', kind: 'warning', does: 'refuses long paths' },
     pattern:
       /file paths? (is|are) too long|file paths? can ?not be greater|(maximum|max) (file )?path length|path length exceeds|max_file_path_length/i,
     meaning: 'A rule of the repository limits the length of paths.',
-    remedy: LEAVE_OUT,
   },
   {
-    kind: 'content',
+    ...OF_FILE,
     rule: 'file-extension',
     type: { name: 'file_extension_restriction', kind: 'warning', does: 'refuses some kinds of files' },
     pattern:
       /file extensions? (\S+ )?(is|are) (restricted|not allowed)|restricted file extension|file_extension_restriction/i,
     meaning: 'A rule of the repository forbids this kind of file.',
-    remedy: LEAVE_OUT,
   },
   {
-    kind: 'content',
+    ...OF_FILE,
     rule: 'file-size',
     type: { name: 'max_file_size', kind: 'warning', does: 'refuses large files' },
     pattern:
       /file size (can ?not exceed|exceeds|is larger|limit)|files? (is|are) (too large|larger than)|(maximum|max) file size|max_file_size/i,
     meaning: 'A rule of the repository limits the size of files.',
-    remedy: LEAVE_OUT,
   },
   // Rules about names follow.
   {
     kind: 'name',
     rule: 'name-in-the-way',
-    type: null,
     pattern:
       /directory file conflict|there are still refs under|cannot lock ref '[^']*': '[^']*' exists; cannot create|cannot process '[^']*' and '[^']*' at the same time|file exists in the way|case-insensitive/i,
     meaning: 'Another branch has a name that git does not allow beside this one.',
@@ -131,12 +126,11 @@ export const serverRules: readonly ServerRule[] = [
     remedy: 'Choose a `branch-prefix` that it allows.',
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'creation',
     type: { name: 'creation', kind: 'problem', does: 'refuses new branches' },
     pattern: /creations? (being|is|are) restricted|cannot create (this )?(ref|branch)|matching branches.*creat/i,
     meaning: 'A rule of the repository forbids this token to create the branch.',
-    remedy: EXEMPT,
   },
   {
     kind: 'branch',
@@ -191,121 +185,101 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'branch',
     rule: 'private-email',
-    type: null,
     pattern: /GH007|publish a private e-?mail address|email privacy restrictions/i,
     meaning: 'The account of the token keeps its email address private, and the commits name it.',
     remedy: "Use the account's noreply address or another token.",
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'message',
     type: { name: 'commit_message_pattern', kind: 'warning', does: 'may refuse commit messages' },
     pattern: /commit messages? (must|does not|do not|is|are)|commit_message_pattern/i,
     meaning: "A rule of the repository does not accept the messages of Ralph's commits.",
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'deployments',
     type: { name: 'required_deployments', kind: 'warning', does: 'may refuse pushes before a deployment' },
     pattern: /required deployments?|must be (successfully )?deployed/i,
     meaning: 'A rule of the repository requires a deployment before a push.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'status-checks',
     type: { name: 'required_status_checks', kind: 'problem', does: 'refuses pushes before checks have passed' },
     pattern: /required status checks?/i,
     meaning: 'A rule of the repository requires checks to pass before a push, which no new commit can have.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'required-workflows',
     type: { name: 'workflows', kind: 'warning', does: 'may refuse pushes before required workflows have passed' },
     pattern: /required workflows?/i,
     meaning: 'A rule of the repository requires workflows to pass before a push, which no new commit can have.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'code-scanning',
     type: { name: 'code_scanning', kind: 'warning', does: 'may refuse pushes before code scanning' },
     pattern: /code scanning (is|results?|alerts?)|waiting for code scanning/i,
     meaning: 'A rule of the repository requires code scanning before a push.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'pull-request',
     type: { name: 'pull_request', kind: 'problem', does: 'refuses pushes without a pull request' },
     pattern: /changes must be made through a pull request|approving reviews? (is|are) required/i,
     meaning: 'A rule of the repository allows changes to this branch only through pull requests.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'merge-queue',
     type: { name: 'merge_queue', kind: 'problem', does: 'refuses pushes beside the merge queue' },
     pattern: /changes must be made through the merge queue/i,
     meaning: 'A rule of the repository allows changes to this branch only through the merge queue.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'update',
     type: { name: 'update', kind: 'problem', does: 'refuses pushes' },
     pattern:
       /cannot update this protected ref|updates? (being|is|are) restricted|branch is locked|cannot change this locked branch/i,
     meaning: 'A rule of the repository forbids this token to update the branch.',
-    remedy: EXEMPT,
   },
   {
-    kind: 'branch',
+    ...OF_BRANCH,
     rule: 'force-push',
-    type: null,
     pattern: /GH003|cannot force-push|denying non-fast-forward/i,
     meaning: 'A rule of the repository forbids rewriting the branch.',
-    remedy: EXEMPT,
   },
-  {
-    ...ACCESS,
-    pattern:
-      /archived so it is read-only|is archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b/i,
-    meaning: 'The repository accepts no pushes, because it is archived, locked or disabled.',
-    remedy: 'Nobody can push to it until that ends.',
-  },
-  {
-    ...ACCESS,
-    pattern: /SAML SSO|single sign-on/i,
-    meaning: 'The organisation does not accept the token before it is authorised (SAML single sign-on).',
-    remedy: 'Authorise the token for the organisation, or use that of a GitHub App.',
-  },
-  {
-    ...ACCESS,
-    pattern: /IP allow list/i,
-    meaning: "The organisation accepts no pushes from this runner's address.",
-    remedy: 'Add the address to its IP allow list, or use a runner with an address on it.',
-  },
-  {
-    ...ACCESS,
-    pattern:
-      /(returned error:|HTTP) 401\b|invalid username or (token|password)|could not read Username|authentication failed/i,
-    meaning: 'The server does not accept the token.',
-    remedy: RENEW_TOKEN,
-  },
-  {
-    ...ACCESS,
-    pattern:
-      /^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?((returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found)/is,
-    meaning: 'The token may not push.',
-    remedy: 'The workflow needs "permissions: contents: write".',
-  },
+  createAccessRule(
+    /archived so it is read-only|is archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b/i,
+    'The repository accepts no pushes, because it is archived, locked or disabled.',
+    'Nobody can push to it until that ends.',
+  ),
+  createAccessRule(
+    /SAML SSO|single sign-on/i,
+    'The organisation does not accept the token before it is authorised (SAML single sign-on).',
+    'Authorise the token for the organisation, or use that of a GitHub App.',
+  ),
+  createAccessRule(
+    /IP allow list/i,
+    "The organisation accepts no pushes from this runner's address.",
+    'Add the address to its IP allow list, or use a runner with an address on it.',
+  ),
+  createAccessRule(
+    /(returned error:|HTTP) 401\b|invalid username or (token|password)|could not read Username|authentication failed/i,
+    'The server does not accept the token.',
+    RENEW_TOKEN,
+  ),
+  createAccessRule(
+    /^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?((returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found)/is,
+    'The token may not push.',
+    'The workflow needs "permissions: contents: write".',
+  ),
   {
     kind: 'stale',
     rule: 'moved',
-    type: null,
     pattern:
       /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref|incorrect old value|remote ref updated since checkout/i,
     meaning: 'The branch changed while this run worked.',
@@ -314,7 +288,6 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'transient',
     rule: 'unreachable',
-    type: null,
     pattern:
       /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|(returned error:|HTTP) (5\d\d|408)\b|RPC failed; curl \d/i,
     meaning: 'The git server could not be reached.',
@@ -323,7 +296,6 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'transient',
     rule: 'breakdown',
-    type: null,
     pattern:
       /internal (server )?error|something went wrong|remote: fatal error in commit_refs|unicorn|temporarily unavailable|service unavailable|try again later|failure in pre-receive|timeout in pre-receive|no space left on device|read-only file system/i,
     meaning: 'The git server failed during the push.',
@@ -332,7 +304,6 @@ export const serverRules: readonly ServerRule[] = [
   {
     kind: 'transient',
     rule: 'rate-limit',
-    type: null,
     pattern: /(returned error:|HTTP) 429\b|rate limit|too many requests|abuse detection/i,
     meaning: 'The git server limits the rate of requests.',
     remedy: '',
@@ -356,12 +327,10 @@ export function isForPath(rule: string): boolean {
  * The rule of a protection that names none of the rules above. A refusal by one of those contains these words as well.
  */
 export const unnamedProtection: ServerRule = {
-  kind: 'branch',
+  ...OF_BRANCH,
   rule: 'protection',
-  type: null,
   pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
   meaning: 'A branch protection rule or ruleset of the repository forbids this push.',
-  remedy: EXEMPT,
 };
 
 function lowerFirst(text: string): string {

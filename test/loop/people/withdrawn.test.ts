@@ -347,4 +347,24 @@ describe("changes to the lane's branch and pull request during a call", () => {
     const run = await runOnce(project, { tap: during(merge) });
     expect(run.end).not.toContain('paused');
   });
+
+  test.each(['one job', 'three jobs'])(
+    'the pull request is merged and GitHub deletes its branch: the work goes to a new pull request (%s)',
+    async (jobs) => {
+      const project = await begun();
+      const { branches } = project.origin;
+      const merge = (): void => {
+        const head = branches.get('ralph/queue') ?? '';
+        Object.assign(project.forge.pulls[0] ?? {}, { state: 'merged', headSha: head });
+        branches.set('main', head);
+        branches.delete('ralph/queue');
+      };
+      const tap = during(merge);
+      const run =
+        jobs === 'one job' ? await runOnce(project, { tap }) : (await runSplit(project, { loop: { tap } })).publish;
+      expect(run).toMatchObject({ end: 'complete (plan_complete)' });
+      expect(project.forge.pulls).toMatchObject([{ state: 'merged' }, { state: 'open' }]);
+      expect(branches.has('ralph/queue')).toBe(true);
+    },
+  );
 });

@@ -651,7 +651,10 @@ export function createRemote(
 
   function pushedOn({ at, ...push }: Parameters<Remote['pushOn']>[0]): PushResult {
     const start = at === null ? { kind: 'fresh' as const } : { kind: 'continue' as const, remoteHead: at };
-    const result = tryPush({ ...push, start });
+    const isGone = at !== null && !branches.has(push.branch) && remote.refusal === null;
+    const result: PushResult = isGone
+      ? { kind: 'moved', why: `Branch ${push.branch} is gone.` }
+      : tryPush({ ...push, start });
     remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
     return result;
   }
@@ -664,7 +667,7 @@ export function createRemote(
     if (words !== null) return refusedWith(words);
     const expected =
       start.kind === 'continue'
-        ? [start.remoteHead]
+        ? [start.remoteHead, undefined]
         : start.kind === 'restart'
           ? [start.mergedHead, undefined]
           : start.kind === 'reuse'

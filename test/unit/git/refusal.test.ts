@@ -19,7 +19,8 @@ describe('a status counts where git says it, never in the address', () => {
     }
     expect(adviceOnReading(`${words}: 401`)).toContain('has expired');
     for (const status of [403, 404]) expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('contents: read');
-    for (const status of [401, 403]) expect(meaningOf(`${words}: ${String(status)}`)).toContain('may not push');
+    expect(meaningOf(`${words}: 401`)).toContain('has expired');
+    expect(meaningOf(`${words}: 403`)).toContain('may not push');
     expect(meaningOf(`${words}: 418`)).toMatch(/^The server refused the push/);
   });
 
