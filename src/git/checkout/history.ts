@@ -4,7 +4,7 @@ import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import type { JudgedPull, RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
-import { authorizationVariables, type Git } from '../git.ts';
+import { authorizationVariables, FETCH_ALONE, type Git } from '../git.ts';
 import { decodeNames } from '../names.ts';
 import type { OpenedCheckout, OpenOptions } from './lane.ts';
 
@@ -160,13 +160,10 @@ async function fetchBeside(
   git: Git,
   { remote: { url, token }, heads }: Pick<OpenOptions, 'remote'> & { readonly heads: readonly string[] },
 ): Promise<boolean> {
-  const { exitCode } = await git.answer(
-    [
-      ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', url],
-      ...heads.map((head, at) => `${head}:${refAt(at)}`),
-    ],
-    { variables: authorizationVariables(url, token), timeoutMs: WITHIN_MS },
-  );
+  const { exitCode } = await git.answer([...FETCH_ALONE, url, ...heads.map((head, at) => `${head}:${refAt(at)}`)], {
+    variables: authorizationVariables(url, token),
+    timeoutMs: WITHIN_MS,
+  });
   return exitCode === 0;
 }
 
