@@ -84,7 +84,7 @@ export async function readEditedMerges(
 
 /**
  * Returns the commits that are not what git itself makes of their two parents: merges with edits of a person, and
- * commits that are no merge. Commits that git lacks are left out.
+ * commits that merge nothing. Commits that git lacks are left out.
  */
 export async function editedMergesAmong(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
   const edited: ObjectId[] = [];

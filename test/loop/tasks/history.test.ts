@@ -164,8 +164,8 @@ test.each([
 });
 
 test.each([
-  ['as git makes it is no work of people', false, 0],
-  ['that people edited is work of theirs', true, 1],
+  ['as git makes it does not count', false, 0],
+  ['that people edited counts', true, 1],
 ])('a merge of the base branch %s, before the pull request was merged', async (_, isEdited, peopleCommits) => {
   const project = await published();
   const { origin } = project;
