@@ -21,7 +21,7 @@ import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Identity } from './commit.ts';
-import { editedMergesAmong } from './history.ts';
+import { editedMergesAmong } from './merge/auto-merge.ts';
 import {
   createPrivateRepository,
   createLostObjectsError,
