@@ -136,6 +136,9 @@ export function remoteWords(stderr: string): string {
   return stderr.trim().split('\n').slice(-200).join('\n').slice(-16_000) || 'no message';
 }
 
+/** The command that fetches refs and nothing else: no tags, no FETCH_HEAD, no maintenance. */
+export const FETCH_ALONE = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'] as const;
+
 /**
  * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files, and the
  * setting is scoped to the URL, so no other server is ever sent it.

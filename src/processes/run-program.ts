@@ -176,9 +176,11 @@ export async function runShellCommand(
   const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;
   if (file === null)
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
+  // Lines of two pipes would be read in another order than they are written in.
+  const joined = `exec 2>&1; ${command}`;
   const program = {
     file,
-    args: ['--noprofile', '--norc', ...(shell === 'strict' ? ['-e', '-o', 'pipefail'] : []), '-c', command],
+    args: ['--noprofile', '--norc', ...(shell === 'strict' ? ['-e', '-o', 'pipefail'] : []), '-c', joined],
     cwd,
     environment,
     input: '',

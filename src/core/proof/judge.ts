@@ -166,7 +166,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   if (run.kind === 'undecided') return run;
   const { verification, report } = run;
   const found = newTests(reports, tasks);
-  const fresh = found.filter(({ test }) => !isTakenBack(test, tasks.own));
+  const fresh = found.filter(({ test }) => !isTakenBack(test, tasks.own)).flatMap((one) => testsOf(one, report));
   // A test that is not reported without the change has failed there, or has passed with its whole file.
   const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
   const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
@@ -185,6 +185,21 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   return verification.kind === 'failed' && old.length > 0
     ? { kind: 'changed', failing: old.length }
     : { kind: 'whole', passed: verification.kind === 'passed' };
+}
+
+interface FoundTest {
+  readonly name: string;
+  readonly test: NamedTest;
+}
+
+/** Returns the tests of a file whose tests a reporter names only if one of them fails, where it names them all. */
+function testsOf(found: FoundTest, report: TestReport): readonly FoundTest[] {
+  const { of, file } = found.test;
+  const own = [...report].flatMap(([name, test]) =>
+    of === 'file' && test.of === 'test' && test.file === file && test.result !== 'skipped' ? [{ name, test }] : [],
+  );
+  // A reporter that lists failures alone does not say how many tests there are.
+  return own.some(({ test }) => test.result === 'passed') ? own : [found];
 }
 
 /** Returns true if a test is in a file of code, which is laid as it was; Rust's own tests are laid with it. */
@@ -212,10 +227,7 @@ function namedOf(names: readonly string[]): readonly string[] {
 }
 
 /** Returns the tests that pass on the head, that the base does not have, and that belong to the task. */
-function newTests(
-  { base, head }: Reports,
-  tasks: Tasks,
-): readonly { readonly name: string; readonly test: NamedTest }[] {
+function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
   if (base === null) return [];
   const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
   // A base that names no test may still have some, for example behind a cache of results.

@@ -117,7 +117,10 @@ export async function rememberEnds(
   await store.update(andRememberPulls((snapshot) => ({ snapshot, message, answer: null }), null, news));
 }
 
-/** Returns the reverts on a base branch, if a known pull request was merged so lately that one would count. */
+/**
+ * Returns the reverts on a base branch, if a known pull request was merged lately. Runs that work may be rare, so a
+ * revert is looked for twice as long as it counts.
+ */
 export async function findReverts(
   { repository, clock }: Pick<GateDeps, 'repository' | 'clock'>,
   snapshot: Snapshot,
@@ -126,6 +129,6 @@ export async function findReverts(
   const merged = pullsIn(snapshot).flatMap(({ end, reverted }) =>
     end?.kind === 'merged' && reverted === null ? [end.at] : [],
   );
-  const since = clock.now() - REVERT_WITHIN_MS;
+  const since = clock.now() - 2 * REVERT_WITHIN_MS;
   return merged.some((at) => at >= since) ? repository.revertsIn(base, since) : [];
 }

@@ -4,9 +4,10 @@ import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import type { JudgedPull, RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
-import { authorizationVariables, type Git } from '../git.ts';
+import { authorizationVariables, FETCH_ALONE, type Git } from '../git.ts';
 import { decodeNames } from '../names.ts';
 import type { OpenedCheckout, OpenOptions } from './lane.ts';
+import { editedMergesAmong } from './merge/auto-merge.ts';
 
 /** Maximum number of the newest commits that are read. */
 const MAX_COMMITS = 500;
@@ -63,9 +64,6 @@ export async function readReverts(
   });
 }
 
-/** Maximum number of merges that are made again. */
-const MAX_MERGES = 20;
-
 /** Reads the heads of ended pull requests with one fetch, and returns which of their commits are edited merges. */
 export async function readEditedMerges(
   { remote }: Pick<OpenOptions, 'remote'>,
@@ -80,30 +78,6 @@ export async function readEditedMerges(
         asked.flatMap(({ commits }) => commits),
       )
     : [];
-}
-
-/**
- * Returns the commits that are not what git itself makes of their two parents: merges with edits of a person, and
- * commits that are no merge. Commits that git lacks are left out.
- */
-export async function editedMergesAmong(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
-  const edited: ObjectId[] = [];
-  for (const commit of commits.slice(0, MAX_MERGES)) {
-    const [tree = '', ...parents] = ((await listNames(git, ['show', '-s', '--format=%T %P', commit]))?.[0] ?? '')
-      .trim()
-      .split(' ');
-    if (tree === '') continue;
-    const [one = '', other, third] = parents;
-    if (other === undefined) edited.push(commit);
-    if (other === undefined || third !== undefined) continue;
-    const made = await git.answer(
-      ['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '--no-messages', one, other],
-      { timeoutMs: WITHIN_MS },
-    );
-    // git exits with 1 after a conflict, which a person has settled.
-    if (made.exitCode === 1 || (made.exitCode === 0 && made.stdout.toString().trim() !== tree)) edited.push(commit);
-  }
-  return edited;
 }
 
 async function listCommits(git: Git, head: string): Promise<FileHistory['commits'] | null> {
@@ -160,13 +134,10 @@ async function fetchBeside(
   git: Git,
   { remote: { url, token }, heads }: Pick<OpenOptions, 'remote'> & { readonly heads: readonly string[] },
 ): Promise<boolean> {
-  const { exitCode } = await git.answer(
-    [
-      ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', url],
-      ...heads.map((head, at) => `${head}:${refAt(at)}`),
-    ],
-    { variables: authorizationVariables(url, token), timeoutMs: WITHIN_MS },
-  );
+  const { exitCode } = await git.answer([...FETCH_ALONE, url, ...heads.map((head, at) => `${head}:${refAt(at)}`)], {
+    variables: authorizationVariables(url, token),
+    timeoutMs: WITHIN_MS,
+  });
   return exitCode === 0;
 }
 

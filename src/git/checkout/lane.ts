@@ -8,13 +8,13 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, type Git, lastLinesOfError } from '../git.ts';
+import { authorizationVariables, basicCredentials, FETCH_ALONE, type Git, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import { commitTree, type Identity } from './commit.ts';
-import { editedMergesAmong } from './history.ts';
+import { editedMergesAmong } from './merge/auto-merge.ts';
 import {
   createPrivateRepository,
   createLostObjectsError,
@@ -257,18 +257,7 @@ async function fetchBranch(
   { repository, url, variables }: BranchSource,
   { branch, ref, what }: { branch: string; ref: string; what: string },
 ): Promise<ObjectId> {
-  const fetched = await repository.git.answer(
-    [
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--no-write-fetch-head',
-      '--no-auto-maintenance',
-      url,
-      `+refs/heads/${branch}:${ref}`,
-    ],
-    { variables },
-  );
+  const fetched = await repository.git.answer([...FETCH_ALONE, url, `+refs/heads/${branch}:${ref}`], { variables });
   const tip = fetched.exitCode === 0 ? await readRegular(join(repository.folder, ref), 200) : null;
   if (tip !== null) return tip.bytes.toString().trim();
   if (/couldn't find remote ref/i.test(fetched.stderr))
@@ -367,16 +356,7 @@ async function deepen({ workspace, repository, url, variables }: BranchSource): 
   // The server does not send the files of a commit that the fetch claims to have.
   if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
   const fetched = await repository.git.answer(
-    [
-      'fetch',
-      '--quiet',
-      isPartial ? '--refetch' : '--unshallow',
-      '--no-tags',
-      '--no-write-fetch-head',
-      '--no-auto-maintenance',
-      url,
-      `+refs/heads/${branch}:refs/ralph/deepened`,
-    ],
+    [...FETCH_ALONE, isPartial ? '--refetch' : '--unshallow', url, `+refs/heads/${branch}:refs/ralph/deepened`],
     { variables },
   );
   if (fetched.exitCode !== 0) return lastLinesOfError(fetched.stderr);

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import type { PushResult } from '../../ports/remote.ts';
 import { mergeTrees } from '../checkout/merge/auto-merge.ts';
-import { type Git, identityVariables } from '../git.ts';
+import { FETCH_ALONE, type Git, identityVariables } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { shownName } from '../names.ts';
 import { withObjects } from '../objects.ts';
@@ -42,8 +42,7 @@ async function mergeOthers(
   if (commit !== since && signer?.isWanted === true) return { kind: 'impossible' };
   // The server sends what this commit lacks.
   await git.text(['update-ref', 'refs/ralph/since', since]);
-  const how = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
-  const fetched = await askRemote(git, ['fetch', ...how, url, `+refs/heads/${branch}:${THEIRS}`], networkOf(options));
+  const fetched = await askRemote(git, [...FETCH_ALONE, url, `+refs/heads/${branch}:${THEIRS}`], networkOf(options));
   if (fetched.exitCode !== 0) return { kind: 'impossible' };
   const theirs = await git.text(['rev-parse', THEIRS]);
   const isOnTop = (await git.answer(['merge-base', '--is-ancestor', since, theirs])).exitCode === 0;

@@ -7,7 +7,7 @@ import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/te
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/remote.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
-import { type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
+import { FETCH_ALONE, type Git, type GitAnswer, lastLinesOfError, withBareRepository } from '../git.ts';
 import { reviewBranch } from '../inspection/review.ts';
 import { readChain, changesOfCommits, type Commit, type ObjectReader, writeTreeWith, withObjects } from '../objects.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
@@ -26,7 +26,7 @@ interface ReceiveOptions extends Pick<
 const MOST_COMMITS = 10_000;
 
 /** Options that give nothing in the bundle a name here except the expected commit. */
-const PLAIN = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules', '--quiet'];
+const PLAIN = [...FETCH_ALONE, '--no-recurse-submodules'];
 
 /**
  * Creates a quarantine from what the server has between `fork` and `since`, and from the commits of a bundle. Nothing
@@ -41,7 +41,7 @@ export async function receiveBranch(
   await mkdir(objects, { recursive: true });
   return withBareRepository({ workFolder, keepObjectsIn: objects, env, hide }, async (git, gitFolder) => {
     for (const [commit, ...how] of [[fork, '--depth=1'], ...(since === fork ? [] : [[since]])]) {
-      const known = await ask(git, ['fetch', ...PLAIN, ...how, url, `${commit ?? ''}:refs/heads/${commit ?? ''}`]);
+      const known = await ask(git, [...PLAIN, ...how, url, `${commit ?? ''}:refs/heads/${commit ?? ''}`]);
       if (known.exitCode !== 0)
         return refused(
           `The commit ${commit ?? ''} that the work builds on could not be fetched: ${completeSentence(lastLinesOfError(known.stderr))}`,
@@ -51,13 +51,13 @@ export async function receiveBranch(
     let made: ReadonlyMap<TaskId, ObjectId> = new Map();
     if (bundle !== null) {
       const take = (): Promise<GitAnswer> =>
-        git.answer(['fetch', ...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`], {
+        git.answer([...PLAIN, bundle.path, `${PUBLISHED_REF}:${PUBLISHED_REF}`], {
           variables: { GIT_ALLOW_PROTOCOL: 'file' },
         });
       let taken = await take();
       if (taken.exitCode !== 0 && base !== fork) {
         // The bundle may contain a merge of the base branch, whose own commits it lacks.
-        await ask(git, ['fetch', ...PLAIN, '--depth=1', url, `${base}:refs/heads/${base}`]);
+        await ask(git, [...PLAIN, '--depth=1', url, `${base}:refs/heads/${base}`]);
         taken = await take();
       }
       if (taken.exitCode !== 0)

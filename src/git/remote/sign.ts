@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { refusalOfSigning } from '../../core/refusals/refusal.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { PushResult, SignResult } from '../../ports/remote.ts';
-import type { Git } from '../git.ts';
+import { FETCH_ALONE, type Git } from '../git.ts';
 import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
 import { askRemote, networkOf, readRemote, pushRefusalOf, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
 
@@ -158,6 +158,6 @@ async function fetchCommit(
   options: RemoteOptions,
   { id, have }: { readonly id: ObjectId; readonly have: ObjectId },
 ): Promise<boolean> {
-  const how = ['--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--quiet', `--negotiation-tip=${have}`];
-  return (await askRemote(git, ['fetch', ...how, options.url, id], networkOf(options))).exitCode === 0;
+  const command = [...FETCH_ALONE, `--negotiation-tip=${have}`, options.url, id];
+  return (await askRemote(git, command, networkOf(options))).exitCode === 0;
 }

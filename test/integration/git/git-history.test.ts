@@ -81,7 +81,7 @@ describe('what the history tells about files', () => {
     expect(await scene.reopenIn(scene.workFolder).revertsIn(tip, 0)).toEqual([]);
   });
 
-  test('merges as git makes them are told from those with edits, on a branch and on an ended pull request', async () => {
+  test('merges with edits are found among those that git makes, on a branch and on an ended pull request', async () => {
     const { checkout, server, repository } = scene;
     const branch = 'ralph/merged';
     const commands = (...all: readonly (readonly string[])[]): Promise<unknown> =>

@@ -43,6 +43,13 @@ test('of a long output the end is kept, 4 KiB of it', async () => {
   expect(tail.endsWith('99999\n100000\n')).toBe(true);
 });
 
+test('what a command writes to both of its outputs stays in order', async () => {
+  // cargo names a file on one of them, and its tests on the other.
+  const lines = Array.from({ length: 200 }, (_, at) => `Running ${String(at)}\ntest ${String(at)}\n`).join('');
+  const command = 'for at in $(seq 0 199); do echo "Running $at" >&2; echo "test $at"; done; exit 1';
+  expect((await verify([command])).verification).toMatchObject({ tail: lines.slice(-4096) });
+});
+
 test('a command that takes too long has failed, and is gone with its children', async () => {
   const { verification, runTag } = await verify(['sleep 1000 & sleep 1000'], { timeoutMs: 300 });
   expect(verification).toMatchObject({ kind: 'failed', code: null, tail: '(took too long)' });

@@ -164,8 +164,8 @@ test.each([
 });
 
 test.each([
-  ['as git makes it is no work of people', false, 0],
-  ['that people edited is work of theirs', true, 1],
+  ['as git makes it does not count', false, 0],
+  ['that people edited counts', true, 1],
 ])('a merge of the base branch %s, before the pull request was merged', async (_, isEdited, peopleCommits) => {
   const project = await published();
   const { origin } = project;
@@ -179,16 +179,21 @@ test.each([
   expect(historyOfTask(project)).toMatchObject({ end: 'merged', peopleCommits, isUntouched: !isEdited });
 });
 
-test('a revert on the base branch is found while the merge is young', async () => {
+test.each([
+  [1, true],
+  [40, true],
+  [61, false],
+])('a revert of the first day is found by a run that works after %i days: %s', async (days, isFound) => {
   const project = await published();
   const event = end(project, { how: 'merged' });
   await next(project, event);
-  project.clock.advance(24 * 3_600_000);
+  project.clock.advance(12 * 3_600_000);
   const at = project.clock.now();
+  project.clock.advance(days * 24 * 3_600_000);
   project.origin.reverts.push({ at, message: `Revert "fix: it (#${String(NUMBER)})"` });
   addIssue(project.forge, 2);
   await next(project);
   expect(taskHistoriesIn(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
-    revertedAt: at,
+    revertedAt: isFound ? at : null,
   });
 });

@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../../core/countdown.ts';
 import { taskFilePaths } from '../../../core/tasks/files/form/root-plan.ts';
 import { mergePlans } from '../../../core/tasks/files/plan-merge.ts';
 import { UserError } from '../../../errors.ts';
-import { identityVariables, lastLinesOfError } from '../../git.ts';
+import { type Git, identityVariables, lastLinesOfError } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
 import { writeTreeWith, type PathChange, type ObjectReader } from '../../objects.ts';
@@ -163,6 +163,29 @@ async function mergeInIndex(
 function parseStage(record: string): readonly Stage[] {
   const [, mode = '', id = '', stage = '', path = ''] = /^(\d+) ([0-9a-f]+) ([123])\t([^]*)$/.exec(record) ?? [];
   return path === '' ? [] : [{ path, mode, id, stage: Number(stage) as Stage['stage'] }];
+}
+
+/** Maximum number of merges that are made again. */
+const MAX_MERGES = 20;
+
+/**
+ * Returns the commits that are not what git itself makes of their two parents: merges with edits of a person, and
+ * commits that merge nothing. Commits that git lacks are left out.
+ */
+export async function editedMergesAmong(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
+  const edited: ObjectId[] = [];
+  for (const commit of commits.slice(0, MAX_MERGES)) {
+    const shown = await git.answer(['show', '-s', '--format=%T %P', commit]);
+    const [tree, one = '', other, third] = shown.stdout.toString().trim().split(' ');
+    if (shown.exitCode !== 0 || third !== undefined) continue;
+    const again = ['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '--no-messages'];
+    const made = other === undefined ? null : await git.answer([...again, one, other], { timeoutMs: MERGE_MS });
+    // git exits with 1 after a conflict, which a person has settled.
+    const isMade =
+      made !== null && made.exitCode !== 1 && (made.exitCode !== 0 || made.stdout.toString().trim() === tree);
+    if (!isMade) edited.push(commit);
+  }
+  return edited;
 }
 
 /** Maximum size of a plan that is merged by its tasks: nobody writes longer lists by hand. */

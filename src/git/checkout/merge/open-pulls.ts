@@ -3,7 +3,7 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { isBranchName } from '../../../core/refusals/refusal.ts';
 import type { ComparedPull } from '../../../core/train/train.ts';
 import type { OpenPulls } from '../../../ports/repository.ts';
-import { authorizationVariables, type Git, withBareRepository } from '../../git.ts';
+import { authorizationVariables, FETCH_ALONE, type Git, withBareRepository } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { OpenedCheckout, OpenOptions } from '../lane.ts';
@@ -45,7 +45,7 @@ export async function compareOpenPulls(
     const branches = [base.branch, ...compared.map(({ branch }) => branch)];
     const fetched = await git.answer(
       [
-        ...['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', remote.url],
+        ...[...FETCH_ALONE, remote.url],
         ...branches.map((branch, at) => `+refs/heads/${branch}:refs/ralph/open/${String(at)}`),
       ],
       { variables: authorizationVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },

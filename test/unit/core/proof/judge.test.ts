@@ -206,6 +206,14 @@ describe('the judgement of the new tests', () => {
       { kind: 'whole', passed: true },
     ],
     [
+      'only files are named, and all tests of one that fails',
+      judge(run(' ❯ test/a.test.ts (3 tests | 1 failed)\n   × adds 1ms\n   ✓ subtracts 1ms\n   ↓ later'), {
+        base: ' ✓ test/old.test.ts (1 test)',
+        head: ' ✓ test/old.test.ts (1 test)\n ✓ test/a.test.ts (3 tests)',
+      }),
+      { kind: 'new', of: 'test', count: 2, passing: 1, named: ['test/a.test.ts > subtracts'] },
+    ],
+    [
       'only files are named',
       judge(run(' ❯ test/a.test.ts (2 tests | 2 failed)\n   × adds 1ms'), {
         base: ' ✓ test/old.test.ts (1 test)',
