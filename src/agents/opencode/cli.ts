@@ -5,6 +5,7 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { costOf } from '../../core/spending/prices.ts';
 import { UserError } from '../../errors.ts';
+import { logLine } from '../../processes/log-line.ts';
 import { createConversing } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
@@ -57,6 +58,9 @@ const DATA = ['data', 'opencode'] as const;
 /** The option for a variant of the model, which is a choice of the session when it is talked to. */
 const VARIANT = /(?<= |^)--variant[ =]([\w.-]+)(?= |$)/;
 
+/** Matches an argument of other commands: for it, `opencode acp` prints its help and ends. */
+const UNKNOWN_OPTION = /^-(?!-(?:print-logs|log-level|pure|port|hostname|mdns|mdns-domain|cors|cwd)(?:=|$))/;
+
 type Variables = Readonly<Record<string, string>>;
 
 const SIGNED = Symbol('signed');
@@ -92,6 +96,12 @@ export const opencodeCli: AgentCli = {
     const effort = variant ?? 'default';
     const options =
       option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
+    const unknown = options.find((one) => UNKNOWN_OPTION.test(one));
+    if (unknown !== undefined)
+      throw new UserError(
+        'configuration',
+        `OpenCode is started as \`opencode acp\`, which does not know the option \`${logLine(unknown, 100)}\`. Remove it from \`agent-args\`: besides the options of \`opencode acp\` only \`--variant\` has a meaning.`,
+      );
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
     // The model, the servers and their permissions are in its configuration.
     const talk = await conversing.prepare(
