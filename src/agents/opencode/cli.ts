@@ -1,9 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import type { Transcript } from '../../core/analysis/analysis.ts';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { costOf } from '../../core/spending/prices.ts';
 import { UserError } from '../../errors.ts';
 import { logLine } from '../../processes/log-line.ts';
 import { createConversing } from '../acp/cli.ts';
@@ -21,10 +19,11 @@ import {
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { currentInstant } from '../reading/capped-bytes.ts';
-import { asAmount, asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
 import { opencodeGap, opencodeMcpServers, opencodePermissions } from './tool-rules.ts';
 import { opencodeAgent } from './agent.ts';
+import { usageSince } from './usage.ts';
 
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
@@ -203,38 +202,6 @@ async function exportLocalSession(
   if (end.kind !== 'exited' || end.code !== 0) return null;
   if (hasSessionSize(stdout)) await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
   return asObject(tryJson(stdout.toString('utf8')));
-}
-
-/**
- * Returns the usage of a session's answers since an instant; nothing if it has none. The protocol reports only the
- * tokens of a prompt's last answer, and the cost of the session with all earlier runs.
- */
-export function usageSince(
-  session: JsonObject | null,
-  { since, prices }: { readonly since: number } & Pick<CliPlace, 'prices'>,
-): Partial<Pick<Transcript, 'tokens' | 'costUsd'>> {
-  const answers = asArray(session?.['messages']).flatMap((message) => {
-    const info = asObject(asObject(message)?.['info']) ?? {};
-    const isNew = (asAmount(asObject(info['time'])?.['created']) ?? 0) >= since;
-    return info['role'] === 'assistant' && isNew ? [info] : [];
-  });
-  const used = answers.map((info) => {
-    const { cache, ...counts } = asObject(info['tokens']) ?? {};
-    const cached = asAmount(asObject(cache)?.['read']) ?? 0;
-    const input = sum([counts['input'], cached, asObject(cache)?.['write']]);
-    const output = sum([counts['output'], counts['reasoning']]);
-    // It reports 0 for a model whose price it does not know.
-    const model = `${asString(info['providerID']) ?? ''}/${asString(info['modelID']) ?? ''}`;
-    const cost = asAmount(info['cost']) || costOf(prices, model, { input, cached, output });
-    return { tokens: input + output, cost };
-  });
-  const tokens = sum(used.map((one) => one.tokens));
-  const costUsd = sum(used.map(({ cost }) => cost)) || (tokens === 0 ? 0 : null);
-  return used.length === 0 ? {} : { tokens, costUsd };
-}
-
-function sum(amounts: readonly unknown[]): number {
-  return amounts.reduce<number>((all, one) => all + (asAmount(one) ?? 0), 0);
 }
 
 /** Imports the file that `importSession` stored into the CLI's database. */

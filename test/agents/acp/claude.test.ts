@@ -54,12 +54,12 @@ test('it asks for commands with their text, continues after a refusal, and repor
 });
 
 describe('reasons to run it in its own way', () => {
-  test('it tells no turns', async () => {
+  test('it reports no turns', async () => {
     await using world = await createWorld(claude, { script: [run('git status'), DONE], allowedTools: ['Bash'] });
     expect((await world.calls('look')).analysis).toMatchObject({ turns: null, signal: { status: 'COMPLETE' } });
   });
 
-  test('it does not tell which usage limit is reached', async () => {
+  test('it does not name the usage limit that is reached', async () => {
     const subject: Subject = {
       ...claude,
       environment: (url) => ({ CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-not-a-token', ANTHROPIC_BASE_URL: url }),
