@@ -196,10 +196,10 @@ export function describeAdapter(
       expect(end.kind).not.toBe('timeout');
     }, 180_000);
 
-    test('a refused option is the error of the agent', async () => {
+    test('a refused option is the error of the agent, which names it', async () => {
       await using world = await createWorld(subject, { script: [DONE], extraArgs: ['--no-such-option'] });
-      const { analysis } = await world.calls('hello');
-      expect(analysis.agentError).not.toBeNull();
+      const said = await world.calls('hello').then(({ analysis }) => analysis.agentError?.text, String);
+      expect(said).toContain('such-option');
       expect(world.model.requests).toEqual([]);
     });
   });

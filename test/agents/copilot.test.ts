@@ -134,6 +134,8 @@ test('a server of tools gets variables by name, and its tool is run', async () =
   await using world = await createWorld(copilot, {
     script: [{ kind: 'use', tool: 'tools-greet', input: {} }, DONE],
     servers: [GREETER],
+    // The wiring adds this tool to the rules.
+    allowedTools: ['Read', 'mcp__tools__greet'],
     environment: () => ({ GREETING: 'hello, "you"' }),
   });
   expect((await world.calls('greet')).analysis).toMatchObject({ agentError: null, denials: [] });

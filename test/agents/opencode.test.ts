@@ -97,9 +97,9 @@ test('where nothing counts its requests, all answers of a prompt count', async (
     script: [{ kind: 'run', command: 'git add .' }, DONE],
     isDirect: true,
   });
-  const first = await world.calls('hello');
+  const first = await world.calls('hello', { timeoutMs: 180_000 });
   expect(first.analysis).toMatchObject({ agentError: null, tokens: 300, costUsd: expect.closeTo(0.0028, 5) });
-  const next = await world.calls('go on', { resume: first.analysis.sessionId });
+  const next = await world.calls('go on', { resume: first.analysis.sessionId, timeoutMs: 180_000 });
   expect(next.analysis).toMatchObject({ tokens: 150, costUsd: expect.closeTo(0.0014, 5) });
 });
 

@@ -99,7 +99,8 @@ export async function callCli(
       if (line !== '' && !isStderrLogged) options.log.info(line, 'words');
     },
   });
-  const stderr = createTail(8 * 1024);
+  // A refused option is named above a help of up to 12 KiB.
+  const stderr = createTail(16 * 1024);
   let chunks = 0;
   const started: ProgramCall = {
     file: program.file,

@@ -1,10 +1,9 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import type { Transcript } from '../../core/analysis/analysis.ts';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { costOf } from '../../core/spending/prices.ts';
 import { UserError } from '../../errors.ts';
+import { logLine } from '../../processes/log-line.ts';
 import { createConversing } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
@@ -20,10 +19,11 @@ import {
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { currentInstant } from '../reading/capped-bytes.ts';
-import { asAmount, asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
+import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
 import { opencodeGap, opencodeMcpServers, opencodePermissions } from './tool-rules.ts';
 import { opencodeAgent } from './agent.ts';
+import { usageSince } from './usage.ts';
 
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
@@ -56,6 +56,9 @@ const DATA = ['data', 'opencode'] as const;
 
 /** The option for a variant of the model, which is a choice of the session when it is talked to. */
 const VARIANT = /(?<= |^)--variant[ =]([\w.-]+)(?= |$)/;
+
+/** Matches an argument of other commands: for it, `opencode acp` prints its help and ends. */
+const UNKNOWN_OPTION = /^-(?!-(?:print-logs|log-level|pure|port|hostname|mdns|mdns-domain|cors|cwd)(?:=|$))/;
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -92,6 +95,12 @@ export const opencodeCli: AgentCli = {
     const effort = variant ?? 'default';
     const options =
       option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
+    const unknown = options.find((one) => UNKNOWN_OPTION.test(one));
+    if (unknown !== undefined)
+      throw new UserError(
+        'configuration',
+        `OpenCode is started as \`opencode acp\`, which does not know the option \`${logLine(unknown, 100)}\`. Remove it from \`agent-args\`: besides the options of \`opencode acp\` only \`--variant\` has a meaning.`,
+      );
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
     // The model, the servers and their permissions are in its configuration.
     const talk = await conversing.prepare(
@@ -193,38 +202,6 @@ async function exportLocalSession(
   if (end.kind !== 'exited' || end.code !== 0) return null;
   if (hasSessionSize(stdout)) await placeFile(configFolder, [EXPORTED], { name: `${id}.json`, content: stdout });
   return asObject(tryJson(stdout.toString('utf8')));
-}
-
-/**
- * Returns the usage of a session's answers since an instant; nothing if it has none. The protocol reports only the
- * tokens of a prompt's last answer, and the cost of the session with all earlier runs.
- */
-export function usageSince(
-  session: JsonObject | null,
-  { since, prices }: { readonly since: number } & Pick<CliPlace, 'prices'>,
-): Partial<Pick<Transcript, 'tokens' | 'costUsd'>> {
-  const answers = asArray(session?.['messages']).flatMap((message) => {
-    const info = asObject(asObject(message)?.['info']) ?? {};
-    const isNew = (asAmount(asObject(info['time'])?.['created']) ?? 0) >= since;
-    return info['role'] === 'assistant' && isNew ? [info] : [];
-  });
-  const used = answers.map((info) => {
-    const { cache, ...counts } = asObject(info['tokens']) ?? {};
-    const cached = asAmount(asObject(cache)?.['read']) ?? 0;
-    const input = sum([counts['input'], cached, asObject(cache)?.['write']]);
-    const output = sum([counts['output'], counts['reasoning']]);
-    // It reports 0 for a model whose price it does not know.
-    const model = `${asString(info['providerID']) ?? ''}/${asString(info['modelID']) ?? ''}`;
-    const cost = asAmount(info['cost']) || costOf(prices, model, { input, cached, output });
-    return { tokens: input + output, cost };
-  });
-  const tokens = sum(used.map((one) => one.tokens));
-  const costUsd = sum(used.map(({ cost }) => cost)) || (tokens === 0 ? 0 : null);
-  return used.length === 0 ? {} : { tokens, costUsd };
-}
-
-function sum(amounts: readonly unknown[]): number {
-  return amounts.reduce<number>((all, one) => all + (asAmount(one) ?? 0), 0);
 }
 
 /** Imports the file that `importSession` stored into the CLI's database. */

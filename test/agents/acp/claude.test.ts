@@ -54,7 +54,29 @@ test('it asks for commands with their text, continues after a refusal, and repor
 });
 
 describe('reasons to run it in its own way', () => {
-  test('it obeys hooks, servers and instructions of the repository', async () => {
+  test('it reports no turns', async () => {
+    await using world = await createWorld(claude, { script: [run('git status'), DONE], allowedTools: ['Bash'] });
+    expect((await world.calls('look')).analysis).toMatchObject({ turns: null, signal: { status: 'COMPLETE' } });
+  });
+
+  test('it does not name the usage limit that is reached', async () => {
+    const subject: Subject = {
+      ...claude,
+      environment: (url) => ({ CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-not-a-token', ANTHROPIC_BASE_URL: url }),
+    };
+    const headers = {
+      'anthropic-ratelimit-unified-status': 'rejected',
+      'anthropic-ratelimit-unified-reset': String(Math.floor(Date.now() / 1000) + 7200),
+      'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+    };
+    await using world = await createWorld(subject, {
+      script: [{ kind: 'error', status: 429, type: 'rate_limit_error', message: 'no', headers }],
+    });
+    const { usageLimit } = (await world.calls('hello')).analysis;
+    expect(usageLimit).toMatchObject({ window: 'unknown' });
+  });
+
+  test('it obeys hooks, servers and instructions of the repository, unless it gets options of its own', async () => {
     await using world = await createWorld(claude, { script: [DONE] });
     const { workFolder, home } = world.machine;
     const [hook, server] = [join(home, 'hook-ran'), join(home, 'server-ran')];
@@ -72,15 +94,5 @@ describe('reasons to run it in its own way', () => {
     await world.calls('hello');
     expect([hook, server].map((path) => existsSync(path))).toEqual([true, true]);
     expect(JSON.stringify(world.model.requests)).toContain('OBEY-ME');
-  });
-
-  test('its options, such as the limit of turns, have no effect', async () => {
-    await using world = await createWorld(claude, {
-      script: [run('git status'), run('git status'), run('git status'), DONE],
-      allowedTools: ['Bash'],
-      extraArgs: ['--max-turns', '2'],
-    });
-    const { analysis } = await world.calls('look');
-    expect(analysis).toMatchObject({ agentError: null, turns: null, signal: { status: 'COMPLETE' } });
   });
 });

@@ -81,7 +81,7 @@ repel<Aftermath>(
   {
     stage: async (scene) => {
       scene.openIssue('Write notes');
-      scene.openIssue('Write more notes');
+      scene.openIssue(`Write more about ${SECRET}`);
       const commit = (...args: string[]): string =>
         `date +%N >> src/commits.txt; git add src/commits.txt; git commit -q ${args.join(' ')}`;
       const run = await scene.run({
@@ -160,6 +160,15 @@ repel<Aftermath>(
         never: 'that name in a commit',
         holds: ({ touched }) => {
           expect(touched).not.toContain(`names/${BYTES.toString('hex')}/file.txt`);
+        },
+      },
+      {
+        who: 'the author of an issue',
+        does: 'writes a password of the job into its title',
+        never: 'that password in a commit or the pull request',
+        holds: ({ pushed, pull }) => {
+          expect(pushed).toContain('Write more about');
+          expect(pushed + pull).not.toContain(`about ${SECRET}`);
         },
       },
       ...[

@@ -194,6 +194,19 @@ describe('a request in a comment on the pull request', () => {
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 
+  test.each(['/ralph please call it Waver', 'Never mind'])(
+    'edited into %j before the run reads it is that',
+    async (text) => {
+      const project = await reviewed(worker);
+      const event = writes(project, sentence);
+      project.forge.saidOf.delete(BRANCH);
+      writes(project, text);
+      expect(await next(project, event)).toMatchObject({ calls: 1 });
+      expect(said(project)).toContain(text.replace('/ralph ', ''));
+      expect(said(project)).not.toContain('please call it Greeter');
+    },
+  );
+
   test('on a closed pull request is refused', async () => {
     const project = await reviewed(worker);
     const event = writes(project, sentence);

@@ -29,7 +29,7 @@ test.each([
   const event = commented(`/ralph please use ${SECRET} everywhere`, { issue: 2 });
   const second = await runOnce(project, { ...setting, event });
   expect([first.calls, second.calls, sent.length].every((count) => count > 0)).toBe(true);
-  const { issues: _theirs, ...ours } = { ...forge };
+  const ours = { ...forge, issues: null };
   const left = textOf([ours, sent, kept, origin.commits, first.report, second.report, first.journal, second.journal]);
   expect([left.includes(SECRET), left.includes('Log in with ***')]).toEqual([false, true]);
 });

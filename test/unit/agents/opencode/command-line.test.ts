@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { opencodeAccessOf } from '../../../../src/agents/opencode/access.ts';
-import {
-  opencodeCli,
-  isOpenCodeSession,
-  opencodeEnvironment,
-  usageSince,
-} from '../../../../src/agents/opencode/cli.ts';
+import { opencodeCli, isOpenCodeSession, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
+import { usageSince } from '../../../../src/agents/opencode/usage.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
