@@ -215,6 +215,8 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
         `\`verify\` fails in a clean clone of this commit, at \`${tried.command}\`${tried.tail === '' ? '.' : `: ${tried.tail}`}`,
         toFix,
       );
+    case 'withheld':
+      return problemFinding('verify', tried.why, createRemedy('Until then, a run makes no call.', {}));
     case 'impossible':
       return uncheckedFinding('verify', `\`verify\` could not be tried: ${tried.why}`, tryAgain);
   }

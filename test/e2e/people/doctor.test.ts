@@ -138,6 +138,14 @@ test("a run's result for the base is not computed again, and a checkout of a pul
   expect(known.summary).toContain('passes on the base branch, as an earlier run found');
   expect(known.main.log).not.toContain('verify runs once');
 
+  const withheld = await scene.run({
+    ...doctor,
+    inputs: { verify: 'test "$FROM_SETUP" = yes', command: 'doctor' },
+    env: { ...provider.env, FROM_SETUP: 'yes' },
+  });
+  expect(withheld.outputs).toMatchObject({ outcome: 'failed', reason: 'configuration' });
+  expect(withheld.summary).toMatch(/✗ The verify command .*FROM_SETUP.*is set in this job and withheld from/);
+
   const detached = await scene.run({
     ...doctor,
     prepare: async (workspace) => {
