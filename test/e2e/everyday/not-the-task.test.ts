@@ -95,14 +95,10 @@ test('a protected path in finished work waits for a person, who is notified once
   expect(await scene.run()).toMatchObject({ calls: 0 });
 });
 
-test('a variable of the job that verify needs and does not get is named before the first call; with agent-env it works', async () => {
+test('a variable of the job that verify needs and does not get is named before the first call', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const asked = { inputs: { verify: 'test "$FROM_SETUP" = yes' }, env: { FROM_SETUP: 'yes' } };
-  const run = await scene.run(asked);
+  const run = await scene.run({ inputs: { verify: 'test "$FROM_SETUP" = yes' }, env: { FROM_SETUP: 'yes' } });
   expect(run, run.main.log).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
   expect(run.summary).toMatch(/FROM_SETUP.*set in this job and withheld from.*agent-env/);
-  const agentEnv = `RALPH_SCRIPT\nRALPH_PAUSE_MS\nFROM_SETUP`;
-  const again = await scene.run({ ...asked, inputs: { ...asked.inputs, 'agent-env': agentEnv } });
-  expect(again, again.main.log).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
