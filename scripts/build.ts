@@ -31,7 +31,7 @@ const TERMS = /^.*(?:Permission is hereby granted|Permission to use, copy|Redist
 /** The oldest Node with which people may start `ralph`. The types in tsconfig.json are what it has, or gets below. */
 const OLDEST_NODE = await oldestNode();
 
-/** What the code uses of ECMAScript 2024 and the oldest Node lacks. */
+/** Parts of ECMAScript 2024 that the code uses and that the oldest Node lacks. */
 const OLDER_NODE = `Map.groupBy ??= (items, keyOf) => {
   const groups = new Map();
   let index = 0;

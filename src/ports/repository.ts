@@ -212,7 +212,7 @@ export interface OpenedLane {
    * because a person may have squashed them.
    */
   readonly tasks: readonly TaskId[] | null;
-  /** What people should know of the checkout, in sentences. */
+  /** Sentences about the checkout that people should know. */
   readonly warnings: readonly string[];
 }
 

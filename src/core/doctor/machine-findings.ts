@@ -62,7 +62,7 @@ const checkedByRun = createRemedy('A run knows its value: check it there.', { pa
 export function machineFindings(examined: ExaminedStep, facts: DoctorFacts): readonly Finding[] {
   return [
     agent(examined, facts),
-    verify(examined, facts),
+    verifyFinding(verifyOfStep(examined), facts.verify),
     allowedTools(examined, facts),
     isolation(examined),
     ...priceFindings(agentsIn(examined), {
@@ -171,10 +171,6 @@ export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly str
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-}
-
-function verify(examined: ExaminedStep, { verify: tried }: DoctorFacts): Finding {
-  return verifyFinding(verifyOfStep(examined), tried);
 }
 
 /**

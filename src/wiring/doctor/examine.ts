@@ -174,8 +174,8 @@ async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
 }
 
 /**
- * Checks that the first workflow's verify commands get the variables that they need. With a log, runs them in the folder
- * of its runs, in a clone of HEAD that is removed afterwards.
+ * Checks that the first workflow's verify commands get the variables that they need. With a log, runs them in the
+ * folder of its runs, in a clone of HEAD that is removed afterwards.
  */
 async function tryVerify(
   top: string,
