@@ -94,6 +94,8 @@ export type BaseTrial =
   | { readonly kind: 'remembered'; readonly failed: string | null }
   | { readonly kind: 'passed'; readonly seconds: number }
   | { readonly kind: 'failed'; readonly command: string; readonly tail: string }
+  /** A command needs a variable that it does not get; `why` is a sentence for each. */
+  | { readonly kind: 'withheld'; readonly why: string }
   | { readonly kind: 'impossible'; readonly why: string };
 
 /**

@@ -62,7 +62,7 @@ const checkedByRun = createRemedy('A run knows its value: check it there.', { pa
 export function machineFindings(examined: ExaminedStep, facts: DoctorFacts): readonly Finding[] {
   return [
     agent(examined, facts),
-    verify(examined, facts),
+    verifyFinding(verifyOfStep(examined), facts.verify),
     allowedTools(examined, facts),
     isolation(examined),
     ...priceFindings(agentsIn(examined), {
@@ -173,10 +173,6 @@ export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly str
     .filter((line) => line !== '');
 }
 
-function verify(examined: ExaminedStep, { verify: tried }: DoctorFacts): Finding {
-  return verifyFinding(verifyOfStep(examined), tried);
-}
-
 /**
  * Returns the finding about the verify commands on the base; `commands` is null if the workflow sets them by an
  * expression.
@@ -215,6 +211,8 @@ export function verifyFinding(commands: readonly string[] | null, tried: BaseTri
         `\`verify\` fails in a clean clone of this commit, at \`${tried.command}\`${tried.tail === '' ? '.' : `: ${tried.tail}`}`,
         toFix,
       );
+    case 'withheld':
+      return problemFinding('verify', tried.why, createRemedy('Until then, a run makes no call.', {}));
     case 'impossible':
       return uncheckedFinding('verify', `\`verify\` could not be tried: ${tried.why}`, tryAgain);
   }

@@ -144,12 +144,22 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
         hasEnvironment: given.environment !== undefined,
         inputs: textsOf(step.with),
         given: textsOf(step.with),
-        environment: { ...textsOf(file.env), ...textsOf(given.env), ...textsOf(step.env) },
+        environment: {
+          ...{ ...textsOf(file.env), ...textsOf(given.env) },
+          ...Object.assign({}, ...steps.slice(0, index).map(variablesSetBy)),
+          ...textsOf(step.env),
+        },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
         caches: steps.filter(storesCache).map((one) => scalarTextOf(one.uses)),
       },
     ];
   });
+}
+
+/** Returns the variables that a step's script writes for the later steps of the job. */
+function variablesSetBy({ run }: Entries): Texts {
+  const set = scalarTextOf(run).matchAll(/^\s*(?:echo|printf)\s+["']?(\w+)=(.*?)["']?\s*>>\s*["']?\$\{?GITHUB_ENV\b/gm);
+  return Object.fromEntries([...set].map(([, name = '', value = '']) => [name, value]));
 }
 
 /**

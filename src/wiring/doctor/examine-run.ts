@@ -163,7 +163,7 @@ async function tryBase(
   by: Examination & { readonly isUsable: boolean },
 ): Promise<BaseTrial> {
   if (config.verify.length === 0) return { kind: 'not-tried' };
-  if (context.verifyProblems.length > 0) return { kind: 'impossible', why: context.verifyProblems.join(' ') };
+  if (context.verifyProblems.length > 0) return { kind: 'withheld', why: context.verifyProblems.join(' ') };
   if (!by.isUsable) return { kind: 'impossible', why: 'the checkout is not usable.' };
   const { signal } = by;
   const repository = await by.repository();

@@ -7,7 +7,12 @@ import { readCheckoutFile } from '../../cli/command.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.ts';
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
-import { loginProblems, adviceOnMisnamedKey, verifyEnvironment } from '../../config/agent-environment.ts';
+import {
+  loginProblems,
+  adviceOnMisnamedKey,
+  verifyEnvironment,
+  withheldVariables,
+} from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { DEFAULT_AGENT } from '../../core/agent-names.ts';
 import { diagnoseRepository } from '../../core/doctor/doctor.ts';
@@ -78,7 +83,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
     pipelines: await tryPipelines(workflows, settings, { folder: top, env: process.env }),
     repository,
     key,
-    verify: verify ? await tryVerify(top, workflows, log) : { kind: 'not-tried' },
+    verify: await tryVerify(top, workflows, verify ? log : null),
     agentNotes: notes.kind === 'text' ? notes.text : '',
     hasNpm: trustedProgram('npm', process.env) !== null,
     spentTodayUsd: await spentToday(opened),
@@ -169,14 +174,26 @@ async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
 }
 
 /**
- * Runs the first workflow's verify commands in the folder of its runs, in a clone of HEAD that is removed afterwards.
+ * Checks that the first workflow's verify commands get the variables that they need. With a log, runs them in the
+ * folder of its runs, in a clone of HEAD that is removed afterwards.
  */
-async function tryVerify(top: string, workflows: readonly Workflow[], log: (line: string) => void): Promise<BaseTrial> {
+async function tryVerify(
+  top: string,
+  workflows: readonly Workflow[],
+  log: ((line: string) => void) | null,
+): Promise<BaseTrial> {
   const step = workflows.flatMap(({ uses }) => uses).find((one) => (verifyOfStep({ step: one }) ?? []).length > 0);
   if (step === undefined) return { kind: 'not-tried' };
   const variables = (step.inputs['agent-env'] ?? '').match(/\w+/g) ?? [];
-  const given = { commands: verifyOfStep({ step }) ?? [], within: workingFolderOf(step.inputs), variables };
-  return tryCommands(top, given, log);
+  const commands = verifyOfStep({ step }) ?? [];
+  const withheld = withheldVariables(commands, {
+    job: step.environment,
+    given: verifyEnvironment(step.environment, variables, ALL_PROVIDERS),
+  });
+  if (withheld.length > 0) return { kind: 'withheld', why: withheld.join(' ') };
+  return log === null
+    ? { kind: 'not-tried' }
+    : tryCommands(top, { commands, within: workingFolderOf(step.inputs), variables }, log);
 }
 
 /**

@@ -94,3 +94,11 @@ test('a protected path in finished work waits for a person, who is notified once
   expect(notified).toHaveLength(1);
   expect(await scene.run()).toMatchObject({ calls: 0 });
 });
+
+test('a variable of the job that verify needs and does not get is named before the first call', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ inputs: { verify: 'test "$FROM_SETUP" = yes' }, env: { FROM_SETUP: 'yes' } });
+  expect(run, run.main.log).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
+  expect(run.summary).toMatch(/FROM_SETUP.*set in this job and withheld from.*agent-env/);
+});

@@ -126,6 +126,19 @@ test('command: doctor reports all problems at once, and fails', async () => {
   expect(github.state.comments).toEqual([]);
 });
 
+test('a variable that verify needs and does not get is a problem of its own, without a trial', async () => {
+  await using scene = await sceneWithWorkflow();
+  await using provider = await startProvider(200);
+  const run = await scene.run({
+    event: events.dispatch(),
+    inputs: { command: 'doctor', verify: 'test "$FROM_SETUP" = yes' },
+    env: { ...provider.env, FROM_SETUP: 'yes' },
+  });
+  expect(run.outputs).toMatchObject({ outcome: 'failed', reason: 'configuration' });
+  expect(run.summary).toMatch(/✗ The verify command .*FROM_SETUP.*is set in this job and withheld from/);
+  expect(run.main.log).not.toContain('verify runs once');
+});
+
 test("a run's result for the base is not computed again, and a checkout of a pull request event says what to do", async () => {
   await using scene = await sceneWithWorkflow();
   await using provider = await startProvider(200);

@@ -214,6 +214,22 @@ test('verify sees the variables that the workflow names in agent-env, and no oth
   expect((JSON.parse(out) as Printed).findings.find(({ check }) => check === 'verify')).toMatchObject({ kind: 'ok' });
 });
 
+test('a variable that a step before sets, and that verify needs and does not get, is named without a trial', async () => {
+  const workflow = await readFile(join(folder, PATH), 'utf8');
+  const [before, after = ''] = workflow
+    .replace(/verify: .*$/m, 'verify: test "$FROM_SETUP" = yes')
+    .split(/(?=^ +- uses: acme)/m);
+  const step = '      - run: echo "FROM_SETUP=yes" >> "$GITHUB_ENV"\n';
+  await writeFile(join(folder, PATH), `${before ?? ''}${step}${after}`);
+  const { out } = await doctor(['--json'], {});
+  expect((JSON.parse(out) as Printed).findings.find(({ check }) => check === 'verify')).toMatchObject({
+    kind: 'problem',
+    says: expect.stringContaining(
+      '`FROM_SETUP`, which is set in this job and withheld from `verify`: name it in `agent-env`',
+    ) as string,
+  });
+});
+
 describe('of a workflow for a folder of the repository', () => {
   const git = (...args: readonly string[]): Promise<unknown> =>
     runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args]);

@@ -30,6 +30,8 @@ test('a merge of the base that the token may not push is detected before a call:
   expect(own).toHaveLength(1);
   expect(own[0]).toMatch(/Update branch.*Resolve conflicts.*workflows: write/s);
   expect(own[0]).not.toMatch(/exempt/i);
+  project.remote.workflowRule = null;
+  expect(await next(project)).toMatchObject({ calls: 1 });
 });
 
 test('a merge whose commits of the base have no signature is detected as well, and named as such', async () => {

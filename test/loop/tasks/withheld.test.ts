@@ -131,13 +131,15 @@ describe('too many files, which the agent can remove itself', () => {
 });
 
 describe('a protected path in finished work', () => {
-  test.each<[string, Behaviour]>([
-    ['beside other changes', alsoWrites(CI, (nth) => nth === 1)],
-    [
-      'all that was changed',
-      (call) => (call.task === 'issue-1' ? { writes: { [CI]: 'on: push' }, output: { signal: done } } : finisher(call)),
-    ],
-  ])('%s: after the first claim the task waits for a person, and the queue continues', async (_, agent) => {
+  const writesOnly =
+    (path: string): Behaviour =>
+    (call) =>
+      call.task === 'issue-1' ? { writes: { [path]: 'x' }, output: { signal: done } } : finisher(call);
+  test.each<[string, string, Behaviour]>([
+    ['beside other changes', CI, alsoWrites(CI, (nth) => nth === 1)],
+    ['all that was changed', CI, writesOnly(CI)],
+    ["all that was changed, in an agent's own folder", STRAY, writesOnly(STRAY)],
+  ])('%s: after the first claim the task waits for a person, and the queue continues', async (_, path, agent) => {
     const project = createProject({ issues: [1, 2, 3], agent: [agent] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 3 });
     expect(savedState(project)).toMatchObject({
@@ -150,8 +152,8 @@ describe('a protected path in finished work', () => {
     });
     const [text = '', ...others] = notificationsOf(project);
     expect(others).toEqual([]);
-    expect(text).toContain(`Left out: \`${CI}\``);
-    expect(text).toContain(`\`allow-protected-paths: '${CI}'\``);
+    expect(text).toContain(`Left out: \`${path}\``);
+    expect(text).toContain(`\`allow-protected-paths: '${path}'\``);
     expect(text).not.toContain('smaller or clearer');
   });
 
