@@ -229,7 +229,7 @@ export function documentIfKilled(
   };
   const ended = endRun(finished, { kind: 'cancelled', reason: 'killed' }, head, now);
   const pullRequest = lane.pullRequest === null ? null : { number: lane.pullRequest.number, url: lane.pullRequest.url };
-  return documentOf(recordPublished(ended, { head, pullRequest }), {
+  return documentOf(recordPublished(ended, { head, pullRequest, branch: lane.branch }), {
     transcript: transcriptBefore(stateBefore, ended),
     redact: deps.redact,
   });
