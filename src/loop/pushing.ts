@@ -48,7 +48,7 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
   const { refusedPush } = work.state;
   if (refusedPush !== null) {
     // A probe that a later push proved wrong does not count for a day.
-    const isPinned = refusedPush.unprobed === true && deps.clock.now() - refusedPush.at < DAY_MS;
+    const isPinned = refusedPush.unprobed === true && Math.abs(deps.clock.now() - refusedPush.at) < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
     const probed = afterPush(
       deps,
