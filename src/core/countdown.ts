@@ -6,6 +6,17 @@ export const HOUR_MS = 60 * MINUTE_MS;
 
 export const DAY_MS = 24 * HOUR_MS;
 
+/** Maximum difference of two clocks that show the local times of two places: UTC+14 and UTC-12. */
+const MAX_AHEAD_MS = 26 * HOUR_MS;
+
+/**
+ * True if an instant is implausibly far ahead. A smaller lead is kept: this machine's clock may be behind, and a
+ * lead grants no second window.
+ */
+export function isTooFarAhead(instant: number, now: number): boolean {
+  return instant > now + MAX_AHEAD_MS;
+}
+
 /** Intervals at which the log shows the rest of a wait: every half hour at first, then more and more often. */
 const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] = [
   { beyondMs: 60 * MINUTE_MS, everyMs: 30 * MINUTE_MS },

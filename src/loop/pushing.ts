@@ -49,7 +49,7 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
   const { refusedPush } = work.state;
   if (refusedPush !== null) {
     // A probe that a later push proved wrong does not count for a day.
-    const isPinned = refusedPush.unprobed === true && deps.clock.now() - refusedPush.at < DAY_MS;
+    const isPinned = refusedPush.unprobed === true && Math.abs(deps.clock.now() - refusedPush.at) < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
     const probed = afterPush(
       deps,
@@ -239,7 +239,7 @@ export function documentIfKilled(
   };
   const ended = endRun(finished, { kind: 'cancelled', reason: 'killed' }, head, now);
   const pullRequest = lane.pullRequest === null ? null : { number: lane.pullRequest.number, url: lane.pullRequest.url };
-  return documentOf(recordPublished(ended, { head, pullRequest }), {
+  return documentOf(recordPublished(ended, { head, pullRequest, branch: lane.branch }), {
     transcript: transcriptBefore(stateBefore, ended),
     redact: deps.redact,
   });

@@ -53,7 +53,7 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
 /** Returns the state that matches what is on the remote. */
 function endedState(
   { clock }: PublishDeps,
-  { state, head }: Work,
+  { lane, state, head }: Work,
   { outcome, remoteHead, pullRequest, published, sequence }: PublishedEnd & { readonly sequence: number },
 ): LaneState {
   const now = clock.now();
@@ -62,6 +62,7 @@ function endedState(
   return recordPublished(ended, {
     head: remoteHead,
     pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url },
+    branch: lane.branch,
   });
 }
 

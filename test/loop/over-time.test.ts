@@ -18,6 +18,8 @@ import {
 import { createProject, runOnce, savedDocument, savedState } from './stage/run-action.ts';
 import { runs } from '../runs.ts';
 
+const DAY = 24 * HOUR;
+
 describe('limits over many runs', () => {
   test('never more calls in an hour than max-calls-per-hour: the run parks, later ones end in the gate, the next hour works again', async () => {
     const project = createProject({
@@ -39,6 +41,25 @@ describe('limits over many runs', () => {
 
     project.clock.advance(noon + HOUR - project.clock.now());
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
+  });
+
+  test.each<readonly [string, readonly Behaviour[], Readonly<Record<string, string>>]>([
+    ['an open circuit', [stuck], {}],
+    ['a task that was set aside', [stuck, stuck, stuck, finisher, finisher, finisher], { 'max-iterations': '4' }],
+    ['a usage limit', [usageLimited(noon + 366 * DAY + 2 * HOUR)], {}],
+    ['a window', [steadyWorker], { 'max-calls-per-hour': '2', 'max-iterations-per-task': '0' }],
+  ])('%s of a machine whose clock was a year ahead holds nothing for ever', async (_, agent, inputs) => {
+    const project = createProject({ issues: [1, 2], agent, inputs });
+    project.clock.advance(366 * DAY);
+    await runOnce(project);
+    project.clock.advance(-366 * DAY);
+    project.script.behaviours = [finisher];
+    const ends: string[] = [];
+    for (let hours = 0; hours < 6; hours += 1) {
+      ends.push((await runOnce(project)).end);
+      project.clock.advance(HOUR);
+    }
+    expect(ends).toContain('complete (plan_complete)');
   });
 
   const behaviours = [

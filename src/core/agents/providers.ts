@@ -4,7 +4,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { oneLine } from '../text/phrase.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
+import { DAY_MS, HOUR_MS, isTooFarAhead, MINUTE_MS } from '../countdown.ts';
 
 /** Maximum wait for a provider in ms. The longest limit of any provider is weekly, so a later reset is implausible. */
 export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
@@ -181,7 +181,7 @@ export function allowProviderProbes(providers: Providers, now: number): Provider
 
 /**
  * Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have
- * set them.
+ * set them. A time that is too far ahead to wait for is over.
  */
 export function capProviderTimes(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
@@ -193,7 +193,10 @@ export function capProviderTimes(providers: Providers, now: number): Providers {
       name,
       isPlausible(provider) || provider.kind === 'closed'
         ? provider
-        : { ...provider, until: now + longest[provider.why] },
+        : {
+            ...provider,
+            until: isTooFarAhead(provider.until - longest[provider.why], now) ? now : now + longest[provider.why],
+          },
     ]),
   );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
+import { isTooFarAhead } from '../countdown.ts';
 import type { Evidence } from '../evidence.ts';
 import { hasCalledAgent } from '../pipeline/step-record.ts';
 import { type CircuitPolicy, countSchema, type Immutable, instantSchema } from '../policy.ts';
@@ -163,7 +164,10 @@ export interface CircuitFacts {
   readonly returned: boolean;
 }
 
-/** Returns the circuit as seen at `now`. An `openedAt` in the future (a clock that was set back) leaves it open. */
+/**
+ * Returns the circuit as seen at `now`. An `openedAt` in the future (a clock that was set back) leaves it open, unless it
+ * is too far ahead to wait for.
+ */
 export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {
     if (circuit.probes) return { kind: 'half-open', of: 'probe' };
@@ -173,7 +177,9 @@ export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number
   }
   if (policy.autoReset && circuit.reason !== 'state_unreadable') return { kind: 'closed' };
   const probeAt = circuit.openedAt + policy.cooldownMs;
-  return probeAt <= now ? { kind: 'half-open', of: 'probe' } : { kind: 'open', probeAt };
+  return probeAt <= now || isTooFarAhead(circuit.openedAt, now)
+    ? { kind: 'half-open', of: 'probe' }
+    : { kind: 'open', probeAt };
 }
 
 /**

@@ -332,6 +332,6 @@ export function reconsiderBase(
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
   // Runs that end in the gate do not count.
-  const isRecent = lastRun !== null && now.at - lastRun.at < REVERIFY_MS;
+  const isRecent = lastRun !== null && Math.abs(now.at - lastRun.at) < REVERIFY_MS;
   return isSame && isRecent ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }

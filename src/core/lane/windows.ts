@@ -2,10 +2,8 @@ import { z } from 'zod';
 import type { PassingLimit } from '../outcome.ts';
 import { amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { boundUsage, type Usage } from './ledger.ts';
-import { DAY_MS, HOUR_MS } from '../countdown.ts';
+import { DAY_MS, HOUR_MS, isTooFarAhead } from '../countdown.ts';
 
-/** Maximum difference of two clocks that show the local times of two places: UTC+14 and UTC-12. */
-const MAX_AHEAD_MS = 26 * HOUR_MS;
 /** The value of an unreadable counter: more than any limit, with room to count on. */
 const USED_UP_AMOUNT = 1e15;
 
@@ -134,14 +132,6 @@ export function plausibleWindows(windows: Windows, now: number): Windows {
     hour: hour === null ? null : { ...hour, openedAt: plausibleStart(hour.openedAt, now) },
     day: day === null ? null : { ...day, openedAt: plausibleStart(day.openedAt, now) },
   };
-}
-
-/**
- * True if an instant is implausibly far ahead. A smaller lead is kept: this machine's clock may be behind, and a
- * lead grants no second window.
- */
-export function isTooFarAhead(instant: number, now: number): boolean {
-  return instant > now + MAX_AHEAD_MS;
 }
 
 /**

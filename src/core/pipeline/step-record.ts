@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AGENT_NAMES, AGENTS } from '../agent-names.ts';
 import type { Denial } from '../analysis/analysis.ts';
+import { isTooFarAhead } from '../countdown.ts';
 import { callUsageSchema } from '../lane/ledger.ts';
 import { anyInstant, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import { completeSentence, oneLine } from '../text/phrase.ts';
@@ -129,14 +130,14 @@ export function refusedIn(
 
 /**
  * Returns the instant from which an open circuit may be probed; null if the step may run now. A clock that went back
- * leaves the circuit open.
+ * leaves the circuit open, unless that instant is too far ahead to wait for.
  */
 export function probeAtOf(
   { openedAt }: StepCircuit,
   { resetAfterMs }: Pick<StepThresholds, 'resetAfterMs'>,
   now: number,
 ): number | null {
-  if (openedAt === null || (now >= openedAt && now - openedAt >= resetAfterMs)) return null;
+  if (openedAt === null || now - openedAt >= resetAfterMs || isTooFarAhead(openedAt, now)) return null;
   return openedAt + resetAfterMs;
 }
 

@@ -1,14 +1,8 @@
+import { isTooFarAhead } from '../countdown.ts';
 import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import {
-  plausibleWindows,
-  chargeUsage,
-  isTooFarAhead,
-  usedUpWindows,
-  windowsSchema,
-  type Windows,
-} from '../lane/windows.ts';
+import { plausibleWindows, chargeUsage, usedUpWindows, windowsSchema, type Windows } from '../lane/windows.ts';
 import { allowedCalls, amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';

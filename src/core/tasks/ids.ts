@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS } from '../countdown.ts';
+import { DAY_MS, isTooFarAhead } from '../countdown.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import type { Policy } from '../policy.ts';
 import type { TaskProgress } from './task.ts';
@@ -189,7 +189,9 @@ export function reopenDueTasks(
 ): Readonly<Record<TaskId, TaskProgress>> {
   const woken = Object.entries(tasks).flatMap(([id, progress]) => {
     const turn = nextTurnOf(progress, cooldownMs);
-    return turn === null || turn > now ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
+    // No wait is that long: the clock of a machine was wrong.
+    const isDue = turn !== null && (turn <= now || isTooFarAhead(turn - MAX_WAIT_MS, now));
+    return !isDue ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
   });
   return woken.length === 0 ? tasks : { ...tasks, ...Object.fromEntries(woken) };
 }

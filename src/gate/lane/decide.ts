@@ -42,6 +42,7 @@ import {
   readKeptLane,
   notesOf,
   type LaneRestoration,
+  refuseOtherPrefix,
   restoreFrom,
   unreadFeedback,
 } from './kept-lane.ts';
@@ -97,6 +98,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (isOfEarlierCommit(request, look)) return ended(endOfEarlierCommit(deps, look));
 
   const restored = restoreFrom(look, deps, request);
+  await refuseOtherPrefix(deps, { look, restored });
   const { pause } = restored.state;
   if (pause !== null) return ended(await endPaused(deps, request, { look, restored, by: pause.by }));
 

@@ -1,6 +1,7 @@
 import { holdOf } from '../../core/feedback/pull-request-now.ts';
 import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
-import { issueLane, type LaneId } from '../../core/tasks/ids.ts';
+import { issueLane, type LaneId, nameOfLane } from '../../core/tasks/ids.ts';
+import { UserError } from '../../errors.ts';
 import { type RunNotes, notesOn } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -52,6 +53,22 @@ export function restoreFrom(
   });
   deps.log.info(`state: ${restored.note}`);
   return restored;
+}
+
+/**
+ * Throws a UserError if the lane was published on another branch that is still there: two workflows with different
+ * prefixes would do its work twice, each from the other's state.
+ */
+export async function refuseOtherPrefix(
+  { remote }: Pick<GateDeps, 'remote'>,
+  { look: { branch }, restored: { state } }: LaneRestoration,
+): Promise<void> {
+  const known = state.lastRun?.published?.branch ?? branch;
+  if (known === branch || (await remote.branches(known))[known] === undefined) return;
+  throw new UserError(
+    'configuration',
+    `The work on ${nameOfLane(state.lane)} is on the branch ${known}, and the input \`branch-prefix\` makes it ${branch} in this run. Set the same \`branch-prefix\` in all workflows of the repository. To move to the new one, merge or close the pull request of ${known}, then delete that branch.`,
+  );
 }
 
 /** Returns the notes on a restored lane for the report. */

@@ -123,7 +123,7 @@ export async function takeRemadeHead(
     });
     if (workTree === 'reset') await putBackTo(work, tree);
     else {
-      const { content } = await readContent(work);
+      const { content } = await readContent(work, 'content');
       const base = content.tree;
       const updated = await quarantine.withIndex('empty', (indexFile) =>
         writeTreeWith(quarantine.git, indexFile, { base, changes }),

@@ -14,7 +14,7 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
   if (merge !== null) return begunOf(merge);
   const sides = { fork, lane: { branch: lane.branch, commit: lane.tip }, base };
   await quarantine.seal();
-  const { content } = await readContent(work);
+  const { content } = await readContent(work, 'content');
   const merged = await withObjects(repository.git, (objects) =>
     mergeTrees({ repository, inspection: committer.inspection, folder: committer.folder }, objects, sides),
   );

@@ -13,7 +13,13 @@ import { publishableMerge, type OpenMerge } from './merge/open-merge.ts';
 import { createLostObjectsError } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import { addTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
-import { contentOf, noAccess, type WorkTreeContent, type WorkTreeAccess } from './tree/work-tree-access.ts';
+import {
+  contentOf,
+  noAccess,
+  type ReadPart,
+  type WorkTreeContent,
+  type WorkTreeAccess,
+} from './tree/work-tree-access.ts';
 
 /** Maximum number of places beside the work tree that are searched for work. */
 const MOST_EXAMINED = 10;
@@ -133,10 +139,10 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
   return lastRead;
 }
 
-/** Reads the work tree without remembering it. */
-export async function readContent(work: LaneWork): Promise<Omit<LastRead, 'tree'>> {
+/** Reads the work tree without remembering it. What is only `content` must not be remembered. */
+export async function readContent(work: LaneWork, wanted: ReadPart = 'all'): Promise<Omit<LastRead, 'tree'>> {
   const { access } = work;
-  const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated);
+  const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated, wanted);
   // Work that existed before the agent began is not its work.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
   return { head, beside: found, ignored, content: contentOf(content, await access.withoutNotes(content.tree)) };
@@ -177,7 +183,7 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
 
 /** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
 export async function undoChangesSince(work: LaneWork, read: LastRead): Promise<readonly string[]> {
-  const { head, beside } = await readContent(work);
+  const { head, beside } = await readContent(work, 'content');
   const paths = await putBackTo(work, read.content.tree);
   if (head !== read.head) {
     const has = [work.lane.tip, ...(read.head === null ? [] : [read.head])];

@@ -203,6 +203,27 @@ describe('where the branch begins', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
+  test('a run whose `branch-prefix` is another ends before a call while the branch of the lane exists', async () => {
+    const { project, set } = await published();
+    const stored = savedState(project);
+    project.inputs = { 'branch-prefix': 'bot/' };
+    expect(await runOnce(project)).toMatchObject({
+      end: 'failed (configuration)',
+      calls: 0,
+      outcome: { message: expect.stringMatching(/is on the branch ralph\/queue, .* makes it bot\/queue/) as string },
+    });
+    expect(savedState(project)).toEqual(stored);
+    project.inputs = {};
+    addIssue(project.forge, 2);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    set({ state: 'merged' });
+    project.origin.branches.delete('ralph/queue');
+    addIssue(project.forge, 3);
+    project.inputs = { 'branch-prefix': 'bot/' };
+    const moved = await runOnce(project);
+    expect(moved).toMatchObject({ end: 'complete (plan_complete)', work: { lane: { branch: 'bot/queue' } } });
+  });
+
   test('a pull request that a person closed pauses the queue; by name the work continues', async () => {
     const { project, set } = await published();
     set({ state: 'closed' });

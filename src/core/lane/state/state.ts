@@ -42,6 +42,8 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/);
 const publishedSchema = z.object({
   head: objectId,
   pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable(),
+  /** The name of the branch; absent in a state that an earlier version or a run at home saved. */
+  branch: z.string().max(300).exactOptional(),
 });
 
 /** The published part of the lane: the tip of its remote branch, and its pull request. */

@@ -13,8 +13,7 @@ import { createPathMatcher } from '../../inspection/protected-paths.ts';
 import { changesBetween, treeOf, writeTreeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
-import type { ToleratedChange } from './differences/tolerated-changes.ts';
-import { createInbox, type Inbox, type TreeSetup } from './inbox.ts';
+import { createInbox, type Inbox, type TreeRequestOf, type TreeSetup } from './inbox.ts';
 import type { ReadTree, WorkTreeAccess } from './work-tree-access.ts';
 import { notePlaces, withoutNotes } from './work-tree.ts';
 import { createWorkers, type TreeTalk, type TreeWorkerCommand, type WithWorker } from './worker-process.ts';
@@ -94,15 +93,12 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
   /** The tree that was read last: complete in the quarantine, and equal to its index. */
   let indexed: ObjectId | null = null;
 
-  async function readOnce(
-    talk: TreeTalk,
-    { tip, tolerated }: { readonly tip: ObjectId; readonly tolerated: readonly ToleratedChange[] },
-  ): Promise<ReadTree | null> {
-    const found = await talk.ask('read', { tip, tolerated, has: indexed === null ? [] : [indexed] });
+  async function readOnce(talk: TreeTalk, question: Omit<TreeRequestOf<'read'>, 'has'>): Promise<ReadTree | null> {
+    const found = await talk.ask('read', { ...question, has: indexed === null ? [] : [indexed] });
     const { head, tree, standIns, beside, ignored, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
-    if (!(await isWhole(tree, tip))) return null;
+    if (!(await isWhole(tree, question.tip))) return null;
     return {
       head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
       tree,
@@ -156,14 +152,14 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
   }
 
   return {
-    read: (tip, tolerated) =>
+    read: (tip, tolerated, wanted) =>
       withWorker(async (talk) => {
         await inbox.lend(tip);
-        const found = await readOnce(talk, { tip, tolerated });
+        const found = await readOnce(talk, { tip, tolerated, wanted });
         if (found !== null) return found;
         // The files that the worker kept may be broken.
         await talk.ask('reset', {});
-        const again = await readOnce(talk, { tip, tolerated });
+        const again = await readOnce(talk, { tip, tolerated, wanted });
         if (again !== null) return again;
         throw new UserError(
           'infrastructure',

@@ -13,6 +13,7 @@ import type { Quarantine } from '../quarantine.ts';
 import { copyIndex, type Workspace, type WorkspacePlace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import type { BesideQuestion } from './differences/beside.ts';
+import type { ReadPart } from './work-tree-access.ts';
 
 /** The worker's setup for the work tree; all of it was read before an agent could touch the tree. */
 export interface TreeSetup {
@@ -39,6 +40,7 @@ interface Questions {
     readonly tip: ObjectId;
     readonly has: readonly ObjectId[];
     readonly tolerated: readonly ToleratedChange[];
+    readonly wanted: ReadPart;
   };
   /** Returns a part of what was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };

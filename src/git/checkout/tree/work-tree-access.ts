@@ -48,8 +48,8 @@ export interface Exchange {
  * user, through a worker process that runs as that user.
  */
 export interface WorkTreeAccess {
-  /** Reads the work tree as it is now. `tip` is the newest commit of the lane. */
-  read(tip: ObjectId, tolerated: readonly ToleratedChange[]): Promise<ReadTree>;
+  /** Reads the work tree as it is now. `tip` is the newest commit of the lane. Only `all` names the ignored paths. */
+  read(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree>;
   /**
    * Returns what the work that `read` found beside the work tree would change in it, or null if the tree has it already
    * or the work cannot be read.
@@ -66,6 +66,8 @@ export interface WorkTreeAccess {
   leavePlainCheckout(lane: LeftLane): Promise<void>;
 }
 
+export type ReadPart = 'all' | 'content';
+
 /**
  * HEAD and content of the work tree, complete in the quarantine. `head` is null if there is no usable HEAD: then the
  * content alone counts.
@@ -76,7 +78,7 @@ export interface ReadTree {
   readonly standIns: ReadonlyMap<string, StandIn>;
   /** Work that the git directory knows of and the work tree lacks, whoever did it. */
   readonly beside: readonly BesideWork[];
-  /** Files and folders that git ignores; a folder stands for everything in it. */
+  /** Files and folders that git ignores, if they were asked for; a folder stands for everything in it. */
   readonly ignored: readonly string[];
 }
 
@@ -138,7 +140,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   }
 
   return {
-    async read(tip, tolerated) {
+    async read(tip, tolerated, wanted) {
       const taken = takenHead(tip);
       const reading = { tolerated, tracked: await treeOf(own.git, tip), taken };
       const [head, content, found] = await Promise.all([
@@ -146,7 +148,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
         readWorkTree(own, workspace, reading),
         findBeside(beside, tolerated).catch(() => []),
       ]);
-      return { head, ...content, beside: found, ignored: await ignoredPaths(own) };
+      return { head, ...content, beside: found, ignored: wanted === 'all' ? await ignoredPaths(own) : [] };
     },
 
     patchOf: (question) => patchOf(beside, question),

@@ -189,10 +189,10 @@ interface Place {
 
 async function read(
   { outbox, access }: Place,
-  { tip, has, tolerated }: TreeRequestOf<'read'>,
+  { tip, has, tolerated, wanted }: TreeRequestOf<'read'>,
 ): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns, beside, ignored } = await access.read(tip, tolerated);
+  const { head, tree, standIns, beside, ignored } = await access.read(tip, tolerated, wanted);
   if (standIns.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;

@@ -56,6 +56,23 @@ test('the next run continues from a merge, and merges once more', async () => {
   expect(await scene.serverGit('log', '-1', '--format=%P', BRANCH)).toBe(`${commit} ${base}`);
 });
 
+test('a submodule that the base moved comes with the merge; tags named like both branches change nothing', async () => {
+  await using conflict = await setConflict(SIDES);
+  const { scene, head, base, fork } = conflict;
+  const { serverGit } = scene;
+  const bump = ['160000', '1'.repeat(40), 'lib/sub'];
+  await serverGit('read-tree', base);
+  await serverGit('update-index', '--add', '--cacheinfo', bump.join(','));
+  const moved = await serverGit('commit-tree', await serverGit('write-tree'), '-p', base, '-m', 'Move the submodule');
+  await serverGit('update-ref', 'refs/heads/main', moved);
+  for (const name of ['main', BRANCH]) await serverGit('update-ref', `refs/tags/${name}`, fork);
+  const commit = await merged({ ...conflict, repository: await openAgain(scene, head) });
+  const start = { kind: 'continue', remoteHead: head } as const;
+  expect(await scene.remote().push({ branch: BRANCH, commit, since: head, start })).toEqual({ kind: 'pushed' });
+  expect(await serverGit('log', '-1', '--format=%P', `refs/heads/${BRANCH}`)).toBe(`${head} ${moved}`);
+  expect(await serverGit('ls-tree', `refs/heads/${BRANCH}`, 'lib/sub')).toContain(`160000 commit ${bump[1] ?? ''}`);
+});
+
 /** Hands the merge over to the job that publishes, which has only the bundle. */
 async function handOver({ scene, repository, head }: Conflict) {
   const path = join(await mkdtemp(join(tmpdir(), 'ralph-bundle-')), 'commits.bundle');

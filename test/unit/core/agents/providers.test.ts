@@ -248,7 +248,12 @@ describe('a clock that was wrong', () => {
     const far = noon + 900 * 24 * HOUR;
     const wrong: Providers = { claude: open('limit', far), codex: open('auth', far), gemini: open('failing', far) };
     expect(capProviderTimes(wrong, noon)).toEqual({
-      claude: open('limit', noon + MAX_USAGE_WAIT_MS),
+      claude: open('limit', noon),
+      codex: open('auth', noon),
+      gemini: open('failing', noon),
+    });
+    const day = noon + 24 * HOUR;
+    expect(capProviderTimes({ codex: open('auth', day), gemini: open('failing', day) }, noon)).toEqual({
       codex: open('auth', noon + HOUR),
       gemini: open('failing', noon + 15 * MINUTE),
     });

@@ -250,6 +250,16 @@ describe('each refusal is of one kind', () => {
 });
 
 describe("the server's words", () => {
+  test('an archived repository is named, and no permission that would not help', () => {
+    const words =
+      'remote: This repository was archived so it is read-only.\nfatal: The requested URL returned error: 403';
+    const refusal = parseRefusal(words);
+    expect(refusal).toMatchObject({ kind: 'branch', rule: 'access' });
+    expect(explainRefusal(refusal)).toMatch(
+      /^The repository is archived, .*Unarchive it, or switch the workflow off\./,
+    );
+  });
+
   test('are kept without decoration, and without the offer to let the secret through', () => {
     const said = explainRefusal(parseRefusal(pushProtection(['src/config.ts:3'])));
     expect(said).toContain('Push cannot contain secrets');
