@@ -304,6 +304,21 @@ describe('what git ignores now is not there', () => {
   });
 });
 
+test('the files of a repository in the repository are there as soon as its .git is gone', async () => {
+  await using scene = await setScene();
+  await openFresh(scene);
+  const first = await iterate(scene, async () => {
+    await scene.write('lib/a.txt', 'x\n');
+    await runGit(join(scene.folder, 'lib'), ['init', '--quiet']);
+    await runGit(join(scene.folder, 'lib'), ['add', '.']);
+    await runGit(join(scene.folder, 'lib'), ['commit', '--quiet', '-m', 'x']);
+  });
+  expect(first.committed.withheldNow).toMatchObject([{ path: 'lib' }]);
+  const second = await iterate(scene, () => rm(join(scene.folder, 'lib/.git'), { recursive: true }));
+  expect(second.committed.withheldNow).toEqual([]);
+  expect(second.change.files).toEqual(['lib/a.txt']);
+});
+
 describe('what verify leaves is put back or left alone', () => {
   test('repositories, closed folders, pipes, sockets and links', async () => {
     await using scene = await setScene();
