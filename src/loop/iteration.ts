@@ -201,9 +201,9 @@ async function conclude(
   const change = await deps.repository.compare(before, after);
   const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
   const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
-  const hasUndone = withheld.length < work.withheld.length;
+  const isUncounted = withheld.length < work.withheld.length || committed.publishedPaths.length > 0;
   // Packages and builds are not work: ignored files count only where the agent reports changes that nobody sees.
-  const isUnseen = before.tree === after.tree && !hasUndone && (analysis.signal.filesModified ?? 0) > 0;
+  const isUnseen = before.tree === after.tree && !isUncounted && (analysis.signal.filesModified ?? 0) > 0;
   const beside = [
     ...committed.beside.map(({ name }) => name),
     ...(isUnseen ? committed.newlyIgnored.slice(0, MAX_IGNORED_NAMED).map((path) => `${path} (git ignores it)`) : []),
@@ -224,7 +224,7 @@ async function conclude(
         why: deps.redact(file.why).slice(0, 500),
         part: isPartOfTask(file, `${step.task.title}\n${step.task.body}`),
       })),
-    ...(hasUndone ? { undone: true } : {}),
+    ...(isUncounted && before.tree === after.tree ? { uncounted: true } : {}),
     ...(beside.length === 0
       ? {}
       : { beside: beside.slice(0, MAX_WITHHELD_NAMED).map((name) => deps.redact(name).slice(0, 200)) }),

@@ -77,6 +77,15 @@ describe('a stray file that must not be published', () => {
     },
   );
 
+  test('notes alone are files that an agent may report', async () => {
+    const agent: Behaviour = ({ turn }) =>
+      turn === 1
+        ? { writes: { 'src/a.ts': 'x' }, output: { signal: working } }
+        : { writes: { '.ralph/learnings.md': 'x' }, output: { signal: { ...done, filesModified: 1 } } };
+    const project = createProject({ issues: [1], agent: [agent] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  });
+
   test('without a claim contradicts no later claim', async () => {
     const project = createProject({
       issues: [1, 2],
