@@ -94,6 +94,8 @@ export const evidenceSchema = z.object({
     .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
     .max(20)
     .optional(),
+  /** True if it wrote notes or undid withheld changes, which no content that counts shows; absent if not. */
+  uncounted: z.literal(true).exactOptional(),
   /**
    * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20;
    * absent if there is none.

@@ -199,8 +199,11 @@ async function conclude(
     ? await verifyHere(deps, work)
     : { verification: { kind: 'not-run' } as const, report: NO_TESTS };
   const change = await deps.repository.compare(before, after);
+  const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
+  const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
+  const isUncounted = withheld.length < work.withheld.length || committed.publishedPaths.length > 0;
   // Packages and builds are not work: ignored files count only where the agent reports changes that nobody sees.
-  const isUnseen = before.tree === after.tree && (analysis.signal.filesModified ?? 0) > 0;
+  const isUnseen = before.tree === after.tree && !isUncounted && (analysis.signal.filesModified ?? 0) > 0;
   const beside = [
     ...committed.beside.map(({ name }) => name),
     ...(isUnseen ? committed.newlyIgnored.slice(0, MAX_IGNORED_NAMED).map((path) => `${path} (git ignores it)`) : []),
@@ -221,6 +224,7 @@ async function conclude(
         why: deps.redact(file.why).slice(0, 500),
         part: isPartOfTask(file, `${step.task.title}\n${step.task.body}`),
       })),
+    ...(isUncounted && before.tree === after.tree ? { uncounted: true } : {}),
     ...(beside.length === 0
       ? {}
       : { beside: beside.slice(0, MAX_WITHHELD_NAMED).map((name) => deps.redact(name).slice(0, 200)) }),
@@ -267,12 +271,10 @@ async function conclude(
   };
   const { taskDone, alsoDone } = settled.verdict;
   const titleOf = (id: string): string => tasks.find((task) => task.id === id)?.title ?? '';
-  const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
   const counted = recordIteration(settled.state, entry, titleOf);
   const booked = withLeftOut(deps, work, { state: counted, leftOut, published: committed.publishedPaths });
   const finished = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
   const state = recordAnswer(finished, entry);
-  const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
   const done: Work = { ...work, tasks, state, withheld, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);

@@ -282,15 +282,16 @@ function withoutResult(
   };
 }
 
-/** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds below it. */
+/** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds before or below it. */
 function lastComplaintLine(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
-  const lastReadable = lines.findLast((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
-  return logLine(lastReadable ?? lines.at(-1) ?? '', 500);
+  const readable = lines.filter((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
+  const last = readable.findLast((line) => /^(?:panic\b|FATAL ERROR\b)/i.test(line)) ?? readable.at(-1);
+  return logLine(last ?? lines.at(-1) ?? '', 500);
 }
 
 const STACK_TRACE_LINE =
-  /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d)/;
+  /^(?:at \S|Node\.js v\d|[\w$]{1,60}: ['"\d[{]|\(Use `node |note: run with `RUST_BACKTRACE|File "[^"]*", line \d|-{3,} |\d+: 0x|\(node:\d+\) |npm (?:notice|warn)\b)/;
 
 /** Returns the transcript of a stalled call as if the CLI had given up by itself. */
 function stalledTranscript(

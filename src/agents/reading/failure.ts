@@ -8,10 +8,10 @@ const MAX_TEXT_CHARS = 2_000;
 /** Texts by which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
-    String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
+    String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
     String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno quota\b`,
     String.raw`\bexhausted your (?:daily quota|quota|capacity)\b`,
-    String.raw`\busage_limit_(?:reached|exceeded)\b|\busage (?:limit )?(?:has been |was )?(?:reached|exceeded)\b`,
+    String.raw`\busage_limit_(?:reached|exceeded)\b|\b(?:usage limit|(?:free|plan|api|token|model) usage) (?:has been |was )?(?:reached|exceeded)\b`,
     String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session|key) (?:[\w-]+ ){0,2}limit (?:has been |was )?(?:reached|exceeded)\b`,
   ].join('|'),
   'i',

@@ -18,7 +18,8 @@ const WITH_SUBCOMMANDS = new Set([
 /** Subcommands that run the program behind them. */
 const RUNS = /^(?:run|exec|tool)$/;
 /** Wrappers that agents leave out when they compare a command with a rule. */
-const WRAPPED = /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -\S+)* \d[\w.]*)\s+)+(?=\S)/;
+const WRAPPED =
+  /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -\S+)* \d[\w.]*)\s+)+(?=\S)/;
 /** A here-document up to its end. */
 const HERE_DOCUMENT = /(<<-?\s*(['"]?)(\w+)\2[^\n]*)\n[^]*?(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
 /** Matches options before a subcommand whose value is a separate word. */

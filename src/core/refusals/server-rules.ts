@@ -255,7 +255,7 @@ export const serverRules: readonly ServerRule[] = [
   createAccessRule(
     /archived so it is read-only|(is|was) archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b/i,
     'The repository accepts no pushes, because it is archived, locked or disabled.',
-    'Nobody can push to it until that ends.',
+    'Unarchive it, or switch the workflow off.',
   ),
   createAccessRule(
     /SAML SSO|single sign-on/i,

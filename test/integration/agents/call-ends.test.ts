@@ -179,6 +179,18 @@ describe('a call without a result', () => {
       `printf 'Traceback:\\n  File "a.py", line 3\\nValueError: disk on fire\\n' >&2; exit 1`,
       'ValueError: disk on fire',
     ],
+    [
+      'a crash of V8',
+      claudeCli,
+      `printf 'FATAL ERROR: Reached heap limit\\n----- Native stack trace -----\\n 1: 0xb8d0a3 node::OOMErrorHandler [node]\\nAborted\\n' >&2; exit 134`,
+      'FATAL ERROR: Reached heap limit',
+    ],
+    [
+      'a warning behind it',
+      claudeCli,
+      `printf 'no disk\\n(node:7) Warning: slow\\nnpm notice New version\\n' >&2; exit 1`,
+      'no disk',
+    ],
     ['no word at all', claudeCli, 'exit 1', 'it ended without a result (exit code 1)'],
     ['a cut stream', claudeCli, `${init()}\necho 'out of memory' >&2; exit 134`, 'out of memory'],
     ['a command of the user', commandCli, NODE_TRACE, 'cannot read the conversation'],

@@ -64,6 +64,28 @@ describe('a stray file that must not be published', () => {
     }
   });
 
+  test.each([0, 1])(
+    'is removed as asked, and nothing else is changed (FILES_MODIFIED: %i): done',
+    async (filesModified) => {
+      const agent: Behaviour = (call) => {
+        if (call.turn === 1) return { writes: { 'src/a.ts': 'x', [STRAY]: 'x' }, output: { signal: done } };
+        Reflect.deleteProperty(call.files, STRAY);
+        return { output: { signal: { ...done, filesModified } } };
+      };
+      const project = createProject({ issues: [1], agent: [agent] });
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    },
+  );
+
+  test('notes alone are files that an agent may report', async () => {
+    const agent: Behaviour = ({ turn }) =>
+      turn === 1
+        ? { writes: { 'src/a.ts': 'x' }, output: { signal: working } }
+        : { writes: { '.ralph/learnings.md': 'x' }, output: { signal: { ...done, filesModified: 1 } } };
+    const project = createProject({ issues: [1], agent: [agent] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+  });
+
   test('without a claim contradicts no later claim', async () => {
     const project = createProject({
       issues: [1, 2],

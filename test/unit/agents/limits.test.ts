@@ -144,6 +144,8 @@ test.each<[keyof typeof ends, string, string]>([
   ['copilot', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
   ['copilot', 'This API method requires billing to be enabled. Please enable billing on project #1', 'billing'],
   ['copilot', 'API key not valid. Please pass a valid API key.', 'auth'],
+  ['copilot', 'Memory usage exceeded', 'other'],
+  ['copilot', 'The request exceeded the maximum size limit of 20 MB.', 'other'],
   ['copilot', 'User location is not supported for the API use.', 'auth'],
   ['codex', 'Your authentication token has been invalidated. Please try signing in again.', 'auth'],
   ['codex', 'Your input exceeds the context window of this model. Please adjust your input.', 'prompt-too-long'],

@@ -45,6 +45,7 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
     evidence.before.tree === evidence.after.tree &&
     evidence.merge === 'none' &&
     evidence.beside === undefined &&
+    evidence.uncounted === undefined &&
     (evidence.withheldHere ?? []).length === 0 &&
     !mayRepeat(state, facts) &&
     !wroteChecklist(checklist)

@@ -6,7 +6,7 @@ import { completeSentence } from '../../../core/text/phrase.ts';
 import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, whyStandIn } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError } from '../../git.ts';
-import { treeOf } from '../../objects.ts';
+import { changesBetween, treeOf, writeTreeWith } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
@@ -139,16 +139,44 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
     return (await exchange.take({ head, known: tip })) ? head : null;
   }
 
+  async function readOnce(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree> {
+    const taken = takenHead(tip);
+    const reading = { tolerated, tracked: await treeOf(own.git, tip), taken };
+    const [head, content, found] = await Promise.all([
+      taken,
+      readWorkTree(own, workspace, reading),
+      findBeside(beside, tolerated).catch(() => []),
+    ]);
+    return { head, ...content, beside: found, ignored: wanted === 'all' ? await ignoredPaths(own) : [] };
+  }
+
+  /**
+   * Puts back what the agent's `git checkout main` took away: files of the lane's branch that are as in the commit from
+   * which both branches come. Returns false if the agent did not leave the branch, or has moved the branch itself.
+   */
+  async function bringLeftFiles(
+    { head, tree, beside: found }: Pick<ReadTree, 'head' | 'tree' | 'beside'>,
+    tip: ObjectId,
+    tolerated: readonly ToleratedChange[],
+  ): Promise<boolean> {
+    if (head === null || !found.some(({ is, id }) => is === 'branch' && id === tip)) return false;
+    const merged = await own.git.answer(['merge-base', head, tip]);
+    const base = merged.stdout.toString().trim();
+    if (merged.exitCode !== 0 || base === tip) return false;
+    const changed = new Set((await changesBetween(own.git, base, tree)).map(({ path }) => path));
+    const changes = (await changesBetween(own.git, base, tip)).filter(({ path }) => !changed.has(path));
+    if (changes.length === 0) return false;
+    const wanted = await own.withIndex('empty', (indexFile) =>
+      writeTreeWith(own.git, indexFile, { base: tree, changes }),
+    );
+    await putBackWorkTree(own, workspace, { wanted, tolerated });
+    return true;
+  }
+
   return {
     async read(tip, tolerated, wanted) {
-      const taken = takenHead(tip);
-      const reading = { tolerated, tracked: await treeOf(own.git, tip), taken };
-      const [head, content, found] = await Promise.all([
-        taken,
-        readWorkTree(own, workspace, reading),
-        findBeside(beside, tolerated).catch(() => []),
-      ]);
-      return { head, ...content, beside: found, ignored: wanted === 'all' ? await ignoredPaths(own) : [] };
+      const found = await readOnce(tip, tolerated, wanted);
+      return (await bringLeftFiles(found, tip, tolerated)) ? await readOnce(tip, tolerated, wanted) : found;
     },
 
     patchOf: (question) => patchOf(beside, question),

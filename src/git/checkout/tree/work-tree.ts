@@ -72,6 +72,8 @@ export async function readWorkTree(
   );
   const notes = await Promise.all(refused.map((path) => noteOnRefused(workspace.top, path)));
   const lines = await Promise.all(entries.map((entry) => substituteLine(repository, workspace, entry)));
+  const repositories = entries.flatMap(({ kind, path }) => (kind === 'repository' ? [path] : []));
+  const before = await entriesAt(repository, repositories);
   if (lines.join('') !== '') await repository.git.text([...TAKE_LINES], { input: lines.join('') });
   const named: Entry[] = [];
   for (const note of notes.filter((one) => one !== null)) {
@@ -83,12 +85,27 @@ export async function readWorkTree(
   let tree = known ?? (await repository.git.text(['write-tree']));
   if (tracked !== null && tree !== tracked && (await dropIgnored(repository, tracked)))
     tree = await repository.git.text(['write-tree']);
-  if (tree !== known) knownTrees.set(repository, { index: await digestOf(repository.indexFile), tree });
+  if (repositories.length > 0) {
+    // Git would take it for a submodule that is not there, and look at none of its files once its .git is gone.
+    const none = '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40);
+    const input = [...repositories.map((path) => indexLine('0', none, path)), ...before].join('');
+    await repository.git.text([...TAKE_LINES], { input });
+  }
+  const index = repositories.length > 0 ? null : await digestOf(repository.indexFile);
+  if (tree !== known) knownTrees.set(repository, { index, tree });
   await settleIndex(repository.indexFile);
   const standIns = new Map(
     [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
   );
   return { tree: await treeWithTolerated(repository, tree, tolerated), standIns };
+}
+
+/** Returns the lines of the index at these paths and below them. */
+async function entriesAt({ git }: PrivateRepository, paths: readonly string[]): Promise<readonly string[]> {
+  if (paths.length === 0) return [];
+  const listed = await git.names(['ls-files', '--stage', '-z', '--full-name']);
+  const isAt = (place: string): boolean => paths.some((path) => place === path || place.startsWith(`${path}/`));
+  return listed.filter((line) => isAt(line.slice(line.indexOf('\t') + 1))).map((line) => `${line}\0`);
 }
 
 /** Returns the files and folders that git ignores in the work tree; none if git cannot list them. */

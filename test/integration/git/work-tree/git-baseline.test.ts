@@ -304,6 +304,37 @@ describe('what git ignores now is not there', () => {
   });
 });
 
+test('an agent that checks out the base branch takes nothing of the lane away, unless it moves the branch itself', async () => {
+  await using scene = await setScene();
+  await openFresh(scene);
+  await iterate(scene, () => scene.write('one.txt', '1\n'));
+  const second = await iterate(scene, async () => {
+    await scene.git('checkout', '--quiet', '-b', 'feature', 'origin/main');
+    await scene.write('two.txt', '2\n');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'Two');
+    await scene.write('three.txt', '3\n');
+  });
+  expect(second.change.files).toEqual(['three.txt', 'two.txt']);
+  const third = await iterate(scene, () => scene.git('reset', '--quiet', '--hard', 'origin/main'));
+  expect(third.change.files).toEqual(['one.txt', 'three.txt', 'two.txt']);
+});
+
+test('the files of a repository in the repository are there as soon as its .git is gone', async () => {
+  await using scene = await setScene();
+  await openFresh(scene);
+  const first = await iterate(scene, async () => {
+    await scene.write('lib/a.txt', 'x\n');
+    await runGit(join(scene.folder, 'lib'), ['init', '--quiet']);
+    await runGit(join(scene.folder, 'lib'), ['add', '.']);
+    await runGit(join(scene.folder, 'lib'), ['commit', '--quiet', '-m', 'x']);
+  });
+  expect(first.committed.withheldNow).toMatchObject([{ path: 'lib' }]);
+  const second = await iterate(scene, () => rm(join(scene.folder, 'lib/.git'), { recursive: true }));
+  expect(second.committed.withheldNow).toEqual([]);
+  expect(second.change.files).toEqual(['lib/a.txt']);
+});
+
 describe('what verify leaves is put back or left alone', () => {
   test('repositories, closed folders, pipes, sockets and links', async () => {
     await using scene = await setScene();
