@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import { createPeer, createScene, createSite, greet, PUBLIC } from './egress-fixture.ts';
@@ -325,7 +326,7 @@ describe('a server that asks for another ClientHello', () => {
 
   test('is asked by a real client with another group, and the handshake ends', async () => {
     const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -keyout - -out -';
-    const pem = execFileSync('openssl', made.split(' '), { stdio: ['ignore', 'pipe', 'ignore'] });
+    const { stdout: pem } = await promisify(execFile)('openssl', made.split(' '));
     const server = createTlsServer({ key: pem, cert: pem, ecdhCurve: 'X25519', minVersion: 'TLSv1.3' }, (tls) =>
       tls.end('done'),
     );
