@@ -141,7 +141,7 @@ export function createLaneTrees(
         ...repository.setup,
         folder: join(workFolder, 'tree-repository'),
         objects: join(tree.gitFolder, 'objects'),
-        borrowed: null,
+        borrowed: [],
         shallow: [],
       });
       const ends = { roots: quarantine.roots, heads: [start, base.commit] };

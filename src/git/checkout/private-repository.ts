@@ -38,13 +38,13 @@ export interface OwnSetup {
 }
 
 /**
- * The folders of a repository: `objects` contains its objects; `borrowed` are further folders it can read, or null;
+ * The folders of a repository: `objects` contains its objects; `borrowed` are further folders it can read;
  * `shallow` are commits whose past is missing.
  */
 interface OwnFolders {
   readonly folder: string;
   readonly objects: string;
-  readonly borrowed: string | null;
+  readonly borrowed: readonly string[];
   readonly shallow: readonly ObjectId[];
 }
 
@@ -75,7 +75,7 @@ export async function createPrivateRepository(
     sparse,
     folder,
     objects: join(workspace.commonFolder, 'objects'),
-    borrowed: null,
+    borrowed: [],
     shallow: [],
   });
   await startIndex(workspace, repository.git, repository.indexFile);
@@ -110,7 +110,7 @@ export async function layOwnRepository(
       GIT_WORK_TREE: tree.top,
       GIT_INDEX_FILE: indexFile,
       GIT_OBJECT_DIRECTORY: objects,
-      ...(borrowed === null ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: borrowed }),
+      ...objectSourcesOf(borrowed),
     },
     unblock: () => tree.removePipes([folder]),
   });
@@ -222,4 +222,10 @@ async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise
     });
   const format = workspace.objectFormat === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : '';
   return `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n\tsafecrlf = false\n${lines.map((line) => `${line}\n`).join('')}${format}`;
+}
+
+/** Returns the variables by which git also reads objects of other folders, whatever characters their paths have. */
+export function objectSourcesOf(folders: readonly string[]): NodeJS.ProcessEnv {
+  const quoted = folders.map((path) => (path.includes(':') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path));
+  return folders.length === 0 ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted.join(':') };
 }

@@ -8,7 +8,13 @@ import { UserError } from '../../errors.ts';
 import { lastLinesOfError } from '../git.ts';
 import { removePipes } from '../pipes.ts';
 import { writeRegular } from '../regular-files.ts';
-import { createOwnRepository, type OwnRepository, type OwnTree, type PrivateRepository } from './private-repository.ts';
+import {
+  createOwnRepository,
+  objectSourcesOf,
+  type OwnRepository,
+  type OwnTree,
+  type PrivateRepository,
+} from './private-repository.ts';
 import type { Workspace } from './workspace.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 
@@ -62,10 +68,7 @@ export async function createQuarantine(
     {
       input: [...roots.map((root) => `--shallow ${root}`), ...given, ''].join('\n'),
       // git writes a pack next to its own objects before renaming it.
-      variables: {
-        GIT_OBJECT_DIRECTORY: objects,
-        GIT_ALTERNATE_OBJECT_DIRECTORIES: join(workspace.commonFolder, 'objects'),
-      },
+      variables: { GIT_OBJECT_DIRECTORY: objects, ...objectSourcesOf([join(workspace.commonFolder, 'objects')]) },
     },
   );
   if (fill.exitCode !== 0)
@@ -83,7 +86,7 @@ export async function createQuarantine(
       await removePipes(ours.map((one) => ({ kind: 'git-directory', folder: one }) as const));
     },
   };
-  const setup = { ...checkout.setup, folder, objects, borrowed: null, shallow: roots };
+  const setup = { ...checkout.setup, folder, objects, borrowed: [], shallow: roots };
   const over = async (tree: OwnTree): Promise<Quarantine> =>
     quarantineOf(await createOwnRepository(tree, setup), { roots, over });
   await rm(join(folder, 'index'), { recursive: true, force: true });

@@ -1,7 +1,14 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseOpening, otherNameSuffix, discrepancySuffix } from '../../core/isolation/egress/opening.ts';
+import {
+  type Opening,
+  parseOpening,
+  otherNameSuffix,
+  discrepancySuffix,
+  parseSecondOpening,
+  parseServerAnswer,
+} from '../../core/isolation/egress/opening.ts';
 import { nameOfTarget, parseTarget, type HostAndPort } from '../../core/isolation/hosts.ts';
 import {
   buildAnswerHeaders,
@@ -84,39 +91,65 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
     joinSockets(client, remote, lingerMs);
     return;
   }
-  const said = await openingOf(client, { head, openingMs });
+  const said = await beginningOf(client, { head, openingMs, parse: parseOpening });
   const opening = parseOpening(said);
-  // A client that sent nothing did not ask for another host.
-  const stranger =
-    said.length === 0 ? null : discrepancySuffix(opening.kind === 'more' ? { kind: 'other' } : opening, target);
-  if (said.length === 0 || stranger !== null) {
-    remote.destroy();
-    if (stranger !== null) ways.refuse(target, stranger);
-    client.setTimeout(lingerMs, () => client.destroy());
-    client.end(opening.kind === 'tls' ? UNRECOGNIZED_NAME : '');
-    client.resume();
-    return;
-  }
+  if (!isForTarget(said, opening)) return;
   if (opening.kind === 'http') {
     remote.destroy();
     ways.servePages(client, { target, said });
     return;
   }
   remote.write(said);
+  // Nothing more of the client is passed on before the server has accepted the name.
+  const answer = await beginningOf(remote, { head: NO_BYTES, openingMs, parse: parseServerAnswer });
+  const { kind } = parseServerAnswer(answer);
+  if (kind === 'more' && !remote.readableEnded) remote.destroy();
+  client.write(answer);
+  if (kind === 'retry') {
+    const again = await beginningOf(client, { head: NO_BYTES, openingMs, parse: parseSecondOpening });
+    if (!isForTarget(again, parseSecondOpening(again))) return;
+    remote.write(again);
+  }
   joinSockets(client, remote, lingerMs);
+
+  /** Returns true if a client has named the target; otherwise ends both connections. */
+  function isForTarget(bytes: Buffer, begun: Opening): boolean {
+    // A client that sent nothing did not ask for another host.
+    const stranger =
+      bytes.length === 0 || target === null
+        ? null
+        : discrepancySuffix(begun.kind === 'more' ? { kind: 'other' } : begun, target);
+    if (bytes.length > 0 && stranger === null) return true;
+    remote.destroy();
+    if (stranger !== null && target !== null) ways.refuse(target, stranger);
+    client.setTimeout(lingerMs, () => client.destroy());
+    client.end(begun.kind === 'tls' ? UNRECOGNIZED_NAME : '');
+    client.resume();
+    return false;
+  }
 }
 
+const NO_BYTES = Buffer.alloc(0);
+
 /**
- * Reads what a client sends until its protocol is known, the client ends, or the time is over. The client is paused
+ * Reads what a socket sends until it can be parsed, the socket ends, or the time is over. The socket is paused
  * afterwards.
  */
-async function openingOf(
-  client: Socket,
-  { head, openingMs }: { readonly head: Buffer; readonly openingMs: number },
+async function beginningOf(
+  socket: Socket,
+  {
+    head,
+    openingMs,
+    parse,
+  }: {
+    readonly head: Buffer;
+    readonly openingMs: number;
+    readonly parse: (bytes: Uint8Array) => Extract<Opening, { kind: 'more' }> | { readonly kind: string };
+  },
 ): Promise<Buffer> {
   const over = Promise.withResolvers<undefined>();
   const stop = (): void => {
-    client.pause();
+    socket.pause();
     over.resolve(undefined);
   };
   const chunks: Buffer[] = [];
@@ -127,16 +160,18 @@ async function openingOf(
     length += chunk.length;
     // Parsing starts only when enough bytes are there, so that single bytes cost no more than one chunk.
     if (length < needed) return;
-    const opening = parseOpening(Buffer.concat(chunks));
-    if (opening.kind !== 'more' || opening.needed > MAX_OPENING_BYTES) stop();
+    const opening = parse(Buffer.concat(chunks));
+    if (!('needed' in opening) || opening.needed > MAX_OPENING_BYTES) stop();
     else ({ needed } = opening);
   };
   const timer = setTimeout(stop, openingMs);
-  client.on('data', look).once('end', stop).once('close', stop);
+  socket.on('data', look).once('end', stop).once('close', stop);
+  socket.resume();
   look(head);
+  if (socket.destroyed || socket.readableEnded) stop();
   await over.promise;
   clearTimeout(timer);
-  client.off('data', look).off('end', stop).off('close', stop);
+  socket.off('data', look).off('end', stop).off('close', stop);
   return Buffer.concat(chunks);
 }
 
@@ -157,8 +192,9 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
       else other.destroySoon();
       other.setTimeout(lingerMs, () => other.destroy());
     });
-    // The socket may have closed before the listeners were attached.
+    // The socket may have closed or ended before the listeners were attached.
     if (one.destroyed) other.destroy();
+    else if (one.readableEnded) other.setTimeout(lingerMs, () => other.destroy());
   }
 }
 

@@ -133,7 +133,10 @@ while [ $# -gt 1 ]; do ln -s -- "$2" "$1"; shift 2; done
 mount -a -T "$fstab"
 mkdir -p "$root/proc" "$root/dev/pts"
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
-cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty "$root/dev/"
+for device in null zero full random urandom tty; do
+  cp -a "/dev/$device" "$root/dev/"
+  chmod 666 "$root/dev/$device"
+done
 mount -t devpts -o newinstance,nosuid,noexec,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { access, chmod, mkdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene, type Scene } from './git-fixture.ts';
 
 reachByFolder();
@@ -26,6 +27,16 @@ async function commitEntry(scene: Scene, entry: string): Promise<void> {
   const commit = await scene.git('commit-tree', tree, '-p', 'HEAD', '-m', 'odd');
   await scene.git('update-ref', 'HEAD', commit);
 }
+
+test('a path with a colon is read like any other', async () => {
+  const odd = join(tmpdir(), 'a:b');
+  await mkdir(odd, { recursive: true });
+  vi.stubEnv('TMPDIR', odd);
+  await using scene = await setScene().finally(() => vi.unstubAllEnvs());
+  await openFresh(scene);
+  const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
+  expect(await push(scene, committed.head)).toEqual({ kind: 'pushed' });
+});
 
 describe('what the agent committed comes in hashed and checked', () => {
   test.each(['.GIT', '.git', '..', 'GIT~1', '.g\u200Cit'])('a tree with %j does not come in', async (name) => {

@@ -1,9 +1,11 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import { createPeer, createScene, createSite, greet, PUBLIC } from './egress-fixture.ts';
@@ -38,13 +40,22 @@ function inRecords(hello: Buffer, bytes: number): Buffer {
   return Buffer.concat(records);
 }
 
-/** Creates a server of an allowed host that keeps the received bytes and answers `heard`. */
-async function createTarget(scenery: Partial<Parameters<typeof createScene>[0]> = {}) {
+/** The beginning of a server's request for another ClientHello. */
+const RETRY = Buffer.from(
+  '160303002a020000260303cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c',
+  'hex',
+);
+
+/** Creates a server of an allowed host that keeps the received bytes and gives the same answer to each part. */
+async function createTarget(
+  scenery: Partial<Parameters<typeof createScene>[0]> = {},
+  answer: string | Buffer = 'heard',
+) {
   const heard: Buffer[] = [];
   const peer = await createPeer((socket) => {
     socket.on('data', (chunk: Buffer) => {
       heard.push(chunk);
-      socket.write('heard');
+      socket.write(answer);
     });
   });
   const scene = await createScene({
@@ -274,5 +285,63 @@ describe('plain requests in a tunnel', () => {
     expect(await scene.raw('GET http://site.example:443/ HTTP/1.1\r\nHost: site.example\r\n\r\n')).toMatch(/ 403 /);
     expect(server.seen).toEqual([]);
     expect(scene.egress.refused()).toEqual({ 'site.example:443 without TLS': 1 });
+  });
+});
+
+describe('a server that asks for another ClientHello', () => {
+  const BETWEEN = Buffer.from([20, 3, 3, 0, 1, 1, 23, 3, 3, 0, 2, 7, 7]);
+  const second = async (name: string): Promise<Buffer> => Buffer.concat([BETWEEN, await helloTo(name)]);
+
+  test.each([1, 7, 5000])('gets one with the same name, in parts of %i bytes', async (size) => {
+    await using target = await createTarget({}, RETRY);
+    const [hello, again] = [await helloTo('api.example.com'), await second('api.example.com')];
+    const { socket } = await target.scene.tunnel(API);
+    socket.write(hello);
+    await once(socket, 'data');
+    for (const part of parted(again, size)) {
+      socket.write(part);
+      await turn();
+    }
+    await eventually(() => expect(target.heard()).toEqual(Buffer.concat([hello, again])));
+    expect(target.scene.egress.refused()).toEqual({});
+  });
+
+  test.each([
+    ['another name', () => second('evil.example'), `${API} as evil.example`],
+    ['no name', () => second(''), `${API} without a server name`],
+    ['something else', () => Promise.resolve(Buffer.from('GET / HTTP/1.1\r\n\r\n')), `${API} without TLS`],
+  ])('gets nothing with %s, even if it is sent before the server asks', async (_, again, refused) => {
+    for (const waits of [true, false]) {
+      await using target = await createTarget({}, RETRY);
+      const hello = await helloTo('api.example.com');
+      const { socket } = await target.scene.tunnel(API);
+      socket.write(hello);
+      if (waits) await once(socket, 'data');
+      else await eventually(() => expect(target.heard()).toEqual(hello));
+      socket.write(await again());
+      await eventually(() => expect(target.scene.egress.refused()).toEqual({ [refused]: 1 }));
+      expect(target.heard()).toEqual(hello);
+    }
+  });
+
+  test('is asked by a real client with another group, and the handshake ends', async () => {
+    const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -keyout - -out -';
+    const { stdout: pem } = await promisify(execFile)('openssl', made.split(' '));
+    const server = createTlsServer({ key: pem, cert: pem, ecdhCurve: 'X25519', minVersion: 'TLSv1.3' }, (tls) =>
+      tls.end('done'),
+    );
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await using target = await createTarget({ servers: { [`${PUBLIC}:443`]: port } });
+    const { socket } = await target.scene.tunnel(API);
+    const tls = connectTls({
+      socket,
+      servername: 'api.example.com',
+      ecdhCurve: 'P-256:X25519',
+      rejectUnauthorized: false,
+    });
+    expect(await text(tls)).toBe('done');
+    server.close();
   });
 });

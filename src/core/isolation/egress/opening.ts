@@ -11,7 +11,12 @@ export type Opening =
   | { readonly kind: 'http' }
   | { readonly kind: 'other' };
 
+const CHANGE_CIPHER_SPEC = 20;
 const HANDSHAKE = 22;
+const APPLICATION_DATA = 23;
+const SERVER_HELLO = 2;
+/** The random of a ServerHello that asks for another ClientHello: the SHA-256 of "HelloRetryRequest". */
+const RETRY_RANDOM = [...Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c', 'hex')];
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
@@ -37,6 +42,31 @@ export function parseOpening(bytes: Uint8Array): Opening {
     if (error instanceof RangeError) return OTHER;
     throw error;
   }
+}
+
+/**
+ * Parses what a client sends after a server has asked for another ClientHello: before it there may be records of other
+ * kinds, which such a server skips.
+ */
+export function parseSecondOpening(bytes: Uint8Array): Opening {
+  let at = 0;
+  for (let type = bytes[at]; type === CHANGE_CIPHER_SPEC || type === APPLICATION_DATA; type = bytes[at]) {
+    if (bytes.length < at + RECORD_HEADER_BYTES) return { kind: 'more', needed: at + RECORD_HEADER_BYTES };
+    at += RECORD_HEADER_BYTES + (bytes[at + 3] ?? 0) * 256 + (bytes[at + 4] ?? 0);
+  }
+  const opening = parseOpening(bytes.subarray(at));
+  if (opening.kind === 'more') return { kind: 'more', needed: at + opening.needed };
+  return opening.kind === 'tls' ? opening : OTHER;
+}
+
+/** Parses the beginning of a server's answer. `retry`: it asks for another ClientHello (RFC 8446, 4.1.3). */
+export function parseServerAnswer(
+  bytes: Uint8Array,
+): Extract<Opening, { kind: 'more' }> | { readonly kind: 'retry' | 'final' } {
+  const expected = [HANDSHAKE, 3, null, null, null, SERVER_HELLO, null, null, null, null, null, ...RETRY_RANDOM];
+  if (!expected.every((byte, at) => byte === null || bytes[at] === undefined || bytes[at] === byte))
+    return { kind: 'final' };
+  return bytes.length < expected.length ? { kind: 'more', needed: bytes.length + 1 } : { kind: 'retry' };
 }
 
 /** Returns the ClientHello with its header, joined from its records; it must end where the last record ends. */

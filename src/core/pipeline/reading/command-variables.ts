@@ -49,7 +49,7 @@ const MAX_NAMES = 20;
 const SETS_ANYTHING = /(?:^|[\s;&|({])(?:source|\.|eval)\s/m;
 
 /** Matches a here-document without expansion. */
-const QUOTED_HERE_DOCUMENT = /<<-?\s*['"\\]/;
+const QUOTED_HERE_DOCUMENT = /(?<!<)<<-?\s*['"\\]/;
 
 /**
  * Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command.
@@ -74,11 +74,12 @@ export function variablesNeededBy(command: string): readonly string[] {
 
 /** Returns true if a command sets a variable or may set it: `X=1`, `${X:=1}`, `for X in`, `read -r X`. */
 function sets(words: string, name: string): boolean {
+  const values = new RegExp(String.raw`\$\{?[#!]?${name}\b`, 'g');
   return (
     new RegExp(`(?:^|[^\\w$])${name}\\+?=|\\$\\{${name}:?=`).test(words) ||
     new RegExp(
-      `\\b(?:for|select|read|mapfile|readarray|getopts|export|declare|typeset|local|readonly|printf)\\s[^;&|\\n]*\\b${name}\\b`,
-    ).test(words.replaceAll('$' + `{${name}}`, ' '))
+      `\\b(?:for|select|read|mapfile|readarray|getopts|export|declare|typeset|local|readonly|printf\\s+-v)\\s[^;&|\\n]*\\b${name}\\b`,
+    ).test(words.replaceAll(values, ' '))
   );
 }
 

@@ -8,7 +8,7 @@ import { UserError } from '../../../errors.ts';
 import type { WorkFiles } from '../../../ports/repository.ts';
 import { lastLinesOfError } from '../../git.ts';
 import { readRegular } from '../../regular-files.ts';
-import type { OwnSetup } from '../private-repository.ts';
+import { objectSourcesOf, type OwnSetup } from '../private-repository.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { copyIndex, type Workspace, type WorkspacePlace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
@@ -107,10 +107,7 @@ export async function createInbox(
         // The tree is listed by itself: for a commit outside the past of the pack, git leaves out only commits.
         input: [id, `^${newest}`, `^${newest}^{tree}`, ''].join('\n'),
         // git writes a pack next to its own objects before renaming it.
-        variables: {
-          GIT_OBJECT_DIRECTORY: objects,
-          GIT_ALTERNATE_OBJECT_DIRECTORIES: join(quarantine.folder, 'objects'),
-        },
+        variables: { GIT_OBJECT_DIRECTORY: objects, ...objectSourcesOf([join(quarantine.folder, 'objects')]) },
       },
     );
     if (packed.exitCode !== 0)

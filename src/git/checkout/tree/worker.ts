@@ -254,7 +254,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     config: setup.own.config,
     folder,
     objects: join(folder, 'objects'),
-    borrowed: join(inbox, INBOX.objects),
+    borrowed: [join(inbox, INBOX.objects)],
     shallow: roots,
   });
   // A folder of objects that the agent removed is noticed as soon as an object is needed.
@@ -263,7 +263,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     config: setup.own.config,
     folder: join(outbox, 'checkout'),
     objects: join(workspace.commonFolder, 'objects'),
-    borrowed: null,
+    borrowed: [],
     shallow: [],
   });
   // Without an index, all files would be read; the lent one was right when the work tree was handed over.

@@ -67,6 +67,8 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(daemon.stdout, 'data');
+    // The machine's own may have any mode, so that only the copy that the sandbox gets can be used.
+    scene.own?.run('sh', '-c', 'mknod -m 644 /run/null c 1 3; mount --bind /run/null /dev/null');
     scene.own?.run('mkfifo', '-m', '666', '/etc/ralph-daemon.pipe');
     const script = [
       'cat <&20 > "$scratch/open-file" 2>/dev/null',

@@ -164,7 +164,7 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
   ];
   return await createOwnRepository(
     { top, gitFolder: workspace.gitFolder, removePipes: workspace.removePipes },
-    { ...setup, folder, objects: join(beside, 'objects'), borrowed: borrowed.join(':'), shallow: [] },
+    { ...setup, folder, objects: join(beside, 'objects'), borrowed, shallow: [] },
   );
 }
 
