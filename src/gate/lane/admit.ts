@@ -186,7 +186,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
 
 function rewrittenBaseWarning({ branch, baseBranch }: IntakeLane, below: number): string {
   const commits = below === 1 ? 'a commit' : `${String(below)} commits`;
-  return `Below the work of the runs, ${branch} has ${commits} that ${baseBranch} lacks. If ${baseBranch} was rewritten, merging the pull request brings ${below === 1 ? 'it' : 'them'} back: rebase ${branch} onto ${baseBranch} first.`;
+  return `Before Ralph's own commits, ${branch} has ${commits} that ${baseBranch} lacks. If ${baseBranch} was rewritten, merging the pull request would bring ${below === 1 ? 'it' : 'them'} back: rebase ${branch} onto ${baseBranch} first.`;
 }
 
 function removedWorkWarning(branch: string, removed: readonly TaskId[]): string {
