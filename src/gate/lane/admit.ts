@@ -41,7 +41,7 @@ import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 /** Maximum number of attempts to claim a lane that changes in the meantime. */
 export const MAX_TRIES = 3;
 
-/** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
+/** Returns the claim of a run on the lane that it decided on, with the run tag of `deps`. */
 export function claimWantedBy(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
   request: WorkRequest,
