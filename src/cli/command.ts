@@ -83,7 +83,7 @@ export class UsageError extends Error {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The bytes of an input, or the reason why there are none. */
+/** The bytes of an input, or the reason why it cannot be read. */
 type Input =
   | { readonly kind: 'bytes'; readonly bytes: AsyncIterable<Uint8Array> }
   | { readonly kind: 'missing'; readonly why: string };

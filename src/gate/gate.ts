@@ -5,7 +5,7 @@ import { planLabelOf } from '../core/people/labels.ts';
 import { obeyCommand, obeyDispatch, topicOfThread } from './command/commands.ts';
 import { requestProposal } from './command/proposals.ts';
 import { followTicks, NO_TICKS, type ObeyedTicks, obeyTicks } from './command/ticks.ts';
-import { endLane, takeBack, withdrawIssue } from './lane/end-lane.ts';
+import { endLane, resumeReopenedIssue, withdrawIssue } from './lane/end-lane.ts';
 import { endIntake, type GateResult, gateResultOfLane } from '../handover/intake.ts';
 import type { EventMeaning, Intent } from './event/intent.ts';
 import { answerFeedback } from './feedback/answer.ts';
@@ -57,7 +57,7 @@ async function follow(
     case 'withdraw':
       return gateResultOfLane(deps, await withdrawIssue(deps, intent));
     case 'take-back':
-      return gateResultOfLane(deps, await takeBack(deps, intent));
+      return gateResultOfLane(deps, await resumeReopenedIssue(deps, intent));
     case 'recheck':
       return gateResultOfLane(deps, await recheckApproval(deps, intent.issue));
     case 'end-lane':

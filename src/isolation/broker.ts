@@ -299,7 +299,7 @@ function createCut(words: string): (chunk: Uint8Array) => Buffer | null {
   };
 }
 
-/** Creates the account of an answer that nobody reads: it reports the expected cost. */
+/** Creates the meter of an answer whose events are not read; it reports the expected cost. */
 function asExpected(expected: Spent): AnswerMeter {
   return { push: () => undefined, spent: () => expected, isComplete: () => true };
 }

@@ -75,7 +75,7 @@ async function keep(
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
   const comment = `${proposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
   if (comment.length > MAX_SHOWN_CHARS)
-    return { kind: 'none', why: 'The proposed sub-tasks are too long to be read in one comment.' };
+    return { kind: 'none', why: 'Those of the agent are too long for one comment.' };
   const updated = await store.update(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },

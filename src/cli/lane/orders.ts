@@ -190,8 +190,8 @@ async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): P
 }
 
 /**
- * Returns the task of the lane with this id or name. Throws a UsageError if there is none; the id may exist in a place
- * that cannot be read.
+ * Returns the id of the lane's task with this id or name. Throws a UsageError if no place that can be read has such a
+ * task.
  */
 async function findTask({ lane, opened }: LaneArguments, name: string, now: number): Promise<TaskId> {
   const id = parseTaskName(name);

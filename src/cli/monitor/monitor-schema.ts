@@ -32,7 +32,7 @@ const local = z.object({
   run,
   beside: z
     .array(z.object({ status: runStatusSchema, isAlive: z.boolean() }))
-    .describe('The other branches that the same run works on at once; empty: there are none.'),
+    .describe('The other branches that the same run works on at once; empty: it works on one branch.'),
   agent: agentProgressSchema.nullable().describe('`.ralph/progress.json`; null: it says nothing.'),
   output: z
     .object({ file: z.string(), at: instant.describe('When it was written last.'), lines: z.array(z.string()) })
@@ -40,7 +40,7 @@ const local = z.object({
     .describe('The last 20 lines of the newest file in `.ralph/logs/`.'),
   state: laneReportSchema
     .nullable()
-    .describe('What `.ralph/state/` keeps of the same run and its branch; null: there is none.'),
+    .describe('What `.ralph/state/` keeps of the same run and its branch; null: the folder keeps nothing.'),
 });
 
 /**

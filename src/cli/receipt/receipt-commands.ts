@@ -52,7 +52,7 @@ ${OPTIONS_HELP}
   --json          prints one JSON object with the journals instead, described by
                   schemas/ralph-receipt.schema.json
 
-Exit codes: 0 the receipt is printed, 2 there is none, or wrong arguments.
+Exit codes: 0 the receipt is printed, 2 no receipt was found, or wrong arguments.
 `;
 
 const VERIFY_HELP = `Usage: ralph verify PR|RUN [--receipt FILE ...] [--dir FOLDER] [--remote NAME]
@@ -87,7 +87,7 @@ interface OpenedClone {
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
 }
 
-/** Opens the clone that a folder is in; throws a UserError if there is none. */
+/** Opens the clone that contains a folder; throws a UserError outside of a clone. */
 type OpenClone = (clone: { readonly folder: string; readonly remote: string }) => Promise<OpenedClone>;
 
 /** Creates `ralph receipt` and `ralph verify`. `loadKinds` loads the agents' rules for refused calls. */
@@ -141,7 +141,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Reads the receipts that the arguments name, oldest first; throws a UsageError if there are none. */
+/** Reads the receipts that the arguments name, oldest first; throws a UsageError if none is found. */
 async function readReceipts(args: readonly string[], open: OpenClone) {
   const options = { dir: 'value', remote: 'value', json: 'flag', receipt: 'values' } as const;
   const given = parseArguments(args, options, { name: 'PR or RUN', min: 1, max: 1 });
@@ -200,7 +200,7 @@ function renderReceipt(receipt: RunReceipt): string {
     ['asked by', one.requestedBy ?? 'nobody: a scheduled run'],
     ...tasks.map(({ id, title, state, ...asked }): readonly [string, string] => [
       'task',
-      `${id}: ${title}, ${state}${asked.askedBy === null || asked.askedAt === null ? '' : `; asked for by ${asked.askedBy}, ${formatInstant(asked.askedAt)}, with the text ${String(asked.textHash)}`}`,
+      `${id}: ${title}, ${state}${asked.askedBy === null || asked.askedAt === null ? '' : `; asked for by ${asked.askedBy}, ${formatInstant(asked.askedAt)}, hash of the text: ${String(asked.textHash)}`}`,
     ]),
     [
       'branch',
@@ -234,7 +234,7 @@ function isolationWords({ level, network, keyHidden, probe }: NonNullable<RunRec
   const probed =
     probe === null
       ? 'not probed'
-      : `${probe.checks - probe.failed.length} of ${probe.checks} attempts of its probe as they must be`;
+      : `${probe.checks - probe.failed.length} of ${probe.checks} attempts of the probe as expected`;
   const failed = probe === null || probe.failed.length === 0 ? '' : ` (not: ${namesOf(probe.failed)})`;
   return `${level}, network ${network}, key ${keyHidden ? 'hidden' : 'visible'}, ${probed}${failed}`;
 }
@@ -255,7 +255,7 @@ function renderVerification({ verdict, branches, onlyRecorded, signature }: Rece
     `Only the record says: ${onlyRecorded.join(', ')}.`,
     ...(signature.length === 0
       ? []
-      : ['Where a receipt comes from, its signature says, if there is one:', ...signature.map((line) => `  ${line}`)]),
+      : ['Only a signature proves where a receipt comes from. To check it:', ...signature.map((line) => `  ${line}`)]),
     '',
   ].join('\n');
 }

@@ -193,7 +193,10 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
           : contentFindings(one.read, line.slice(...one.span)),
       ),
       ...judged.flatMap(({ findings }) => findings),
-      ...isNoted(others.length > 0, `${others.length} of its ${commits.length} commits are not by a run: ${names}.`),
+      ...isNoted(
+        others.length > 0,
+        `${others.length} of its ${commits.length} commits ${others.length === 1 ? 'is' : 'are'} not by a run: ${names}.`,
+      ),
       ...isNoted(
         strange.length > 0,
         `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(shortCommit))}.`,

@@ -18,6 +18,11 @@ export const LEFT_OUT = {
   other: 'it must not be published',
 } as const;
 
+/** Returns a reason as it reads after the names of this many files. */
+export function reasonAfterNames(why: string, files: number): string {
+  return files === 1 ? why : why.replace(/^it\b/, 'each');
+}
+
 export type LeftOutReason = keyof typeof LEFT_OUT;
 
 export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];

@@ -27,7 +27,7 @@ import {
 import type { KnownLane } from '../../ports/examiner.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
-import { baseBranch, judgeLane } from '../lane/restore.ts';
+import { baseBranchOf, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { isTaskIssue, whyNoTask } from '../tasks/queued-issues.ts';
 import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
@@ -298,7 +298,7 @@ async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): P
   const looked = await tryStatus(deps, id);
   const findings = await deps.examine({
     branch: deps.config.branchPrefix + id,
-    baseBranch: await baseBranch(deps),
+    baseBranch: await baseBranchOf(deps),
     ...looked.known,
   });
   const problems = findings.filter(({ kind }) => kind === 'problem');

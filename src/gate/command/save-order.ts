@@ -9,7 +9,7 @@ import { UserError } from '../../errors.ts';
 import { type CommandAnswer, endIntake, type Intake, notesOn, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranch, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
+import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
 import { findPrompt, findTaskFiles } from '../tasks/file-tasks.ts';
 import { listTasks } from '../tasks/sources.ts';
 import { listQueuedIssues } from '../tasks/queued-issues.ts';
@@ -154,7 +154,7 @@ export async function reportStatus(
     lane: {
       id,
       branch,
-      baseBranch: await baseBranch(deps),
+      baseBranch: await baseBranchOf(deps),
       start: { kind: 'fresh' },
       pullRequest: await forge.pullRequestOf(branch),
     },

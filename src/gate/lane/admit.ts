@@ -41,7 +41,7 @@ import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 /** Maximum number of attempts to claim a lane that changes in the meantime. */
 export const MAX_TRIES = 3;
 
-/** Returns what a run wants of the lane that it decided on, under the tag of `deps`. */
+/** Returns the claim of a run on the lane that it decided on, with the run tag of `deps`. */
 export function claimWantedBy(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
   request: WorkRequest,
@@ -187,7 +187,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
 
 function rewrittenBaseWarning({ branch, baseBranch }: IntakeLane, below: number): string {
   const commits = below === 1 ? 'a commit' : `${String(below)} commits`;
-  return `Below the work of the runs, ${branch} has ${commits} that ${baseBranch} lacks. If ${baseBranch} was rewritten, merging the pull request brings ${below === 1 ? 'it' : 'them'} back: rebase ${branch} onto ${baseBranch} first.`;
+  return `Before Ralph's own commits, ${branch} has ${commits} that ${baseBranch} lacks. If ${baseBranch} was rewritten, merging the pull request would bring ${below === 1 ? 'it' : 'them'} back: rebase ${branch} onto ${baseBranch} first.`;
 }
 
 function removedWorkWarning(branch: string, removed: readonly TaskId[]): string {

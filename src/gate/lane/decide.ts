@@ -46,7 +46,7 @@ import {
   restoreFrom,
   unreadFeedback,
 } from './kept-lane.ts';
-import { baseBranch, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
+import { baseBranchOf, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
 /** The end of a run that makes no call on its lane, with the issues whose own lanes could be continued instead. */
@@ -285,7 +285,7 @@ async function findPlace(
   { id }: WorkRequest,
   { look, restored, work }: LaneRestoration & { readonly work: Work },
 ): Promise<Place> {
-  const base = await baseBranch(deps);
+  const base = await baseBranchOf(deps);
   const found = work.found ?? (await findLaneStart(deps, { look, restored }));
   const lane = { id, branch: look.branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   // A branch that begins again gets another pull request.

@@ -226,7 +226,7 @@ export async function withdrawIssue(
     wanted === null
       ? `was ${because}: it is out of the queue until it is open and labelled "${deps.config.taskLabel}" again. ${await workingRunSentence(deps, number)}`
       : 'was closed, and is done.';
-  await takeLabelsOff(deps, issue, wanted);
+  await setLifecycleLabel(deps, issue, wanted);
   return {
     ...endAsUpdated(deps, `${name} ${what}`),
     over: { thread: number, needs: needsOfTask(taskIdOfIssue(number)), why: wanted === null ? 'gone' : 'done' },
@@ -252,7 +252,7 @@ async function workingRunSentence({ store, config, clock, runTag }: GateDeps, nu
 }
 
 /** Handles a reopened issue with the task label. */
-export async function takeBack(
+export async function resumeReopenedIssue(
   deps: GateDeps,
   { issue: number }: Extract<Intent, { kind: 'take-back' }>,
 ): Promise<EndIntake> {
@@ -278,7 +278,7 @@ export function endAsUpdated({ log }: Pick<GateDeps, 'log'>, message: string): E
 }
 
 /** Removes our lifecycle labels from an issue, all but `wanted`, which is added if it is missing. */
-export async function takeLabelsOff(
+export async function setLifecycleLabel(
   { forge }: GateDeps,
   { number, labels }: Issue,
   wanted: LifecycleLabel | null,

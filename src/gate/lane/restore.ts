@@ -266,7 +266,7 @@ export function forgetWork(state: LaneState, ids: readonly TaskId[]): LaneState 
 
 /**
  * Forgets progress that no longer holds: work whose branch is gone, and tasks that a person asked for again by name
- * (done ones only if they should be repeated). A request for work repeats the prompt with `promptAgain`.
+ * (done ones only if they should be repeated). With `promptAgain`, work on the prompt begins again as well.
  */
 export function dropStaleProgress(
   state: LaneState,
@@ -353,7 +353,7 @@ export async function checkBeforeSpending(
 }
 
 /** Returns the branch that work starts from. */
-export async function baseBranch(deps: GateDeps): Promise<string> {
+export async function baseBranchOf(deps: GateDeps): Promise<string> {
   if (deps.config.baseBranch !== null) return deps.config.baseBranch;
   const event = defaultBranchOfEvent.safeParse(deps.context.event.payload);
   return event.success ? event.data.repository.default_branch : deps.forge.defaultBranch();

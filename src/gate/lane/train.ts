@@ -15,7 +15,7 @@ import {
   withPullNews,
 } from '../../core/snapshot/stored-pull.ts';
 import type { GateDeps } from '../deps.ts';
-import { baseBranch } from './restore.ts';
+import { baseBranchOf } from './restore.ts';
 
 /** Maximum number of pull requests whose end is asked for by number. */
 const MAX_OLDER = 50;
@@ -44,7 +44,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
     const asksForBase = open.some((one) => one.isBehind || one.mustBeCurrent || one.mergeable === 'conflicting');
-    const base = asksForBase ? await baseBranch(deps) : (open[0]?.baseBranch ?? '');
+    const base = asksForBase ? await baseBranchOf(deps) : (open[0]?.baseBranch ?? '');
     return { open, train: { ...trainOf(open, known, base), closed: listed.closed }, warnings: [] };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

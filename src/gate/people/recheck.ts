@@ -9,7 +9,7 @@ import { judgeIssues } from './trust.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
-import { endAsUpdated, takeLabelsOff } from '../lane/end-lane.ts';
+import { endAsUpdated, setLifecycleLabel } from '../lane/end-lane.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
 
 /** Judges and reports whether the approval of an edited issue still holds. Never works on a task. */
@@ -45,7 +45,7 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
 /** Ends the wait for a new label if the approved text is back. */
 async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
-  if (waited) await takeLabelsOff(deps, issue, null);
+  if (waited) await setLifecycleLabel(deps, issue, null);
   return {
     ...endAsUpdated(
       deps,

@@ -31,7 +31,7 @@ interface FoundCheckout {
   readonly git: Git;
 }
 
-/** Finds the checkout that a folder is in; throws a UserError if there is none. */
+/** Finds the checkout that contains a folder; throws a UserError outside of a checkout. */
 export async function findCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<FoundCheckout> {
   if (!existsSync(folder)) throw new UserError('configuration', `${JSON.stringify(folder)} does not exist.`);
   const near = createGit({ folder, env, configuration: 'own' });
@@ -52,7 +52,7 @@ export async function readFirstLine(git: Git, args: readonly string[]): Promise<
   return exitCode === 0 && line !== '' ? line : null;
 }
 
-/** Reads the checkout that a folder is in; throws a UserError if there is none or a run cannot start from it. */
+/** Reads the checkout that contains a folder; throws a UserError outside of one, or if no run can start from it. */
 export async function readPersonCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
   const { top, git } = await findCheckout(folder, env);
   const old = versionProblem((await git.answer(['version'])).stdout.toString());

@@ -20,7 +20,7 @@ interface ReceiptClone {
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
 }
 
-/** Opens the clone that a folder is in; throws a UserError if there is none. */
+/** Opens the clone that contains a folder; throws a UserError outside of a clone. */
 export async function openReceiptClone(
   { folder, remote }: { readonly folder: string; readonly remote: string },
   env: NodeJS.ProcessEnv,

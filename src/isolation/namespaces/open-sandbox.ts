@@ -165,6 +165,7 @@ async function openUser(foundation: Foundation, options: AgentSandboxOptions): P
   };
 }
 
+/** Returns what a sandbox lacks on a machine without a program that can seal it. */
 function gapsOfPrograms(): readonly string[] {
   return sealOfPrograms().length > 0
     ? []

@@ -232,7 +232,7 @@ export function stepsToMerge(report: RunReport): readonly NextStep[] {
   if (against.length > 0) return against;
   return laneOf(report)?.checks?.unstarted === true
     ? [
-        createNextStep('set', 'have the checks run, which have not started'),
+        createNextStep('set', 'start the checks, which have not run'),
         createNextStep('review', 'the pull request', '; then '),
         AND_MERGE,
       ]

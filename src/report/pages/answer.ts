@@ -63,17 +63,19 @@ export const NO_PROPOSAL_MARKER = `${OWN_COMMENT_MARKER}no-proposal -->`;
 export function renderProposal(tasks: readonly ProposedTask[], hash: string): string {
   const total = tasks.reduce((sum, { ceilingUsd }) => sum + ceilingUsd, 0);
   return [
-    `**${formatCount(tasks.length, 'sub-task')} proposed,** for at most ${formatCost(total)} together. Nothing is made yet.`,
+    `**${formatCount(tasks.length, 'sub-task')} proposed,** for at most ${formatCost(total)} together. No issue is created yet.`,
     ...tasks.map((task, at) =>
       [
         `**${String(at + 1)}. ${renderText(task.title, 200)}**`,
         ...linesOf(task).map((line) => `- ${line}`),
-        ...(task.dependsOn.length === 0 ? [] : [`- Waits for ${namesOf(task.dependsOn.map(String))}`]),
+        ...(task.dependsOn.length === 0
+          ? []
+          : [`- Waits for ${namesOf(task.dependsOn.map((number) => `sub-task ${number}`))}`]),
       ].join('\n'),
     ),
-    '**Next:** comment `/ralph approve`, and exactly these become sub-issues, which Ralph then works on. It takes write permission. Or change the text of this issue and comment `/ralph plan`, for another proposal.',
+    '**Next:** comment `/ralph approve`: exactly these become sub-issues, and Ralph works on them. For another proposal, change the text of this issue and comment `/ralph plan`. Both commands need write permission.',
     'Only the newest proposal counts, and only while nobody edits it or the text of the issue.',
-    `<sub>${hash}</sub>`,
+    `<sub>Proposal ${hash}</sub>`,
   ].join('\n\n');
 }
 

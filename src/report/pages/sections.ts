@@ -33,6 +33,7 @@ import {
 } from '../facts.ts';
 import { costWord } from '../sentences/spend.ts';
 import { obstacleLines } from '../sentences/waiting.ts';
+import { reasonAfterNames } from '../../core/review/left-out.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
 import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { groupedLines, parseOverruled } from './progress.ts';
@@ -276,7 +277,7 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
       `${firstNames(
         [...new Set(own)].map((path) => renderCode(path, 160)),
         10,
-      )}: ${renderProse(why, 200)}`,
+      )}: ${renderProse(reasonAfterNames(why, new Set(own).size), 200)}`,
   );
 }
 

@@ -226,7 +226,7 @@ describe('commits', () => {
     const { code, result, texts } = await verified(clone);
     expect([code, texts]).toEqual([
       0,
-      `note commits: 1 of its ${String(result.branches[0]?.commits.length)} commits are not by a run: ${added.slice(0, 7)} (Mallory).`,
+      `note commits: 1 of its ${String(result.branches[0]?.commits.length)} commits is not by a run: ${added.slice(0, 7)} (Mallory).`,
     ]);
   });
 
@@ -346,7 +346,7 @@ describe('commits', () => {
     expect([code, texts.split('\n')]).toEqual([
       0,
       [
-        expect.stringContaining(`commits are not by a run: ${added.slice(0, 7)} (Mallory).`),
+        expect.stringContaining(`commits is not by a run: ${added.slice(0, 7)} (Mallory).`),
         'note commits: The branch is not in this clone, or has other work; main has its commits.',
       ],
     ]);

@@ -319,7 +319,8 @@ describe("changes to the lane's branch and pull request during a call", () => {
     branches.set('main', addCommit(project.origin, { tree: {}, parent: kept, message: 'Next' }));
     const run = await runOnce(project);
     expect(run).toMatchObject({ calls: 1 });
-    const words = 'ralph/queue has a commit that main lacks. If main was rewritten, merging the pull request brings it';
+    const words =
+      'ralph/queue has a commit that main lacks. If main was rewritten, merging the pull request would bring it';
     expect(warningsIn(run).join('\n')).toContain(words);
     expect(bodies(project)).toContain(words);
   });

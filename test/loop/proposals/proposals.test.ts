@@ -97,7 +97,11 @@ describe('a proposal', () => {
     ['no JSON', proposer('I have no idea.'), 'does not end with a JSON object'],
     ['a failed call', proposer(TWO, { exitCode: 1 }), 'The agent failed (exit code 1).'],
     ['no words', proposer(''), 'The agent failed (no result).'],
-    ['more text than people can read', proposer(said(...Array.from({ length: 12 }, LONG))), 'are too long to be read'],
+    [
+      'more text than people can read',
+      proposer(said(...Array.from({ length: 12 }, LONG))),
+      'are too long for one comment',
+    ],
     ['a limit', usageLimited(noon + 3_600_000), 'A limit is reached until 2026-11-21 13:00 UTC.'],
   ])('with %s, one comment says what to do, and nothing is tried again', async (_what, agent, words) => {
     const project = unlabelled(createProject({ agent: [agent] }));

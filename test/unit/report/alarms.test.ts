@@ -36,7 +36,7 @@ test('a denied command of several parts comes with the rules of its parts; one t
 test('files that were left out are named with the reason, which says what helps', () => {
   const withheld = ['a`b.env', '.github/x.yml', 'c', 'd'].map((path) => ({ path, why: 'it is `big`.' }));
   expect(listAlarms(report(limit, { withheld }))).toEqual([
-    "⚠️ 4 changed files are not in the branch. `a'b.env`, `.github/x.yml`, `c` and 1 more: it is 'big'.",
+    "⚠️ 4 changed files are not in the branch. `a'b.env`, `.github/x.yml`, `c` and 1 more: each is 'big'.",
   ]);
 });
 

@@ -48,7 +48,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
       checks: { counts: null, alsoOnBase: [], flaky: [], waiting: [], unstarted: true, unreadable: null, runs: 0 },
     },
     'The task is done.',
-    'Have the checks run, which have not started',
+    'Start the checks, which have not run',
   ],
   [
     'all tasks done',

@@ -148,8 +148,8 @@ async function readBeside(
 }
 
 /**
- * Returns the last lines of the newest file in a folder below `root`, or null if there is none. Follows no links and
- * does not wait for pipes.
+ * Returns the last lines of the newest file in a folder below `root`, or null if the folder has no file. Follows no
+ * links and does not wait for pipes.
  */
 export async function readLastLines(root: string, path: string): Promise<LastLines | null> {
   const folder = await folderInside(root, path);
@@ -242,7 +242,7 @@ export async function findLocalFolder(
   }
 }
 
-/** Returns the prefix of a run's files in a folder, or null if there are none. */
+/** Returns the prefix of the files that a run has left in a folder, or null if it has left no files. */
 async function prefixIn(folder: string): Promise<string | null> {
   for (const name of ['status.json', 'progress.json', 'logs'])
     if ((await lstat(join(folder, '.ralph', name)).catch(() => null)) !== null) return '.ralph/';

@@ -73,7 +73,7 @@ function jobsIn(place: Place): readonly CiJob[] {
 function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const { path, workflow, texts, depth } = place;
   const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [OPEN]: null } };
-  const matrix = likeliestCombination(mapIn(job, 'strategy')['matrix'], base);
+  const matrix = likeliestCombination(mapIn(job, 'strategy')['matrix'], base, prereleaseKeys(job));
   const contexts = matrix === null ? base : { ...base, matrix };
   if (!conditionMayHold(job['if'], contexts)) return [];
   const called = textIn(job, 'uses');
@@ -101,6 +101,15 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
       }),
     },
   ];
+}
+
+/** Returns the keys of the matrix whose newest Python may be a prerelease, because a step allows that. */
+function prereleaseKeys(job: YamlMap): readonly string[] {
+  return listIn(job, 'steps')
+    .map((step) => (isRecord(step) ? mapIn(step, 'with') : {}))
+    .filter((given) => /true|\$\{\{/.test(scalarText(given['allow-prereleases'])))
+    .flatMap((given) => [...scalarText(given['python-version']).matchAll(/\bmatrix\.([\w-]+)/g)])
+    .map(([, key = '']) => key);
 }
 
 /** Resolves the expressions in a mapping; unknown ones stay as text. */

@@ -8,9 +8,13 @@ const MAX_COMBINATIONS = 300;
 
 /**
  * Returns the combination of a matrix that is most like a current Linux machine, or null if only GitHub knows the
- * matrix.
+ * matrix. The newest version of an `unsettled` key may be a prerelease, so the one before it is preferred.
  */
-export function likeliestCombination(matrix: unknown, contexts: Contexts): Combination | null {
+export function likeliestCombination(
+  matrix: unknown,
+  contexts: Contexts,
+  unsettled: readonly string[],
+): Combination | null {
   if (matrix === undefined || matrix === null) return {};
   const known = resolveValue(matrix, contexts);
   if (!isRecord(known)) return null;
@@ -20,7 +24,9 @@ export function likeliestCombination(matrix: unknown, contexts: Contexts): Combi
   const candidates = allowed.length > 0 ? allowed : combinations;
   const score = (one: Combination): number =>
     entriesOf(one).reduce(
-      (sum, [key, value]) => sum + rankOf(value, { key, others: candidates.map((other) => other[key]) }),
+      (sum, [key, value]) =>
+        sum +
+        rankOf(value, { key, others: candidates.map((other) => other[key]), isUnsettled: unsettled.includes(key) }),
       0,
     );
   return candidates.toSorted((a, b) => score(b) - score(a))[0] ?? {};
@@ -61,13 +67,18 @@ function isElsewhere(value: unknown): boolean {
 /** Returns the rank of a value among those of its key: newer versions rank higher, and experiments lower. */
 function rankOf(
   value: unknown,
-  { key, others }: { readonly key: string; readonly others: readonly unknown[] },
+  {
+    key,
+    others,
+    isUnsettled,
+  }: { readonly key: string; readonly others: readonly unknown[]; readonly isUnsettled: boolean },
 ): number {
   if (value === undefined) return 0;
   if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
   const version = comparableVersion(value);
   if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : NEWEST.test(scalarText(value)) ? 2 : 0;
   const versions = [...new Set(others.flatMap((other) => comparableVersion(other) ?? []))].sort((a, b) => a - b);
+  if (isUnsettled && versions.length > 1 && version === versions.at(-1)) return 0;
   return 1 + versions.indexOf(version) / versions.length;
 }
 

@@ -255,7 +255,7 @@ describe('commits', () => {
     ];
     expect(texts(verifyReceipts([before, after], clone({ line }), tools))).toEqual([
       'unchecked: ddddddd says that run 7 made it, and there is no record of that.',
-      'note: 1 of its 3 commits are not by a run: ddddddd (ralph-action).',
+      'note: 1 of its 3 commits is not by a run: ddddddd (ralph-action).',
     ]);
   });
 

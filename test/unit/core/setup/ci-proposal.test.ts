@@ -224,6 +224,20 @@ jobs:
     expect(versionOf('dmd-2.103.1, ldc-latest, head')).toMatchObject([{ with: { version: 'ldc-latest' } }]);
   });
 
+  test.each([
+    ['the one before the newest where a step allows prereleases', 'true', '3.13, 3.15, 3.14', '3.14'],
+    ['the newest where the step allows none', 'false', '3.13, 3.15, 3.14', '3.15'],
+    ['the only one', 'true', '3.15', '3.15'],
+  ])('takes of Python %s', (_title, allowed, values, chosen) => {
+    const quoted = values.replaceAll(/[\d.]+/g, "'$&'");
+    const more = `    strategy: { matrix: { python: [${quoted}] } }\n`;
+    const steps = `      - uses: actions/setup-python@v6
+        with: { python-version: "\${{ matrix.python }}", allow-prereleases: ${allowed} }
+      - run: make test
+`;
+    expect(stepsIn(learn(oneJob(steps, more), {}, {}))).toMatchObject([{ with: { 'python-version': chosen } }]);
+  });
+
   test('is the ordinary one for the root, of those that run the same command', () => {
     const job = (name: string, more: string): string =>
       `  ${name}:\n    runs-on: ubuntu-latest\n    steps: [${more}{ run: make test }]\n`;
@@ -460,7 +474,7 @@ test('no text makes an expression or a workflow throw, and nothing of it becomes
       (text) => {
         conditionMayHold(text, { matrix: {} });
         resolveText(text, { matrix: {} });
-        likeliestCombination(text, {});
+        likeliestCombination(text, {}, ['a']);
         const steps = [
           { run: `npm test ${text}` },
           { uses: `a/setup-x@${text}`, with: { x: text } },
