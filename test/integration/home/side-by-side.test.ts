@@ -124,7 +124,7 @@ test('--parallel 2 works on two issues at once, each on a branch of its own, and
   const printed = runSchema.parse(JSON.parse(out.slice(out.indexOf('\n{\n') + 1)));
   expect(printed).toMatchObject({
     ...{ outcome: 'complete', branch: null, head: null, iterations: 2, tasksDone: 2, tasks: 2, tokens: 3000 },
-    lanes: [
+    branches: [
       { ...done, branch: 'ralph/queue', head: scene.git('rev-parse', 'ralph/queue') },
       { ...done, branch: 'ralph/issue-2', head: scene.git('rev-parse', 'ralph/issue-2') },
     ],
