@@ -146,7 +146,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
         given: textsOf(step.with),
         environment: {
           ...{ ...textsOf(file.env), ...textsOf(given.env) },
-          ...Object.assign({}, ...steps.slice(0, index).map(variablesSetBy)),
+          ...Object.fromEntries(steps.slice(0, index).flatMap(variablesSetBy)),
           ...textsOf(step.env),
         },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
@@ -157,9 +157,9 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
 }
 
 /** Returns the variables that a step's script writes for the later steps of the job. */
-function variablesSetBy({ run }: Entries): Texts {
+function variablesSetBy({ run }: Entries): readonly (readonly [string, string])[] {
   const set = scalarTextOf(run).matchAll(/^\s*(?:echo|printf)\s+["']?(\w+)=(.*?)["']?\s*>>\s*["']?\$\{?GITHUB_ENV\b/gm);
-  return Object.fromEntries([...set].map(([, name = '', value = '']) => [name, value]));
+  return [...set].map(([, name = '', value = '']) => [name, value]);
 }
 
 /**

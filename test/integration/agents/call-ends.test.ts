@@ -60,13 +60,14 @@ describe('a CLI that gave its result and does not exit', () => {
   /** Makes a call, and lets the time pass for it that `passes` says once it has given its result. */
   async function call(script: string, passes: (at: { isOver: () => boolean; home: string }) => Promise<void>) {
     await using scene = await createScene(claudeCli, script);
-    let isOver = false;
+    let over = false;
+    const isOver = (): boolean => over;
     const run = scene.agent.call(callOf({ prompt: 'x', timeoutMs: 900_000 })).finally(() => {
-      isOver = true;
+      over = true;
     });
     while (!scene.log.lines.join('\n').includes('agent done')) await setImmediate();
-    await passes({ isOver: () => isOver, home: scene.home });
-    while (!isOver) await pass(100);
+    await passes({ isOver, home: scene.home });
+    while (!isOver()) await pass(100);
     return { ...(await run), said: scene.log.lines.join('\n') };
   }
 

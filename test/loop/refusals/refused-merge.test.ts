@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { commented, runOnce } from '../stage/run-action.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { BRANCH, next, notices, reviewed, worker } from '../feedback/reviewing.ts';
@@ -31,7 +32,10 @@ test('a merge of the base that the token may not push is detected before a call:
   expect(own[0]).toMatch(/Update branch.*Resolve conflicts.*workflows: write/s);
   expect(own[0]).not.toMatch(/exempt/i);
   project.remote.workflowRule = null;
-  expect(await next(project)).toMatchObject({ calls: 1 });
+  expect(own[0]).toContain('/ralph retry');
+  const number = project.forge.pulls[0]?.number ?? 0;
+  const again = await runOnce(project, { event: commented('/ralph retry', { issue: number, isPullRequest: true }) });
+  expect(again.calls).toBeGreaterThan(0);
 });
 
 test('a merge whose commits of the base have no signature is detected as well, and named as such', async () => {
