@@ -165,8 +165,8 @@ export interface CircuitFacts {
 }
 
 /**
- * Returns the circuit as seen at `now`. An `openedAt` in the future (a clock that was set back) leaves it open, unless it
- * is too far ahead to wait for.
+ * Returns the circuit as seen at `now`. An `openedAt` in the future (a clock that was set back) leaves it open, unless
+ * it is too far ahead to wait for.
  */
 export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {

@@ -258,18 +258,10 @@ export const serverRules: readonly ServerRule[] = [
     kind: 'branch',
     rule: 'access',
     type: null,
-    pattern: /^(?!.*rate limit).*repository (?:was|is) archived/is,
-    meaning: 'The repository is archived, so nobody can push to it.',
-    remedy: 'Unarchive it, or switch the workflow off.',
-  },
-  {
-    kind: 'branch',
-    rule: 'access',
-    type: null,
     pattern:
       /^(?!.*rate limit).*?((returned error:|HTTP) 40[13]\b|permission [^;\n]*denied|could not read Username|authentication failed|read-only|is archived|write access [^\n]*not granted|not authorized to push|repository (?:'[^'\n]*' )?not found)/is,
     meaning: 'The token may not push.',
-    remedy: 'The workflow needs "permissions: contents: write".',
+    remedy: 'The workflow needs "permissions: contents: write"; an archived repository must be unarchived.',
   },
   {
     kind: 'stale',

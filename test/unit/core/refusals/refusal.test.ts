@@ -181,14 +181,12 @@ describe('each refusal is of one kind', () => {
 });
 
 describe("the server's words", () => {
-  test('an archived repository is named, and no permission that would not help', () => {
+  test('of an archived repository, what helps is named beside the permission', () => {
     const words =
       'remote: This repository was archived so it is read-only.\nfatal: The requested URL returned error: 403';
     const refusal = parseRefusal(words);
     expect(refusal).toMatchObject({ kind: 'branch', rule: 'access' });
-    expect(explainRefusal(refusal)).toMatch(
-      /^The repository is archived, .*Unarchive it, or switch the workflow off\./,
-    );
+    expect(explainRefusal(refusal)).toMatch(/an archived repository must be unarchived/);
   });
 
   test('are kept without decoration, and without the offer to let the secret through', () => {
