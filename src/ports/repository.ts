@@ -96,8 +96,8 @@ export interface Repository {
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
   /**
    * Makes rewritten commits the lane's newest ones. `head` lacks only the paths in `refused`, which stay in the work
-   * tree and are withheld from now on. The work tree is left as it is, reset to `head`, or gets only the changes of
-   * `head`.
+   * tree and are withheld from now on. The work tree is left as it is, is reset to `head`, or gets only what `head`
+   * changes.
    */
   takeHead(remade: {
     readonly head: ObjectId;

@@ -139,7 +139,7 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
   return lastRead;
 }
 
-/** Reads the work tree without remembering it. What is only `content` must not be remembered. */
+/** Reads the work tree without remembering it. Only a reading of `all` may be remembered. */
 export async function readContent(work: LaneWork, wanted: ReadPart = 'all'): Promise<Omit<LastRead, 'tree'>> {
   const { access } = work;
   const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated, wanted);

@@ -56,6 +56,9 @@ describe('before the push', () => {
     const main = await tipOf(scene, 'main');
     const refs = await scene.serverGit('for-each-ref');
     expect(await scene.remote().branches('ralph/')).toEqual({ 'ralph/queue': main, 'ralph/issue-1': main });
+    expect(Object.keys(await scene.remote().branches(''))).toEqual(
+      expect.arrayContaining(['feature', 'main', 'ralphs']),
+    );
     expect(await scene.remote().pushObstacle(null)).toBeNull();
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
     expect(

@@ -250,7 +250,7 @@ describe('each refusal is of one kind', () => {
 });
 
 describe("the server's words", () => {
-  test('an archived repository is named, and no permission that would not help', () => {
+  test('of an archived repository, what helps is named beside the permission', () => {
     const words =
       'remote: This repository was archived so it is read-only.\nfatal: The requested URL returned error: 403';
     const refusal = parseRefusal(words);
