@@ -289,8 +289,8 @@ describe('plain requests in a tunnel', () => {
 });
 
 describe('a server that asks for another ClientHello', () => {
-  const BETWEEN = Buffer.from([20, 3, 3, 0, 1, 1, 23, 3, 3, 0, 2, 7, 7]);
-  const second = async (name: string): Promise<Buffer> => Buffer.concat([BETWEEN, await helloTo(name)]);
+  const between = Buffer.from([20, 3, 3, 0, 1, 1, 23, 3, 3, 0, 2, 7, 7]);
+  const second = async (name: string): Promise<Buffer> => Buffer.concat([between, await helloTo(name)]);
 
   test.each([1, 7, 5000])('gets one with the same name, in parts of %i bytes', async (size) => {
     await using target = await createTarget({}, RETRY);

@@ -16,7 +16,9 @@ const HANDSHAKE = 22;
 const APPLICATION_DATA = 23;
 const SERVER_HELLO = 2;
 /** The random of a ServerHello that asks for another ClientHello: the SHA-256 of "HelloRetryRequest". */
-const RETRY_RANDOM = [...Buffer.from('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c', 'hex')];
+const RETRY_RANDOM = [...'cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c'.matchAll(/../g)].map(
+  ([byte]) => Number.parseInt(byte, 16),
+);
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const HOST_NAME = 0;
