@@ -52,7 +52,7 @@ ${OPTIONS_HELP}
   --json          prints one JSON object with the journals instead, described by
                   schemas/ralph-receipt.schema.json
 
-Exit codes: 0 the receipt is printed, 2 no receipt was found, or wrong arguments.
+Exit codes: 0 the receipt is printed, 2 none was found, or wrong arguments.
 `;
 
 const VERIFY_HELP = `Usage: ralph verify PR|RUN [--receipt FILE ...] [--dir FOLDER] [--remote NAME]

@@ -116,6 +116,8 @@ const OTHER_WORDS = [
   'auto-reset',
   // A login of GitHub's organisations.
   'sign-on',
+  // A part of a proposed plan.
+  'sub-task',
   // An iteration that changes only tests.
   'test-only',
   'copilot-instructions',

@@ -26,7 +26,7 @@ describe('a checkout without a remote, where no run has worked yet', () => {
     const report = JSON.parse(
       (await ralph(['status', '--dir', folder, '--json'], '', openPlaces)).out,
     ) as LaneStatusReport;
-    expect(report).toMatchObject({ lane: 'queue', places: [], settings: [{ workflow: 'ralph run' }] });
+    expect(report).toMatchObject({ branchId: 'queue', places: [], settings: [{ workflow: 'ralph run' }] });
   });
 
   test.each([[['status', '--all']], [['status', '--remote', 'origin']], [['pause']]])(

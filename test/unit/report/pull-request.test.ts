@@ -332,7 +332,7 @@ describe('body', () => {
     };
     const body = shown(bodyOf(report(complete, { change, withheld: [] })));
     expect(body).toContain(
-      '7 changed files are not in the branch. `.github/x.yml`, `.github/y.yml`: it is protected. `a.env`: it holds a key. For 4 more, see “Left out”.',
+      '7 changed files are not in the branch. `.github/x.yml`, `.github/y.yml`: each is protected. `a.env`: it holds a key. For 4 more, see “Left out”.',
     );
     expect(body).toContain(
       '### Left out\n\n- `.github/x.yml`, `.github/y.yml`: it is protected\n- `a.env`: it holds a key\n- … and 4 more',
