@@ -1,4 +1,3 @@
-import { isTooFarAhead } from '../countdown.ts';
 import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
@@ -7,7 +6,7 @@ import { allowedCalls, amountSchema, countSchema, type Immutable, instantSchema,
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
-import { DAY_MS, HOUR_MS } from '../countdown.ts';
+import { DAY_MS, HOUR_MS, isTooFarAhead } from '../countdown.ts';
 
 const MAX_RESERVATIONS = 100;
 /** Maximum number of tasks in a reservation, more than any run reaches, for a document of 64 KiB. */
