@@ -1,4 +1,4 @@
-const _={85125:((k,s,n)=>{n.d(s,{Ex:()=>f,IZ:()=>$,Nc:()=>b,Nd:()=>v,XI:()=>m,aI:()=>u,bh:()=>p,k9:()=>i,lS:()=>d,op:()=>h,pF:()=>c,qZ:()=>e,t2:()=>x,tV:()=>l,vs:()=>r,zl:()=>a});var t=n(45081);const e="ralph-room-",$=`
+const _={85125:((k,s,n)=>{n.d(s,{Ex:()=>f,IZ:()=>$,Nc:()=>b,Nd:()=>v,XI:()=>m,aI:()=>u,bh:()=>p,k9:()=>i,lS:()=>d,op:()=>h,pF:()=>c,qZ:()=>e,t2:()=>x,tV:()=>l,vs:()=>r,zl:()=>a});var o=n(45081);const e="ralph-room-",$=`
 set -eu
 umask 077
 owner=$1 sandbox=$2 reservations=$3; shift 3
@@ -96,7 +96,10 @@ while [ $# -gt 1 ]; do ln -s -- "$2" "$1"; shift 2; done
 mount -a -T "$fstab"
 mkdir -p "$root/proc" "$root/dev/pts"
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
-cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty "$root/dev/"
+for device in null zero full random urandom tty; do
+  cp -a "/dev/$device" "$root/dev/"
+  chmod 666 "$root/dev/$device"
+done
 mount -t devpts -o newinstance,nosuid,noexec,ptmxmode=0666,mode=0620 devpts "$root/dev/pts"
 ln -s pts/ptmx "$root/dev/ptmx"
 ln -s /proc/self/fd "$root/dev/fd"
@@ -125,7 +128,7 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `,l=`
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
-`,o=`
+`,t=`
 left=$#
 while [ $left -gt 0 ]; do
   set -- "$@" -path "$1" -prune -o
@@ -141,7 +144,7 @@ for kind in shm:-m msg:-q sem:-s; do
 done
 `,u=`
 uid=$1 home=$2; shift 2
-${o}
+${t}
 set -eu
 rm -rf "$home"
 mkdir -m 0700 "$home"
@@ -158,7 +161,7 @@ for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -x "$path" && continue
   command -v setfacl > /dev/null || { echo "$path is closed to other users, and setfacl is not installed" >&2; exit 1; }
   kind=$(getfacl -cnp -- "$path" | awk -F: '
-    $1 == "user" && $2 >= ${t.Cj.first} && $2 <= ${t.Cj.last} { isOfSandboxes = 1; next }
+    $1 == "user" && $2 >= ${o.Cj.first} && $2 <= ${o.Cj.last} { isOfSandboxes = 1; next }
     $1 == "mask" { hasMask = 1; next }
     $1 != "default" && $2 != "" { isListed = 1 }
     END { print (isListed || hasMask && !isOfSandboxes) ? "listed" : "plain" }')
@@ -235,7 +238,7 @@ for tables in iptables ip6tables; do
   ! "$tables" -w 5 -n -L "RALPH_$uid" > /dev/null 2>&1 ||
     left "the chain RALPH_$uid ($tables -D OUTPUT -m owner --uid-owner $uid -j RALPH_$uid; $tables -F RALPH_$uid; $tables -X RALPH_$uid)"
 done
-${o}
+${t}
 if [ -n "$name" ]; then
   userdel "$name" > /dev/null 2>&1
   ! grep -q "^$name:" /etc/group || groupdel "$name" > /dev/null 2>&1

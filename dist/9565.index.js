@@ -1,4 +1,4 @@
-import{modules as c}from"./89741.shared.js";const M=9565,f=[9565],h={...c,89565:((u,e,s)=>{s.d(e,{showAll:()=>d});var n=s(84842),l=s(89741),a=s(53004);async function d({json:v,...p},_){const E=o=>{_.error(`${(0,n.h0)(o,300)}
-`)},r=await(0,a.M)({...p,log:E},_.now());_.out(v?`${JSON.stringify(r,null,2)}
-`:(0,l.mp)(r));const t=[...r.problems,...r.lanes.flatMap(o=>o.kind==="lane"?[]:[`${o.lane}: ${o.why}`])];for(const o of t)_.error(`ralph status: ${o}
-`);return t.length===0?"done":"failed"}})};export{M as id,f as ids,h as modules};
+import{modules as p}from"./89741.shared.js";const w=9565,M=[9565],f={...p,89565:((E,n,s)=>{s.d(n,{showAll:()=>l});var e=s(84842),d=s(89741),a=s(53004);async function l({json:c,...v},r){const h=o=>{r.error(`${(0,e.h0)(o,300)}
+`)},_=await(0,a.M)({...v,log:h},r.now());r.out(c?`${JSON.stringify(_,null,2)}
+`:(0,d.mp)(_));const t=[..._.problems,..._.branches.flatMap(o=>o.kind==="branch"?[]:[`${o.branchId}: ${o.why}`])];for(const o of t)r.error(`ralph status: ${o}
+`);return t.length===0?"done":"failed"}})};export{w as id,M as ids,f as modules};

@@ -1,1 +1,0 @@
-import{modules as o}from"./20010.shared.js";import{modules as s}from"./7322.shared.js";import{modules as r}from"./83702.shared.js";const t=2789,a=[2789],p={...o,...s,...r};export{t as id,a as ids,p as modules};

@@ -1,1 +1,0 @@
-import{modules as m}from"./55589.shared.js";import{modules as r}from"./69379.shared.js";import{modules as d}from"./22835.shared.js";import{modules as t}from"./60433.shared.js";const i=7970,l=[7970],n={...m,...r,...d,...t,21321:((a,o,s)=>{s.d(o,{Z:()=>e});const e="tmp"})};export{i as id,l as ids,n as modules};
