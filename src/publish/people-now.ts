@@ -65,7 +65,8 @@ export async function lookAtLane(
     // GitHub itself deletes the branch of a merged pull request.
     if (own?.state === 'merged') return null;
     if (isGone) {
-      const newName = renamedTo(remoteHead, await remote.branches(''));
+      // Renaming a branch closes its pull request.
+      const newName = own?.state === 'closed' ? renamedTo(remoteHead, await remote.branches('')) : null;
       return { kind: newName === null ? 'deleted' : 'renamed', by: describeRemoval(branch, newName) };
     }
     return own?.state === 'closed'

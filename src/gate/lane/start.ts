@@ -37,7 +37,11 @@ export async function findStart(lane: {
     return {
       ...fresh,
       workIsLost: !merged,
-      renamedTo: merged || lastHead === null ? null : renamedTo(lastHead, await lane.remote.branches('')),
+      // Renaming a branch closes its pull request.
+      renamedTo:
+        lastHead !== null && pullRequest?.state === 'closed'
+          ? renamedTo(lastHead, await lane.remote.branches(''))
+          : null,
     };
   if (merged && pullRequest.headSha === remoteHead)
     return { ...fresh, start: { kind: 'restart', mergedHead: remoteHead }, workIsLost: false };

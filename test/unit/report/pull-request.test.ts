@@ -335,7 +335,7 @@ describe('body', () => {
       '7 changed files are not in the branch. `.github/x.yml`, `.github/y.yml`: each is protected. `a.env`: it holds a key. For 4 more, see “Left out”.',
     );
     expect(body).toContain(
-      '### Left out\n\n- `.github/x.yml`, `.github/y.yml`: it is protected\n- `a.env`: it holds a key\n- … and 4 more',
+      '### Left out\n\n- `.github/x.yml`, `.github/y.yml`: each is protected\n- `a.env`: it holds a key\n- … and 4 more',
     );
     expect(body).toContain('### Claims overruled\n\n- Iteration 2: claim 1\n');
     expect(body).toContain('- Iteration 20: claim 19\n- … and 3 more');
