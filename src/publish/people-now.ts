@@ -55,7 +55,11 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
  */
 export async function lookAtLane(
   { forge, remote, debug }: Looking,
-  { lane: { branch, pullRequest: known }, remoteHead }: Pick<Work, 'lane' | 'remoteHead'>,
+  {
+    lane: { branch, baseBranch, start, pullRequest: known },
+    base,
+    remoteHead,
+  }: Pick<Work, 'lane' | 'base' | 'remoteHead'>,
 ): Promise<LaneWithdrawal | null> {
   try {
     const isGone = remoteHead !== null && (await remote.branches(branch))[branch] === undefined;
@@ -65,7 +69,9 @@ export async function lookAtLane(
     // GitHub itself deletes the branch of a merged pull request.
     if (own?.state === 'merged') return null;
     if (isGone) {
-      const newName = renamedTo(remoteHead, await remote.branches(''));
+      // Other branches also have the commit that a new branch begins from.
+      const isBegun = remoteHead !== base || start.kind === 'continue';
+      const newName = isBegun ? renamedTo(remoteHead, await remote.branches(''), baseBranch) : null;
       return { kind: newName === null ? 'deleted' : 'renamed', by: describeRemoval(branch, newName) };
     }
     return own?.state === 'closed'

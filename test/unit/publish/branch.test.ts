@@ -202,6 +202,7 @@ describe('a pull request that cannot be written', () => {
       expect(project.forge.pulls).toEqual([expect.objectContaining({ state: 'open', draft: false })]);
       expect(project.forge.pulls[0]?.body).toContain('Closes #1');
       expect(savedState(project).lastRun?.published).toEqual({
+        branch: 'ralph/queue',
         head: project.origin.branches.get('ralph/queue'),
         pullRequest: { number: 101, url: project.forge.pulls[0]?.url },
       });
