@@ -3,7 +3,7 @@ import type { LeftCircuit } from '../core/others/left-circuit.ts';
 import type { Claim } from '../core/sharing/lease.ts';
 import type { ExamineRun } from '../ports/examiner.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { FoundStart } from './lane/start.ts';
+import type { findStart, FoundStart } from './lane/start.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Repository } from '../ports/repository.ts';
 import type { Remote } from '../ports/remote.ts';
@@ -28,15 +28,8 @@ export interface GateDeps {
     | 'editedMerges'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
-  /**
-   * Finds where a lane's branch begins this time. `lastHead` is the commit that was published last; null if there is
-   * none.
-   */
-  readonly findStart: (lane: {
-    readonly branch: string;
-    readonly remoteHead: string | null;
-    readonly lastHead: string | null;
-  }) => Promise<FoundStart>;
+  /** Finds where a lane's branch begins this time. */
+  readonly findStart: (lane: Omit<Parameters<typeof findStart>[0], 'forge' | 'remote'>) => Promise<FoundStart>;
   readonly store: StateStore;
   readonly examine: ExamineRun;
   readonly clock: Clock;

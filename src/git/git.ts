@@ -139,6 +139,12 @@ export function remoteWords(stderr: string): string {
 /** The command that fetches refs and nothing else: no tags, no FETCH_HEAD, no maintenance. */
 export const FETCH_ALONE = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'] as const;
 
+/** With it, a file stays where its side of a merge put it, even if the other side moved the folder. */
+const BY_FILE = ['-c', 'merge.directoryRenames=false'] as const;
+
+/** The command that merges two commits as objects. */
+export const MERGE_ALONE = [...BY_FILE, 'merge-tree', '--write-tree', '--no-messages'] as const;
+
 /**
  * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files, and the
  * setting is scoped to the URL, so no other server is ever sent it.
@@ -390,3 +396,6 @@ export function identityVariables({
 }): Record<string, string> {
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }
+
+/** The identity of commits that never leave the machine. */
+export const LOCAL_IDENTITY = identityVariables({ name: 'ralph', email: 'ralph@localhost' });

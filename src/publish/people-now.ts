@@ -55,7 +55,7 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
  */
 export async function lookAtLane(
   { forge, remote, debug }: Looking,
-  { lane: { branch, pullRequest: known }, remoteHead }: Pick<Work, 'lane' | 'remoteHead'>,
+  { lane: { branch, baseBranch, pullRequest: known }, remoteHead }: Pick<Work, 'lane' | 'remoteHead'>,
 ): Promise<LaneWithdrawal | null> {
   try {
     const isGone = remoteHead !== null && (await remote.branches(branch))[branch] === undefined;
@@ -66,7 +66,7 @@ export async function lookAtLane(
     if (own?.state === 'merged') return null;
     if (isGone) {
       // Renaming a branch closes its pull request.
-      const newName = own?.state === 'closed' ? renamedTo(remoteHead, await remote.branches('')) : null;
+      const newName = own?.state === 'closed' ? renamedTo(remoteHead, await remote.branches(''), baseBranch) : null;
       return { kind: newName === null ? 'deleted' : 'renamed', by: describeRemoval(branch, newName) };
     }
     return own?.state === 'closed'

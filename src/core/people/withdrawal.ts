@@ -30,8 +30,12 @@ export function withdrawalOf(
   return taskLabel === null || hasLabel(issue.labels, taskLabel) ? null : 'unlabeled';
 }
 
-/** Returns the name of the branch that has this newest commit of a branch that is gone, or null if none has it. */
-export function renamedTo(head: string, branches: Readonly<Record<string, string>>): string | null {
+/**
+ * Returns the name of the branch that has this newest commit of a branch that is gone, or null if none has it. With the
+ * commit on the base branch, nobody needs to have renamed anything.
+ */
+export function renamedTo(head: string, branches: Readonly<Record<string, string>>, baseBranch: string): string | null {
+  if (branches[baseBranch] === head) return null;
   return Object.keys(branches).find((name) => branches[name] === head) ?? null;
 }
 

@@ -253,7 +253,9 @@ function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState)
 
 function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
   const { branch, remoteHead } = look;
-  return deps.findStart({ branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  const published = restored.state.lastRun?.published ?? null;
+  const last = published === null ? null : { branch, ...published };
+  return deps.findStart({ branch, remoteHead, last, baseBranch: () => baseBranchOf(deps) });
 }
 
 function endWithoutTasks(request: WorkRequest, { judged, notes }: Work): EndIntake {

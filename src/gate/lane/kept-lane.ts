@@ -56,18 +56,22 @@ export function restoreFrom(
 }
 
 /**
- * Throws a UserError if the lane was published on another branch that is still there: two workflows with different
- * prefixes would do its work twice, each from the other's state.
+ * Throws a UserError if the lane was published on another branch that is still there and not merged: two workflows with
+ * different prefixes would do its work twice, each from the other's state.
  */
 export async function refuseOtherPrefix(
-  { remote }: Pick<GateDeps, 'remote'>,
+  { remote, forge }: Pick<GateDeps, 'remote' | 'forge'>,
   { look: { branch }, restored: { state } }: LaneRestoration,
 ): Promise<void> {
   const known = state.lastRun?.published?.branch ?? branch;
-  if (known === branch || (await remote.branches(known))[known] === undefined) return;
+  if (known === branch) return;
+  const head = (await remote.branches(known))[known];
+  if (head === undefined) return;
+  const pullRequest = await forge.pullRequestOf(known);
+  if (pullRequest?.state === 'merged' && pullRequest.headSha === head) return;
   throw new UserError(
     'configuration',
-    `The work on ${nameOfLane(state.lane)} is on the branch ${known}, and the input \`branch-prefix\` makes it ${branch} in this run. Set the same \`branch-prefix\` in all workflows of the repository. To move to the new one, merge or close the pull request of ${known}, then delete that branch.`,
+    `The work on ${nameOfLane(state.lane)} is on the branch ${known}, and the input \`branch-prefix\` makes it ${branch} in this run. Set the same \`branch-prefix\` in all workflows of the repository. To move to the new one, merge the pull request of ${known}, or close it and delete that branch.`,
   );
 }
 

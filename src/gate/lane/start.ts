@@ -25,24 +25,23 @@ export async function findStart(lane: {
   readonly remote: Pick<Remote, 'branches'>;
   readonly branch: string;
   readonly remoteHead: string | null;
-  readonly lastHead: string | null;
+  /** The newest published commit, and the branch that had it: another one if the prefix was changed. */
+  readonly last: { readonly head: string; readonly branch: string } | null;
+  readonly baseBranch: () => Promise<string>;
 }): Promise<FoundStart> {
-  const { branch, remoteHead, lastHead } = lane;
+  const { branch, remoteHead, last } = lane;
   const fresh = { start: { kind: 'fresh' }, pullRequest: null, closedBy: null, renamedTo: null } as const;
-  if (remoteHead === null && lastHead === null) return { ...fresh, workIsLost: false };
+  if (remoteHead === null) {
+    const ended = last === null ? null : ((await lane.forge.pullRequestOf(last.branch))?.state ?? null);
+    if (last === null || ended === 'merged') return { ...fresh, workIsLost: false };
+    const [branches, base] = await Promise.all([lane.remote.branches(''), lane.baseBranch()]);
+    // Renaming a branch closes its pull request.
+    const newName = ended === 'closed' ? renamedTo(last.head, branches, base) : null;
+    return { ...fresh, workIsLost: branches[base] !== last.head, renamedTo: newName };
+  }
 
   const pullRequest = await lane.forge.pullRequestOf(branch);
   const merged = pullRequest?.state === 'merged';
-  if (remoteHead === null)
-    return {
-      ...fresh,
-      workIsLost: !merged,
-      // Renaming a branch closes its pull request.
-      renamedTo:
-        lastHead !== null && pullRequest?.state === 'closed'
-          ? renamedTo(lastHead, await lane.remote.branches(''))
-          : null,
-    };
   if (merged && pullRequest.headSha === remoteHead)
     return { ...fresh, start: { kind: 'restart', mergedHead: remoteHead }, workIsLost: false };
   return {

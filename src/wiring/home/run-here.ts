@@ -287,9 +287,9 @@ async function lastStatus({ top, folder }: WorkedFolder, own: readonly string[])
 /** Finds the start of the lane's branch: the base again once all of the branch is part of it. */
 function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof playAtHome>[1]['gate']['findStart'] {
   const nothing = { pullRequest: null, workIsLost: false, closedBy: null, renamedTo: null };
-  return async ({ remoteHead, lastHead }) => {
+  return async ({ remoteHead, last }) => {
     if (remoteHead === null) {
-      const workIsLost = lastHead !== null && !(await isPartOf(git, lastHead, base));
+      const workIsLost = last !== null && !(await isPartOf(git, last.head, base));
       return { ...nothing, start: { kind: 'fresh' }, workIsLost };
     }
     if (await isPartOf(git, remoteHead, base))

@@ -111,6 +111,14 @@ describe('a call that runs for long', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by } });
   });
 
+  test('is ended if its new branch is deleted, which no other branch makes a renaming', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
+    const remove = (): void => void project.origin.branches.delete('ralph/queue');
+    const by = 'the deletion of branch ralph/queue';
+    expect(await runOnce(project, { tap: longAfter(remove) })).toMatchObject({ calls: 1, outcome: { by } });
+    expect(savedState(project).pause).toBeNull();
+  });
+
   test('in a pipeline no later step is called', async () => {
     const steps = ['implement', 'review'].map((name) => ({ type: 'agent', name }));
     const project = createProject({

@@ -224,6 +224,25 @@ describe('where the branch begins', () => {
     expect(moved).toMatchObject({ end: 'complete (plan_complete)', work: { lane: { branch: 'bot/queue' } } });
   });
 
+  test('`branch-prefix` may change once the work is merged, also if its branch is left; nothing is paid again', async () => {
+    const { project, set } = await published();
+    set({ state: 'merged' });
+    addIssue(project.forge, 2);
+    project.inputs = { 'branch-prefix': 'bot/' };
+    const moved = await runOnce(project);
+    expect(moved).toMatchObject({ end: 'complete (plan_complete)', work: { lane: { branch: 'bot/queue' } } });
+    expect(taskIds(moved)).toEqual(['issue-2']);
+  });
+
+  test('a branch that a person pushed to the base and deleted is neither renamed nor lost', async () => {
+    const { project, head } = await published();
+    project.forge.pulls.splice(0);
+    project.origin.branches.set('main', head);
+    project.origin.branches.delete('ralph/queue');
+    addIssue(project.forge, 2);
+    expect(taskIds(await runOnce(project))).toEqual(['issue-2']);
+  });
+
   test('a pull request that a person closed pauses the queue; by name the work continues', async () => {
     const { project, set } = await published();
     set({ state: 'closed' });

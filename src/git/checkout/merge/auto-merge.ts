@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../../core/countdown.ts';
 import { taskFilePaths } from '../../../core/tasks/files/form/root-plan.ts';
 import { mergePlans } from '../../../core/tasks/files/plan-merge.ts';
 import { UserError } from '../../../errors.ts';
-import { type Git, identityVariables, lastLinesOfError } from '../../git.ts';
+import { type Git, lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import type { Inspection } from '../../inspection/inspection.ts';
 import { writeTreeWith, type PathChange, type ObjectReader } from '../../objects.ts';
@@ -126,7 +126,7 @@ async function mergeInIndex(
 ): Promise<Merged> {
   const variables = { GIT_INDEX_FILE: indexFile };
   const copy = (commit: ObjectId, ...parents: readonly string[]): Promise<string> =>
-    git.text(['commit-tree', `${commit}^{tree}`, ...parents, '-m', 'side'], { variables: ralphIdentity });
+    git.text(['commit-tree', `${commit}^{tree}`, ...parents, '-m', 'side'], { variables: LOCAL_IDENTITY });
   const root = await copy(fork);
   const named = await Promise.all(
     [lane, base].map(async ({ branch, commit }) => ({
@@ -141,11 +141,7 @@ async function mergeInIndex(
     const meant = await git.answer(['rev-parse', ...named.map(({ branch }) => branch)]);
     const isMeant = meant.stdout.toString() === named.map(({ commit }) => `${commit}\n`).join('');
     const merged = await git.answer(
-      [
-        // A file stays where its side put it, even if the other side moved the folder.
-        ...['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '-z', '--no-messages', '--'],
-        ...named.map(({ branch, ref }) => (isMeant ? branch : ref)),
-      ],
+      [...MERGE_ALONE, '-z', '--', ...named.map(({ branch, ref }) => (isMeant ? branch : ref))],
       { variables, timeoutMs: MERGE_MS },
     );
     const [tree = '', ...records] = decodeNames(merged.stdout).split('\0');
@@ -178,8 +174,7 @@ export async function editedMergesAmong(git: Git, commits: readonly ObjectId[]):
     const shown = await git.answer(['show', '-s', '--format=%T %P', commit]);
     const [tree, one = '', other, third] = shown.stdout.toString().trim().split(' ');
     if (shown.exitCode !== 0 || third !== undefined) continue;
-    const again = ['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '--no-messages'];
-    const made = other === undefined ? null : await git.answer([...again, one, other], { timeoutMs: MERGE_MS });
+    const made = other === undefined ? null : await git.answer([...MERGE_ALONE, one, other], { timeoutMs: MERGE_MS });
     // git exits with 1 after a conflict, which a person has settled.
     const isMade =
       made !== null && made.exitCode !== 1 && (made.exitCode !== 0 || made.stdout.toString().trim() === tree);
@@ -270,5 +265,3 @@ async function changesByPath(
 ): Promise<ReadonlyMap<string, PathChange>> {
   return new Map((await objects.changesBetween(before, after)).map((change) => [change.path, change]));
 }
-
-const ralphIdentity = identityVariables({ name: 'ralph', email: 'ralph@localhost' });

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { isBranchName } from '../../../core/refusals/refusal.ts';
 import type { ComparedPull } from '../../../core/train/train.ts';
 import type { OpenPulls } from '../../../ports/repository.ts';
-import { authorizationVariables, FETCH_ALONE, type Git, withBareRepository } from '../../git.ts';
+import { authorizationVariables, FETCH_ALONE, type Git, MERGE_ALONE, withBareRepository } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { OpenedCheckout, OpenOptions } from '../lane.ts';
@@ -137,10 +137,10 @@ async function conflictsAmong(git: Git, pulls: readonly Measured[]): Promise<rea
   const merged = sharing.slice(0, MAX_PAIRS);
   const beyond = sharing.slice(MAX_PAIRS).map((pair) => pair.map(({ number }) => number));
   if (merged.length === 0) return [];
-  const answer = await git.answer(
-    ['-c', 'merge.directoryRenames=false', 'merge-tree', '--write-tree', '--stdin', '--name-only', '--no-messages'],
-    { input: merged.map(([one, other]) => `${one.head} ${other.head}\n`).join(''), timeoutMs: WITHIN_MS },
-  );
+  const answer = await git.answer([...MERGE_ALONE, '--stdin', '--name-only'], {
+    input: merged.map(([one, other]) => `${one.head} ${other.head}\n`).join(''),
+    timeoutMs: WITHIN_MS,
+  });
   // git before 2.39 does not know `--stdin`.
   if (answer.exitCode !== 0) return null;
   const results = resultsIn(decodeNames(answer.stdout));

@@ -5,7 +5,8 @@ import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
 import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, whyStandIn } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
-import { lastLinesOfError } from '../../git.ts';
+import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
+import { decodeNames } from '../../names.ts';
 import { changesBetween, treeOf, writeTreeWith } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
@@ -151,8 +152,8 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   }
 
   /**
-   * Puts back what the agent's `git checkout main` took away: files of the lane's branch that are as in the commit from
-   * which both branches come. Returns false if the agent did not leave the branch, or has moved the branch itself.
+   * Puts back what the agent's `git checkout main` took away: merges the lane's branch into the work tree, which keeps
+   * the files that conflict. Returns false if the agent did not leave the branch, or has moved the branch itself.
    */
   async function bringLeftFiles(
     { head, tree, beside: found }: Pick<ReadTree, 'head' | 'tree' | 'beside'>,
@@ -160,11 +161,12 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
     tolerated: readonly ToleratedChange[],
   ): Promise<boolean> {
     if (head === null || !found.some(({ is, id }) => is === 'branch' && id === tip)) return false;
-    const merged = await own.git.answer(['merge-base', head, tip]);
-    const base = merged.stdout.toString().trim();
-    if (merged.exitCode !== 0 || base === tip) return false;
-    const changed = new Set((await changesBetween(own.git, base, tree)).map(({ path }) => path));
-    const changes = (await changesBetween(own.git, base, tip)).filter(({ path }) => !changed.has(path));
+    if ((await own.git.answer(['merge-base', '--is-ancestor', tip, head])).exitCode === 0) return false;
+    const now = await own.git.text(['commit-tree', tree, '-p', head, '-m', 'side'], { variables: LOCAL_IDENTITY });
+    const merged = await own.git.answer([...MERGE_ALONE, '-z', '--name-only', now, tip]);
+    const [result = '', ...conflicts] = decodeNames(merged.stdout).split('\0');
+    if (merged.exitCode > 1) return false;
+    const changes = (await changesBetween(own.git, tree, result)).filter(({ path }) => !conflicts.includes(path));
     if (changes.length === 0) return false;
     const wanted = await own.withIndex('empty', (indexFile) =>
       writeTreeWith(own.git, indexFile, { base: tree, changes }),

@@ -320,6 +320,26 @@ test('an agent that checks out the base branch takes nothing of the lane away, u
   expect(third.change.files).toEqual(['one.txt', 'three.txt', 'two.txt']);
 });
 
+test('what an agent changes on a newer base branch is merged with the lane; where both conflict, its files stay', async () => {
+  await using scene = await setScene();
+  const lines = (first: string, last: string): string => [first, '2', '3', '4', '5', '6', last, ''].join('\n');
+  await seed(scene, { 'both.txt': lines('1', '7'), 'same.txt': '1\n' });
+  await openFresh(scene);
+  await iterate(scene, async () => {
+    await scene.write('both.txt', lines('ours', '7'));
+    await scene.write('same.txt', 'ours\n');
+  });
+  const { committed } = await iterate(scene, async () => {
+    await scene.git('checkout', '--quiet', 'main');
+    await scene.write('both.txt', lines('1', 'theirs'));
+    await scene.git('commit', '--quiet', '-am', 'Theirs');
+    await scene.write('same.txt', 'theirs\n');
+  });
+  const textOf = (path: string): Promise<string> => scene.git('show', `${committed.head}:${path}`);
+  expect(await textOf('both.txt')).toBe(lines('ours', 'theirs').trim());
+  expect(await textOf('same.txt')).toBe('theirs');
+});
+
 test('the files of a repository in the repository are there as soon as its .git is gone', async () => {
   await using scene = await setScene();
   await openFresh(scene);
