@@ -3,6 +3,7 @@ import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
+import { countConflicts } from '../../../src/core/feedback/conflict/conflict-markers.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type {
@@ -346,7 +347,7 @@ export function createCheckout(origin: Origin): Checkout {
           ],
           ...takeBeside(),
           publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
-          lookAt: [],
+          lookAt: markersIn(tree, old),
           published: { head, tree: evidenceOf(tree) },
           merge,
         };
@@ -1416,4 +1417,12 @@ function showReply(
     });
     saidOf.set(branch, { ...said, threads: answered });
   }
+}
+
+/** Returns the files with new conflict markers as `lookAt` names them. */
+function markersIn(tree: Files, old: Files): CommittedIteration['lookAt'] {
+  const files = Object.keys(tree)
+    .filter((path) => countConflicts(tree[path] ?? '') > countConflicts(old[path] ?? ''))
+    .map((path) => ({ path, what: null }));
+  return files.length === 0 ? [] : [{ kind: 'conflict-markers', fileCount: files.length, files }];
 }
