@@ -112,6 +112,8 @@ export interface Checkout extends Repository {
   ignored: string[];
   /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
+  /** Patterns of protected paths that may be published. */
+  allowed: readonly string[];
 }
 
 export function createCheckout(origin: Origin): Checkout {
@@ -180,6 +182,7 @@ export function createCheckout(origin: Origin): Checkout {
     beside: [],
     ignored: [],
     patches: [],
+    allowed: [],
     missing: () => Promise.resolve(null),
     problems: () => guarded(faults, 'problems', () => checkout.broken),
     readTexts: (paths, lane) =>
@@ -301,7 +304,8 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'commit', () => {
         const whole = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
         const old = treeOf(head);
-        const isWithheld = (path: string): boolean => whyWithheld(path) !== null && whole[path] !== old[path];
+        const isWithheld = (path: string): boolean =>
+          whyWithheld(path, checkout.allowed) !== null && whole[path] !== old[path];
         const here = Object.keys(whole).filter(isWithheld);
         for (const path of here) withheldTexts.set(path, whole[path] ?? '');
         const tree = Object.fromEntries(
@@ -311,7 +315,7 @@ export function createCheckout(origin: Origin): Checkout {
         );
         trees.set(evidenceOf(tree), tree);
         const named = (paths: readonly string[]) =>
-          paths.map((path) => ({ path, why: whyWithheld(path) ?? LEFT_OUT.other }));
+          paths.map((path) => ({ path, why: whyWithheld(path, checkout.allowed) ?? LEFT_OUT.other }));
         const marked = isMerging ? Object.keys(tree).filter((path) => /^<<<<<<< /m.test(tree[path] ?? '')) : [];
         if (marked.length > 0) {
           const withheld = marked.map((path) => ({ path, why: 'it still has conflict markers' }));
@@ -1368,7 +1372,8 @@ function matches(path: string, pattern: string): boolean {
 /**
  * As in the publishing rules, files that CI runs and settings of agents are protected, and packages are too many files.
  */
-function whyWithheld(path: string): string | null {
+function whyWithheld(path: string, allowed: readonly string[]): string | null {
+  if (allowed.some((pattern) => matches(path, pattern))) return null;
   if (path.startsWith('.github/') || path.startsWith('.claude/')) return LEFT_OUT.protected;
   return path.startsWith('node_modules/') ? '320 changed files are more than max-patch-files (300) allows' : null;
 }
