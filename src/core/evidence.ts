@@ -101,6 +101,8 @@ export const evidenceSchema = z.object({
    * absent if there is none.
    */
   beside: z.array(z.string().max(200)).max(20).optional(),
+  /** Files to which this iteration added conflict markers, at most 20; absent if there are none. */
+  marked: z.array(z.string().max(1000)).max(20).exactOptional(),
   /** Number of commits that the agent made itself. */
   agentCommits: countSchema,
   insertions: countSchema,

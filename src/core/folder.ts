@@ -43,3 +43,23 @@ export function toFolderTask<T extends Pick<Task, 'source'>>(folder: Folder, tas
 export function toRootProblem(folder: Folder, problem: TaskProblem): TaskProblem {
   return { ...problem, file: toRootPath(folder, problem.file) };
 }
+
+/** Returns a matcher of paths against globs: `*` and `?` stay within a folder, `**` does not. */
+export function createPathMatcher(globs: readonly string[]): (path: string) => boolean {
+  const patterns = globs.map(
+    (glob) =>
+      new RegExp(
+        `^${glob
+          .split(/(\*\*\/|\*\*|\*|\?)/)
+          .map(translateGlob)
+          .join('')}$`,
+        'is',
+      ),
+  );
+  return (path) => patterns.some((pattern) => pattern.test(path));
+}
+
+function translateGlob(piece: string): string {
+  const wildcards: Record<string, string> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
+  return wildcards[piece] ?? piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

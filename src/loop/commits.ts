@@ -19,9 +19,10 @@ interface Content {
   readonly summary: string | null;
 }
 
-/** A commit with the result for each lock file of a merge. */
+/** A commit with the result for each lock file of a merge, and the files in which it leaves new conflict markers. */
 export interface CommitResult extends CommittedIteration {
   readonly lockFiles: readonly LockFile[];
+  readonly marked: readonly string[];
 }
 
 /**
@@ -48,7 +49,11 @@ export async function commitWork(
     },
   });
   for (const { name, patch } of committed.beside) deps.keepPatch(deps.redact(name), deps.redact(patch));
-  return { committed: { ...committed, lockFiles: lockFiles ?? [] }, work: withCommit(work, committed) };
+  const marked = committed.lookAt.filter(({ kind }) => kind === 'conflict-markers').flatMap(({ files }) => files);
+  return {
+    committed: { ...committed, lockFiles: lockFiles ?? [], marked: marked.map(({ path }) => path) },
+    work: withCommit(work, committed),
+  };
 }
 
 /** Returns the commit message of a task. */
@@ -96,6 +101,10 @@ export function joinCommits(earlier: readonly CommitResult[], last: CommitResult
     beside: all.flatMap(({ beside }) => beside),
     newlyIgnored: [...new Set(all.flatMap(({ newlyIgnored }) => newlyIgnored))],
     publishedPaths: [...new Set(all.flatMap(({ publishedPaths }) => publishedPaths))],
+    marked: all.reduce<readonly string[]>(
+      (paths, { marked, publishedPaths }) => [...paths.filter((path) => !publishedPaths.includes(path)), ...marked],
+      [],
+    ),
     merge: all.some(({ merge }) => merge === 'made') ? 'made' : last.merge,
     lockFiles: all.findLast(({ lockFiles }) => lockFiles.length > 0)?.lockFiles ?? [],
   };

@@ -228,6 +228,9 @@ async function conclude(
     ...(beside.length === 0
       ? {}
       : { beside: beside.slice(0, MAX_WITHHELD_NAMED).map((name) => deps.redact(name).slice(0, 200)) }),
+    ...(committed.marked.length === 0
+      ? {}
+      : { marked: committed.marked.slice(0, MAX_WITHHELD_NAMED).map((path) => deps.redact(path).slice(0, 1000)) }),
     end: output.end,
     outputChars: output.outputChars,
     fencedBlock: output.fencedBlock,

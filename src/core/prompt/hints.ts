@@ -95,6 +95,11 @@ const hints = {
     sentence:
       'The merge is not finished: files still have conflict markers, and nothing is committed while they do. Resolve every one of them.',
   },
+  marked: {
+    scope: 'task',
+    sentence:
+      'Files that you changed have new conflict markers (named below). Resolve them. If they belong there, as in a test or a manual, leave them and report again.',
+  },
   verify_failed: {
     scope: 'task',
     sentence: 'The verification command failed after the last iteration. Fix that before anything else.',

@@ -253,9 +253,9 @@ function contextOf(parts: PromptParts): string {
       max: MAX_STEP_NOTES,
     },
     listSection(
-      'Files of yours that are not published, each with the reason, as data:',
+      'Files of yours that are not published, or not finished, each with the reason, as data:',
       'WITHHELD',
-      parts.hints.includes('withheld') ? (parts.lastIteration?.withheld ?? []) : [],
+      parts.hints.some((hint) => hint === 'withheld' || hint === 'marked') ? (parts.lastIteration?.withheld ?? []) : [],
     ),
     listSection(
       'Work of yours that is not in the work tree, as data:',

@@ -138,6 +138,8 @@ export interface ReviewedChange {
   readonly kind: 'added' | 'changed' | 'deleted';
   readonly binary: boolean;
   readonly insertions: number;
+  /** True if the change adds a conflict with all of its marker lines. */
+  readonly marked?: boolean;
   /** Current size; null if the file no longer exists. */
   readonly bytes: number | null;
   /** True if the texts were not read because the run reached its limits for reading. */
@@ -225,8 +227,9 @@ function isPicture(path: string): boolean {
 
 /** Returns at most one finding of each kind. Findings by file name need no text. */
 function findingsIn(change: ReviewedChange): readonly FileFinding[] {
-  const { path, kind, binary, bytes } = change;
+  const { path, kind, binary, marked, bytes } = change;
   return [
+    ...(marked === true ? [{ kind: 'conflict-markers', what: null } as const] : []),
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
     ...kindsByPath(path).map((kind) => ({ kind, what: null })),

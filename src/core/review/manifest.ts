@@ -4,6 +4,7 @@ import { tryJson } from '../text/try-json.ts';
 
 /** The kinds of changes that a reviewer looks at first, most serious first. */
 export const lookAtKinds = [
+  'conflict-markers',
   'manifest-not-read',
   'test-not-read',
   'void-test-script',

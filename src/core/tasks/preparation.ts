@@ -1,10 +1,11 @@
+import { createPathMatcher } from '../folder.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import type { ReadableComments } from '../people/comments.ts';
 import { cleanText, cleanTitle, countUnseenCharacters } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
-import { progressOf, tasksWithinReach } from './queue.ts';
+import { progressOf, resetProgress, tasksWithinReach, withChangedTasks } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
@@ -57,6 +58,16 @@ export function reopenEditedTasks(
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });
   return woken.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(woken) } };
+}
+
+/** Returns the state in which a task that waits for protected paths is open again if all of them may be published. */
+export function reopenAllowedTasks(state: LaneState, allowed: readonly string[]): LaneState {
+  const isAllowed = createPathMatcher(allowed);
+  const ids = Object.keys(state.tasks).filter((id) => {
+    const { reason, needs = [] } = progressOf(state.tasks, id);
+    return reason === 'withheld' && needs.length > 0 && needs.every(isAllowed);
+  });
+  return ids.length === 0 ? state : { ...state, tasks: withChangedTasks(state.tasks, ids, resetProgress) };
 }
 
 /**

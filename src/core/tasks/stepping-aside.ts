@@ -14,6 +14,7 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { Judgement, Verdict } from '../lane/verdict/verdict.ts';
 import type { IterationFacts } from '../lane/verdict/claims.ts';
 import type { Policy } from '../policy.ts';
+import { parseLeftOutReason } from '../review/left-out.ts';
 import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
 import type { TaskProgress } from './task.ts';
@@ -74,7 +75,11 @@ export function progressAfter(
   const ceiling = addToCeiling(before, facts.analysis.costUsd);
   const worked = { ...before, ceiling, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   if (verdict.taskDone) return { ...worked, state: 'finished', reason: null, setAside: null };
-  if (aside === 'nothing_to_do' || aside === 'withheld') return { ...worked, state: 'blocked', reason: aside };
+  if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
+  if (aside === 'withheld') {
+    const needed = (evidence.withheldHere ?? []).filter(({ why }) => parseLeftOutReason(why) === 'protected');
+    return { ...worked, state: 'blocked', reason: aside, needs: needed.map(({ path }) => path) };
+  }
   if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
   const givenUp = whyGivenUp(facts.task.id, worked, policy);
   if (givenUp !== null) return { ...worked, state: 'failed', reason: givenUp };

@@ -134,6 +134,8 @@ export const taskProgressSchema = z.object({
   setAside: z.object({ times: countSchema, at: instantSchema }).nullable().default(null),
   /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
+  /** Protected paths that a task blocked as `withheld` needs. */
+  needs: z.array(z.string().max(1000)).max(20).optional(),
   /**
    * Set for a finished task that was reopened because no verification of the head had passed: the next one that passes
    * makes it done.

@@ -15,7 +15,7 @@ import { grantsIn, splitIssuesIn } from '../../core/snapshot/proposals.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
-import { reopenEditedTasks } from '../../core/tasks/preparation.ts';
+import { reopenAllowedTasks, reopenEditedTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
@@ -229,7 +229,10 @@ async function findWork(
     ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
     : listed;
   const woken = withCeilings(
-    reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256)),
+    reopenAllowedTasks(
+      reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256)),
+      deps.config.allowProtectedPaths,
+    ),
     new Map(
       [...grants].flatMap(([number, { ceilingUsd }]) =>
         ceilingUsd === null ? [] : [[taskIdOfIssue(number), ceilingUsd] as const],

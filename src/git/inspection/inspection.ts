@@ -6,7 +6,8 @@ import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
 import type { PathChange, ObjectReader } from '../objects.ts';
-import { isLoopState, isProtected, leavesWorkTree, createPathMatcher } from './protected-paths.ts';
+import { createPathMatcher } from '../../core/folder.ts';
+import { isLoopState, isProtected, leavesWorkTree } from './protected-paths.ts';
 
 /** Limits per file: members tried, bytes unpacked, and depth of packed content inside packed content. */
 const MOST_MEMBERS = 64;

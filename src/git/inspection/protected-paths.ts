@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { PROGRESS_PLACES } from '../../core/prompt/places.ts';
-import { toRootPath, type Folder } from '../../core/folder.ts';
+import { createPathMatcher, toRootPath, type Folder } from '../../core/folder.ts';
 import { EARLY_STATE, taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 
 /**
@@ -94,26 +94,6 @@ function lenientForm(path: string): string {
         .replace(/:.*$/, ''),
     )
     .join('/');
-}
-
-/** Returns a matcher of paths against globs: `*` and `?` stay within a folder, `**` does not. */
-export function createPathMatcher(globs: readonly string[]): (path: string) => boolean {
-  const patterns = globs.map(
-    (glob) =>
-      new RegExp(
-        `^${glob
-          .split(/(\*\*\/|\*\*|\*|\?)/)
-          .map(translate)
-          .join('')}$`,
-        'is',
-      ),
-  );
-  return (path) => patterns.some((pattern) => pattern.test(path));
-}
-
-function translate(piece: string): string {
-  const wildcards: Record<string, string> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
-  return wildcards[piece] ?? piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 /**

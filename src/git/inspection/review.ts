@@ -1,4 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import { countConflicts } from '../../core/feedback/conflict/conflict-markers.ts';
 import { type Folder, isInFolder } from '../../core/folder.ts';
 import type { TaskSize } from '../../core/lane/change.ts';
 import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.ts';
@@ -158,13 +159,16 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
   });
 }
 
+/** Maximum size in bytes of a file that is searched for conflict markers. */
+const LARGEST_MARKED = 1024 * 1024;
+
 /** Returns the published files that a reviewer should look at first. */
 export async function lookAtOf(
   objects: ObjectReader,
   changes: readonly PathChange[],
   folder: Folder,
 ): Promise<readonly LookAt[]> {
-  const asked = changes.flatMap((change) => [...(readsTexts(bare(change)) ? [change.oldId] : []), change.newId]);
+  const asked = changes.flatMap(({ oldId, newId }) => [oldId, newId]);
   const sizes = await objects.sizesOf([...new Set(asked.filter((id) => id !== null))]);
   const sized = changes.map((change) => ({
     ...bare(change),
@@ -175,15 +179,21 @@ export async function lookAtOf(
   const read = new Set(selectToRead(sized).map(({ change }) => change));
   const ids = new Set([...read].flatMap(({ oldId, newId }) => [oldId, newId]));
   const texts = new Map<ObjectId | null, string>();
-  await objects.each(new Map([...sizes].filter(([id]) => ids.has(id))), (id, content) => {
-    texts.set(id, content.toString());
-  });
+  const conflicts = new Map<ObjectId | null, number>();
+  await objects.each(
+    new Map([...sizes].filter(([id, size]) => ids.has(id) || size <= LARGEST_MARKED)),
+    (id, content) => {
+      if (ids.has(id)) texts.set(id, content.toString());
+      if (content.includes('<<<<<<< ')) conflicts.set(id, countConflicts(content.toString()));
+    },
+  );
   const found = lookAtFirst(
     sized.map(({ change, path, kind, bytesAfter }): ReviewedChange => ({
       path,
       kind,
       binary: change.insertions === null,
       insertions: change.insertions ?? 0,
+      marked: (conflicts.get(change.newId) ?? 0) > (conflicts.get(change.oldId) ?? 0),
       bytes: bytesAfter,
       unread: !read.has(change),
       before: texts.get(change.oldId) ?? null,

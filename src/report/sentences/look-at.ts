@@ -7,6 +7,7 @@ import { renderCode, taskLink } from '../markdown.ts';
 
 /** The words that begin the line on each kind of files. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
+  'conflict-markers': 'Conflict markers of git',
   'manifest-not-read': 'Manifests that were not read, because they are too large or too many',
   'test-not-read': 'Tests that were not read, because they are too large or too many',
   'void-test-script': 'Test scripts that always pass or were removed',

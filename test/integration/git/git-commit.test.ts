@@ -195,6 +195,34 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(next.lookAt).toEqual([]);
   });
 
+  test.each<[string, (scene: Scene) => Promise<unknown>]>([
+    ['a merge that stopped', (scene) => scene.git('-c', 'alias.t=!git merge -q mine || :', 't')],
+    ['a rebase that stopped', (scene) => scene.git('-c', 'alias.t=!git rebase -q mine || :', 't')],
+    [
+      'a merge with markers in its commit',
+      (scene) => scene.git('-c', 'alias.t=!git merge -q mine || git commit -qam x', 't'),
+    ],
+  ])('%s of the agent itself: the file with new markers is named until it is resolved', async (_name, leave) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.git('checkout', '--quiet', '-b', 'mine');
+      await commitFile(scene, 'a.txt', 'Mine');
+      await scene.git('checkout', '--quiet', '-');
+      await scene.write('a.txt', 'other\n');
+      await scene.git('add', 'a.txt');
+      await scene.git('commit', '--quiet', '-m', 'Other');
+      await leave(scene);
+    });
+    expect(await scene.read('a.txt')).toMatch(/^<<<<<<< /m);
+    expect(committed.lookAt).toEqual([
+      { kind: 'conflict-markers', fileCount: 1, files: [{ path: 'a.txt', what: null }] },
+    ]);
+    expect(await scene.git('status', '--porcelain=v2', '--branch')).not.toMatch(/^u /m);
+    const { committed: next } = await iterate(scene, () => scene.write('a.txt', 'both\n'));
+    expect(next).toMatchObject({ lookAt: [], merge: 'none' });
+  });
+
   test('the whole branch is measured: lines of people, and what the commits of each task changed', async () => {
     await using scene = await setScene();
     expect(await scene.repository.review()).toBeNull();

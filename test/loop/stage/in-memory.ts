@@ -3,6 +3,7 @@ import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { unknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
+import { countConflicts } from '../../../src/core/feedback/conflict/conflict-markers.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
 import { needsIn } from '../../../src/core/people/notifications.ts';
 import type {
@@ -111,6 +112,8 @@ export interface Checkout extends Repository {
   ignored: string[];
   /** The work beside the tree that was saved as patches. */
   readonly patches: WorkBeside[];
+  /** Patterns of protected paths that may be published. */
+  allowed: readonly string[];
 }
 
 export function createCheckout(origin: Origin): Checkout {
@@ -179,6 +182,7 @@ export function createCheckout(origin: Origin): Checkout {
     beside: [],
     ignored: [],
     patches: [],
+    allowed: [],
     missing: () => Promise.resolve(null),
     problems: () => guarded(faults, 'problems', () => checkout.broken),
     readTexts: (paths, lane) =>
@@ -300,7 +304,8 @@ export function createCheckout(origin: Origin): Checkout {
       guarded(faults, 'commit', () => {
         const whole = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
         const old = treeOf(head);
-        const isWithheld = (path: string): boolean => whyWithheld(path) !== null && whole[path] !== old[path];
+        const isWithheld = (path: string): boolean =>
+          whyWithheld(path, checkout.allowed) !== null && whole[path] !== old[path];
         const here = Object.keys(whole).filter(isWithheld);
         for (const path of here) withheldTexts.set(path, whole[path] ?? '');
         const tree = Object.fromEntries(
@@ -310,7 +315,7 @@ export function createCheckout(origin: Origin): Checkout {
         );
         trees.set(evidenceOf(tree), tree);
         const named = (paths: readonly string[]) =>
-          paths.map((path) => ({ path, why: whyWithheld(path) ?? LEFT_OUT.other }));
+          paths.map((path) => ({ path, why: whyWithheld(path, checkout.allowed) ?? LEFT_OUT.other }));
         const marked = isMerging ? Object.keys(tree).filter((path) => /^<<<<<<< /m.test(tree[path] ?? '')) : [];
         if (marked.length > 0) {
           const withheld = marked.map((path) => ({ path, why: 'it still has conflict markers' }));
@@ -346,7 +351,7 @@ export function createCheckout(origin: Origin): Checkout {
           ],
           ...takeBeside(),
           publishedPaths: Object.keys({ ...old, ...tree }).filter((path) => old[path] !== tree[path]),
-          lookAt: [],
+          lookAt: markersIn(tree, old),
           published: { head, tree: evidenceOf(tree) },
           merge,
         };
@@ -1367,7 +1372,8 @@ function matches(path: string, pattern: string): boolean {
 /**
  * As in the publishing rules, files that CI runs and settings of agents are protected, and packages are too many files.
  */
-function whyWithheld(path: string): string | null {
+function whyWithheld(path: string, allowed: readonly string[]): string | null {
+  if (allowed.some((pattern) => matches(path, pattern))) return null;
   if (path.startsWith('.github/') || path.startsWith('.claude/')) return LEFT_OUT.protected;
   return path.startsWith('node_modules/') ? '320 changed files are more than max-patch-files (300) allows' : null;
 }
@@ -1416,4 +1422,12 @@ function showReply(
     });
     saidOf.set(branch, { ...said, threads: answered });
   }
+}
+
+/** Returns the files with new conflict markers as `lookAt` names them. */
+function markersIn(tree: Files, old: Files): CommittedIteration['lookAt'] {
+  const files = Object.keys(tree)
+    .filter((path) => countConflicts(tree[path] ?? '') > countConflicts(old[path] ?? ''))
+    .map((path) => ({ path, what: null }));
+  return files.length === 0 ? [] : [{ kind: 'conflict-markers', fileCount: files.length, files }];
 }

@@ -54,6 +54,7 @@ export function createMachine(
 ): Machine {
   const { script, origin } = project;
   const checkout = createCheckout(origin);
+  checkout.allowed = config.allowProtectedPaths;
   let calls = 0;
   const onMachine = (name: AgentName, own: AgentScript): Agent => {
     const agent = createAgent(own, { name, checkout, clock: project.clock });

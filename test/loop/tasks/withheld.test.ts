@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState } from '../stage/run-action.ts';
+import { createProject, labeled, runOnce, savedState } from '../stage/run-action.ts';
 
 const STRAY = '.claude/settings.local.json';
 const CI = '.github/workflows/ci.yml';
@@ -186,5 +186,26 @@ describe('a protected path in finished work', () => {
     });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
     expect(notificationsOf(project)).toHaveLength(1);
+  });
+
+  test('is published by the next run after the setting allows it, without a command', async () => {
+    const project = createProject({ issues: [1, 2], agent: [writesOnly(CI)] });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    project.inputs = { 'allow-protected-paths': '.github/workflows/release.yml' };
+    expect(await runOnce(project)).toMatchObject({ calls: 0 });
+    project.inputs = { 'allow-protected-paths': '.github/workflows/*' };
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(progressOf(project, 'issue-1')).toEqual(['done', 1]);
+    const head = project.origin.branches.get('ralph/queue') ?? '';
+    expect(project.origin.commits.get(head)?.tree).toHaveProperty([CI], 'x');
+    expect(await runOnce(project)).toMatchObject({ calls: 0 });
+  });
+
+  test('of a labelled issue is published by the schedule after the setting allows it', async () => {
+    const project = createProject({ issues: [1], agent: [writesOnly(CI)] });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
+    project.inputs = { 'allow-protected-paths': CI };
+    expect(await runOnce(project)).toMatchObject({ calls: 1 });
+    expect(project.forge.pulls.at(-1)?.body).toContain('Closes #1');
   });
 });

@@ -261,7 +261,7 @@ describe('what each input refuses, with its name, its value and what is expected
     ['base-branch', '--upload-pack=x', /is not a branch name/],
     ['base-branch', 'a b', /is not a branch name/],
     ['draft', 'True', /must be one of: true, false/],
-    ['auto-merge', 'yes', /must be `true`, `false`, or a list of: manifest-not-read, /],
+    ['auto-merge', 'yes', /must be `true`, `false`, or a list of: conflict-markers, /],
     ['auto-merge', 'true, dependencies', /must be `true`, `false`, or a list of/],
     ['pr-labels', Array.from({ length: 21 }, (_, i) => `l${String(i)}`).join(), /has more than 20 labels/],
     ['pr-labels', 'x'.repeat(51), /more than 50 characters/],

@@ -142,7 +142,7 @@ describe('body', () => {
     for (const [taken, most] of [
       [0, 65_000],
       [50_000, 15_000],
-      [60_000, 11_300],
+      [60_000, 11_500],
     ] as const) {
       const { body } = buildPullRequestText(report(complete, { lookAt }), taken);
       expect(body.length).toBeLessThanOrEqual(most);

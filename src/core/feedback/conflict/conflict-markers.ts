@@ -28,3 +28,9 @@ function countMarkers(text: string): Count {
   const count = (line: RegExp): number => text.match(line)?.length ?? 0;
   return { begins: count(/^<{7} /gm), middles: count(/^={7}\r?$/gm), ends: count(/^>{7} /gm) };
 }
+
+/** Returns the number of conflicts in a text that have all of their marker lines, in order. */
+export function countConflicts(text: string): number {
+  const marks = (text.match(/^(?:<{7} |={7}\r?$|>{7} )/gm) ?? []).map((line) => line.charAt(0)).join('');
+  return marks.match(/<=+>/g)?.length ?? 0;
+}

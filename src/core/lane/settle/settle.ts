@@ -157,10 +157,12 @@ export function settleIteration(
   };
 }
 
-function withheldWords({ withheldHere = [] }: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
-  return withheldHere.length === 0
-    ? {}
-    : { withheld: withheldHere.map(({ path, why }) => capText(`${path}: ${why}`, 300)) };
+function withheldWords({
+  withheldHere = [],
+  marked = [],
+}: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
+  const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))].slice(0, 20);
+  return files.length === 0 ? {} : { withheld: files.map(({ path, why }) => capText(`${path}: ${why}`, 300)) };
 }
 
 /**

@@ -66,7 +66,7 @@ const lastIterationSchema = z.object({
   verification: z.enum(verificationKinds),
   /** Turned into fixed sentences by hints.ts. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
-  /** Files that it changed and that were withheld, each with the reason; absent if there are none. */
+  /** Files of its own that were withheld or have conflict markers, with the reasons; absent if there are none. */
   withheld: z.array(z.string().max(300)).max(20).optional(),
   /** Names of work that it left beside the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),

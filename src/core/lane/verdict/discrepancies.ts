@@ -70,6 +70,12 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
       sentence: `It claimed finished work, but step ${held.step} does not let it pass; ${reviewWords(held.review)}.`,
     });
   }
+  if (claims && evidence.marked !== undefined) {
+    found.push({
+      hint: 'marked',
+      sentence: `It claimed finished work, but added conflict markers: ${firstNames(evidence.marked, 5)}.`,
+    });
+  }
   if (claims && evidence.merge === 'open') {
     found.push({
       hint: 'merge_open',

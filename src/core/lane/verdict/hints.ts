@@ -27,6 +27,7 @@ export function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintF
   // Files with markers are withheld as well: they must be resolved, not undone.
   if (evidence.merge === 'open') hints.push('merge_open');
   else if (withheldPathsOf(evidence).length > 0) hints.push('withheld');
+  if (evidence.marked !== undefined) hints.push('marked');
   if (evidence.beside !== undefined) hints.push('work_beside');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.steps.some(({ result }) => result.kind === 'failed')) hints.push('step_failed');

@@ -12,6 +12,7 @@ describe('a hint for the agent says', () => {
     ['not_marked', ['not marked as done in its file', 'mark it now']],
     ['withheld', ['must not be published', 'Undo those changes', 'STATUS: BLOCKED']],
     ['merge_open', ['not finished', 'conflict markers', 'Resolve every one']],
+    ['marked', ['new conflict markers', 'Resolve them', 'If they belong there']],
     ['verify_failed', ['verification command failed', 'before anything else']],
     ['no_change', ['changed no file content', 'one small, real step']],
     ['timeout', ['ran out of time', 'smaller step']],
@@ -30,7 +31,7 @@ describe('a hint for the agent says', () => {
 
   test('something else with every code', () => {
     expect(new Set(hintCodes.map(hintSentence)).size).toBe(hintCodes.length);
-    expect(hintCodes).toHaveLength(28);
+    expect(hintCodes).toHaveLength(29);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hasNewMarkers } from '../../../../../src/core/feedback/conflict/conflict-markers.ts';
+import { countConflicts, hasNewMarkers } from '../../../../../src/core/feedback/conflict/conflict-markers.ts';
 import { runs } from '../../../../runs.ts';
 
 const WHOLE = 'a\n<<<<<<< lane\nb\n=======\nc\n>>>>>>> main\nd\n';
@@ -37,4 +37,18 @@ test('what one of the sides has is never a conflict', () => {
     }),
     { numRuns: runs(200) },
   );
+});
+
+test.each<[what: string, text: string, conflicts: number]>([
+  ['one', WHOLE, 1],
+  ['two', WHOLE + WHOLE, 2],
+  ['one with the common ancestor', 'a\n<<<<<<< ours\n||||||| base\n=======\n>>>>>>> theirs', 1],
+  ['one with carriage returns', WHOLE.replaceAll('\n', '\r\n'), 1],
+  ['a heading', HEADING, 0],
+  ['a beginning without an end', '<<<<<<< lane\nb\n=======\nc\n', 0],
+  ['an end before the beginning', '=======\n>>>>>>> main\n<<<<<<< lane\n', 0],
+  ['a patch that quotes one', WHOLE.replaceAll(/^/gm, '+'), 0],
+  ['many beginnings', '<<<<<<< lane\n'.repeat(50_000), 0],
+])('conflicts with all of their markers: %s', (_what, text, conflicts) => {
+  expect(countConflicts(text)).toBe(conflicts);
 });
