@@ -118,7 +118,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const isSaid =
     /^(?:failed|cancelled|paused)$/.test(outcome.kind) ||
     (end === null && outcome.kind !== 'complete') ||
-    (end?.outcome.kind === 'complete' && /^(?:limit|blocked)$/.test(outcome.kind));
+    (end?.outcome.kind === 'complete' && /^(?:blocked |limit \((?:unverified|minutes)\))/.test(said ?? ''));
   const facts: readonly (readonly [what: string, said: unknown, known: unknown])[] = [
     ['branch', branchId, start.lane],
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],

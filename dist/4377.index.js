@@ -1,1 +1,0 @@
-import{modules as o}from"./29660.shared.js";import{modules as s}from"./76997.shared.js";import{modules as r}from"./94686.shared.js";import{modules as m}from"./96936.shared.js";import{modules as e}from"./433.shared.js";import{modules as d}from"./9277.shared.js";const f=4377,h=[4377,9277],c={...o,...s,...r,...m,...e,...d};export{f as id,h as ids,c as modules};
