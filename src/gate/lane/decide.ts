@@ -42,6 +42,7 @@ import {
   readKeptLane,
   notesOf,
   type LaneRestoration,
+  findLaneStart,
   refuseOtherPrefix,
   restoreFrom,
   unreadFeedback,
@@ -252,13 +253,6 @@ function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState)
   return tasks.map((task) =>
     task.obstacle === null && !isSettled(progressOf(progress, task.id)) ? { ...task, obstacle: 'held' } : task,
   );
-}
-
-function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
-  const { branch, remoteHead } = look;
-  const published = restored.state.lastRun?.published ?? null;
-  const last = published === null ? null : { branch, ...published };
-  return deps.findStart({ branch, remoteHead, last, baseBranch: () => baseBranchOf(deps) });
 }
 
 function endWithoutTasks(request: WorkRequest, { judged, notes }: Work): EndIntake {

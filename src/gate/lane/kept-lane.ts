@@ -7,7 +7,8 @@ import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
 import { issuesWithBranch, type WorkRequest } from '../tasks/sources.ts';
-import { judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
+import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
+import type { FoundStart } from './start.ts';
 
 /**
  * The stored lane, and the branches of all lanes. `continuable` are the queue's issues whose own lanes have unfinished
@@ -101,4 +102,12 @@ function heldBy({ standing }: Pick<ReadFeedback, 'standing'>): RunNotes['held'] 
 export interface LaneRestoration {
   readonly look: LaneLookup;
   readonly restored: RestoredLane;
+}
+
+/** Finds where the lane's branch begins, from the commit that its last run published. */
+export function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
+  const { branch, remoteHead } = look;
+  const published = restored.state.lastRun?.published ?? null;
+  const last = published === null ? null : { branch, ...published };
+  return deps.findStart({ branch, remoteHead, last, baseBranch: () => baseBranchOf(deps) });
 }
