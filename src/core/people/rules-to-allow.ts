@@ -6,6 +6,7 @@ export const QUESTION_TOOL = 'AskUserQuestion';
 const SHELLS = new Set([
   ...['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'busybox', 'eval', 'exec', 'source', '.', 'command', 'builtin'],
   ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias', 'export'],
+  ...['timeout', 'nice', 'nohup', 'stdbuf'],
   ...['cd', 'for', 'select', 'case', 'in', 'esac', 'fi', 'do', 'done', 'function', 'declare', 'local', 'readonly'],
 ]);
 
@@ -19,11 +20,12 @@ const WITH_SUBCOMMANDS = new Set([
 const RUNS = /^(?:run|exec|tool)$/;
 /** Wrappers that agents leave out when they compare a command with a rule. */
 const WRAPPED =
-  /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -\S+)* \d[\w.]*)\s+)+(?=\S)/;
+  /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -(?![ks] )\S+)* \d[\w.]*)\s+)+(?=\S)/;
 /** A here-document up to its end. */
-const HERE_DOCUMENT = /(<<-?\s*(['"]?)(\w+)\2[^\n]*)\n[^]*?(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
+const HERE_DOCUMENT = /((?<!<)<<-?\s*(['"]?)(\w+)\2[^\n]*)(?:\n[^]*?)??(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
 /** Matches options before a subcommand whose value is a separate word. */
-const WITH_VALUE = /^(?:-C|-c|-n|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project))$/;
+const WITH_VALUE =
+  /^(?:-C|-c|-n|-p|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project|package|directory|from|with))$/;
 
 /**
  * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as
