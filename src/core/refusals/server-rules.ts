@@ -253,7 +253,7 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'A rule of the repository forbids rewriting the branch.',
   },
   createAccessRule(
-    /archived so it is read-only|(is|was) archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b/i,
+    /archived so it is read-only|(is|was) archived|locked for migration|\brepository\b[^\n]{0,200} disabled\b/i,
     'The repository accepts no pushes, because it is archived, locked or disabled.',
     'Unarchive it, or switch the workflow off.',
   ),

@@ -142,6 +142,8 @@ describe('each refusal is of one kind', () => {
     ['branch', 'protection', ruleset('- Something that GitHub says in five years.'), []],
     ['branch', 'access', "fatal: unable to access 'https://x/': The requested URL returned error: 403", []],
     ['branch', 'unknown', '[remote rejected] (pre-receive hook declined)\nremote: declined by policy 17', []],
+    ['branch', 'unknown', "[remote rejected] (pre-receive hook declined)\nremote: 'a.exe' is disabled here", []],
+    ['branch', 'access', "remote: Repository 'o/r' is disabled. Please ask the owner to check their account.", []],
     [
       'branch',
       'unknown',
