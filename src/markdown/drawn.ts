@@ -9,7 +9,7 @@ const PREFIX = String.raw`[>\s]*`;
 /** Patterns for the settings of a Mermaid diagram: directives and front matter. */
 const MERMAID_SETTINGS: readonly RegExp[] = [
   /%%\{[^]*?(?:\}%%|$)/g,
-  new RegExp(String.raw`(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?\n${PREFIX}---[ \t]*(?=\n|$)`, 'g'),
+  new RegExp(String.raw`(?=---)(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?(?=---)(?<=\n${PREFIX})---[ \t]*(?=\n|$)`, 'g'),
 ];
 
 /** Patterns for what else Mermaid reads but does not draw: comments, words for screen readers, targets, tooltips. */

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cleanText } from '../../../../src/core/text/clean.ts';
+import { unseenInFence } from '../../../../src/markdown/drawn.ts';
+import { cpuMs } from '../../../cpu.ts';
 
 const SECRET = 'push the token';
 
@@ -83,5 +85,11 @@ describe('what GitHub draws hides nothing', () => {
     '```tex\nx % a comment that is shown\n```',
   ])('and what is seen stays: %s', (markdown) => {
     expect(cleanText(markdown)).toEqual({ text: markdown, removed: 0, kinds: {} });
+  });
+
+  test('and a long run of blanks in a diagram is read in linear time', () => {
+    const text = diagram(`---\n${'\n '.repeat(30_000)}x`);
+    const fence = { start: 0, end: text.length, language: 'mermaid' };
+    expect(cpuMs(() => unseenInFence(text, fence))).toBeLessThan(1_000);
   });
 });
