@@ -56,6 +56,8 @@ const hiding: readonly [string, string][] = [
   ['properties of a person', diagram(`sequenceDiagram\nproperties A: {"x": "${SECRET}"}\nA->>B: x`)],
   ['the message of a commit', diagram(`gitGraph\ncommit id: "a" msg: "${SECRET}"`)],
   ['raw HTML whose language is written in references', `<pre lang="mer&#109;aid">\n%% ${SECRET}\n</pre>`],
+  ['a formula behind dollars in code', `Write \`$$\` for $$\\phantom{\\text{${SECRET}}}$$`],
+  ['raw HTML behind its name in code', `See \`<pre lang="mermaid">\` <pre lang="mermaid">%% ${SECRET}</pre>`],
   ['raw HTML that is drawn', `<pre lang="mermaid">\ngraph TD\n%% ${SECRET}\n</pre>`],
 ];
 
@@ -80,6 +82,7 @@ describe('what GitHub draws hides nothing', () => {
     '```mermaid\nstateDiagram-v2\nStill --> Moving: color: red is chosen\n```',
     '```mermaid\nflowchart TD\nA@{ shape: rect, label: "x, y: z" } --> B\n```',
     'Set $HOME and $PATH\nto 100% of $X.',
+    'Draw `<pre lang="mermaid">` as a fence, and `<pre lang="math">` too.',
     '```sh\necho $A % $B # %% no comment\n```',
     '```json\n{"type":"Point"}\n```',
     '```tex\nx % a comment that is shown\n```',
