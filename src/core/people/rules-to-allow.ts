@@ -71,15 +71,18 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
  * `python -m pytest`; null if they are not plain.
  */
 function commandOf(words: readonly string[], name: string): string | null {
-  let at = 1;
-  if (WITH_SUBCOMMANDS.has(name))
-    while (words[at]?.startsWith('-') === true) at += WITH_VALUE.test(words[at] ?? '') ? 2 : 1;
-  else if (words[1] === '-m') at = 2;
-  else at = 0;
-  const named = words.slice(0, at + (RUNS.test(words[at] ?? '') ? 2 : 1));
-  return (at === 0 || named.length > 1) && named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word))
+  const first = WITH_SUBCOMMANDS.has(name) ? behindOptions(words, 1) : words[1] === '-m' ? 2 : 0;
+  const runs = RUNS.test(words[first] ?? '');
+  const at = runs ? behindOptions(words, first + 1) : first;
+  const named = words.slice(0, at + 1);
+  return named.length > (runs ? at : Math.min(at, 1)) && named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word))
     ? named.join(' ')
     : null;
+}
+
+function behindOptions(words: readonly string[], from: number): number {
+  const option = words[from];
+  return option?.startsWith('-') === true ? behindOptions(words, from + (WITH_VALUE.test(option) ? 2 : 1)) : from;
 }
 
 /** Returns true if a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */

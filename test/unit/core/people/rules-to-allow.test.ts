@@ -45,6 +45,8 @@ test.each<[string, string | null, readonly string[]]>([
   ['Bash', "cat > x.py <<'EOF'\nimport os; it's\nEOF\n(cd a && make)", ['Bash(cat:*)', 'Bash(make:*)']],
   ['Bash', 'source venv/bin/activate && . x', []],
   ['Bash', 'npx -y eslint . && uv run pytest -q', ['Bash(npx -y eslint:*)', 'Bash(uv run pytest:*)']],
+  ['Bash', 'uv run; uv run --with x pytest', ['Bash(uv run --with x pytest:*)']],
+  ['Bash', 'docker run -it --rm alpine sh', ['Bash(docker run -it --rm alpine:*)']],
   ['Bash', 'python3 -m pip list', ['Bash(python3 -m pip:*)']],
   ['WebFetch', null, ['WebFetch']],
   ['Read', null, []],
