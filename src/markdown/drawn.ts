@@ -19,7 +19,11 @@ const MERMAID_UNSEEN: readonly RegExp[] = [
   /<!--[^]*?(?:-->|$)/g,
   /\bacc(?:Title|Descr)[ \t]*:[^\n]*/gi,
   /\baccDescr[ \t]*\{[^}]*(?:\}|$)/gi,
-  new RegExp(String.raw`(?=(?:click|links?|callback|properties|details)[ \t])(?<=[\n;]${PREFIX})[^\n]*`, 'gi'),
+  // A flow chart may have a node of such a name, followed by an arrow.
+  new RegExp(
+    String.raw`(?=(?:click|links?|callback|properties|details)[ \t](?![ \t]*(?:<?--|==|-\.)))(?<=[\n;]${PREFIX})[^\n]*`,
+    'gi',
+  ),
   /::icon\([^)\n]*\)?/g,
   /\bmsg[ \t]*:[ \t]*"[^"]*"/g,
   /\$(?:link|tags|sprite)[ \t]*=[ \t]*"[^"]*"/g,

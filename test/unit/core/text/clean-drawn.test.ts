@@ -83,6 +83,7 @@ describe('what GitHub draws hides nothing', () => {
     '```mermaid\nflowchart TD\nA@{ shape: rect, label: "x, y: z" } --> B\n```',
     'Set $HOME and $PATH\nto 100% of $X.',
     'Draw `<pre lang="mermaid">` as a fence, and `<pre lang="math">` too.',
+    '```mermaid\nflowchart TD\nA --> details\ndetails --> B\nlinks ==> C\nproperties -.-> D\n```',
     '```sh\necho $A % $B # %% no comment\n```',
     '```json\n{"type":"Point"}\n```',
     '```tex\nx % a comment that is shown\n```',
