@@ -108,6 +108,7 @@ test.each<[string, boolean]>([
   ["You've reached your usage limit, upgrade now.", true],
   [`API Error: 500 {"error":{"message":"a handled exception"}}`, true],
   ['Quota exceeded errors are now shown to the user.', false],
+  ['500 tests pass now.', false],
   ['Rate limit exceeded: handled in src/limits.ts with a Retry-After header.', false],
   ["You've exceeded the daily limit is translated into German.", false],
   ['API Error: 500 responses are retried.', false],
