@@ -9,7 +9,7 @@ const PREFIX = String.raw`[>\s]*`;
 /** Patterns for the settings of a Mermaid diagram: directives and front matter. */
 const MERMAID_SETTINGS: readonly RegExp[] = [
   /%%\{[^]*?(?:\}%%|$)/g,
-  new RegExp(String.raw`(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?\n${PREFIX}---[ \t]*(?=\n|$)`, 'g'),
+  new RegExp(String.raw`(?=---)(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?(?=---)(?<=\n${PREFIX})---[ \t]*(?=\n|$)`, 'g'),
 ];
 
 /** Patterns for what else Mermaid reads but does not draw: comments, words for screen readers, targets, tooltips. */
@@ -19,7 +19,11 @@ const MERMAID_UNSEEN: readonly RegExp[] = [
   /<!--[^]*?(?:-->|$)/g,
   /\bacc(?:Title|Descr)[ \t]*:[^\n]*/gi,
   /\baccDescr[ \t]*\{[^}]*(?:\}|$)/gi,
-  new RegExp(String.raw`(?=(?:click|links?|callback|properties|details)[ \t])(?<=[\n;]${PREFIX})[^\n]*`, 'gi'),
+  // A flow chart may have a node of such a name, followed by an arrow.
+  new RegExp(
+    String.raw`(?=(?:click|links?|callback|properties|details)[ \t](?![ \t]*(?:<?--|==|-\.)))(?<=[\n;]${PREFIX})[^\n]*`,
+    'gi',
+  ),
   /::icon\([^)\n]*\)?/g,
   /\bmsg[ \t]*:[ \t]*"[^"]*"/g,
   /\$(?:link|tags|sprite)[ \t]*=[ \t]*"[^"]*"/g,
@@ -155,22 +159,20 @@ function mermaidUnseen(text: string, { start, end }: Span): readonly Span[] {
   );
 }
 
-/**
- * Returns the formulas of running text that may hide something; `isCode` returns true if an offset is within a code
- * span.
- */
-export function hidingFormulas(
-  text: string,
-  { start, end }: Span,
-  isCode: (offset: number) => boolean,
-): readonly Span[] {
-  const piece = text.slice(start, end);
-  if (!piece.includes('$')) return [];
-  return [...piece.matchAll(FORMULA)].flatMap(({ 0: found, index }) => {
-    const from = start + index;
-    const isFormula = found.startsWith('$`') || !isCode(from);
-    return isFormula && hidesInFormula(found) ? [{ start: from, end: from + found.length }] : [];
-  });
+/** Returns a text of the same length whose code spans begin neither formulas nor elements. */
+export function maskCode(text: string, codeSpans: readonly Span[]): string {
+  const ends = [0, ...codeSpans.map(({ end }) => end)];
+  const pieces = codeSpans.map(
+    ({ start, end }, at) => text.slice(ends[at], start) + text.slice(start, end).replaceAll(/[$<]/g, ' '),
+  );
+  return pieces.join('') + text.slice(ends.at(-1));
+}
+
+/** Returns the formulas of running text, in which code is masked, that may hide something. */
+export function hidingFormulas(text: string, { start, end }: Span): readonly Span[] {
+  return [...text.slice(start, end).matchAll(FORMULA)].flatMap(({ 0: found, index }) =>
+    hidesInFormula(found) ? [{ start: start + index, end: start + index + found.length }] : [],
+  );
 }
 
 /** Returns true if a formula has a comment or a command that may hide words. */
@@ -182,7 +184,9 @@ function hidesInFormula(formula: string): boolean {
   );
 }
 
-/** Returns raw `<pre lang="mermaid">` and similar elements, which GitHub draws like fenced blocks. */
+/**
+ * Returns raw `<pre lang="mermaid">` and similar elements, which GitHub draws like fenced blocks; code must be masked.
+ */
 export function findDiagramHtml(text: string, { start, end }: Span): readonly Span[] {
   return [
     ...text

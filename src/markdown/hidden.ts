@@ -9,7 +9,7 @@ import type {
   Nodes,
   Table,
 } from 'mdast';
-import { type Fence, findDiagramHtml, hidingFormulas, unseenInFence } from './drawn.ts';
+import { type Fence, findDiagramHtml, hidingFormulas, maskCode, unseenInFence } from './drawn.ts';
 import { parseRawHtml } from './raw-html.ts';
 import { decodeReference, findTangles, parseSource, type Span } from './source.ts';
 
@@ -44,6 +44,7 @@ export function hiddenEdits<Kind extends string>(
   const { tree, html, labels, titles, addresses } = parseSource(text);
   const nodes = collect(text, tree);
   const raw = parseRawHtml(text, html, nodes.rawBlocks);
+  const drawn = maskCode(text, nodes.codeSpans);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, nodes.texts, kindOf)];
   // A definition that is hidden passes its address to no link, so that each kind is counted where it was cut.
   const given = addresses.map((address, index) =>
@@ -62,11 +63,9 @@ export function hiddenEdits<Kind extends string>(
       .flatMap((fence) => [...fenceWords(text, fence), ...unseenInFence(text, fence)])
       .map((span) => cut('html-hidden', span)),
     ...[...nodes.rawBlocks, ...nodes.flows]
-      .flatMap((span) => findDiagramHtml(text, span))
+      .flatMap((span) => findDiagramHtml(drawn, span))
       .map((span) => cut('html-hidden', span)),
-    ...nodes.flows
-      .flatMap((span) => hidingFormulas(text, span, (at) => nodes.codeSpans.some((code) => contains(code, at))))
-      .map((span) => cut('html-hidden', span)),
+    ...nodes.flows.flatMap((span) => hidingFormulas(drawn, span)).map((span) => cut('html-hidden', span)),
   ];
 }
 
@@ -284,10 +283,6 @@ function unseen<Kind>(span: Span, kind: Kind | null): readonly MarkdownEdit<Kind
 
 function cut<const Kind>(kind: Kind, { start, end }: Span): MarkdownEdit<Kind> {
   return { kind, start, end, insert: '' };
-}
-
-function contains({ start, end }: Span, offset: number): boolean {
-  return start <= offset && offset < end;
 }
 
 function overlap(a: Span, b: Span): boolean {

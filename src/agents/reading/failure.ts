@@ -117,8 +117,8 @@ const ABOUT_ERRORS: readonly RegExp[] = [
   /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
   // The CLI's own texts begin in lower case without such a word.
   /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
-  // The first sentence says what was done.
-  /^(?:[^.!?\n·]|[.!?](?=\S)){0,300}?\b(?:now|added|handled|retried|translated|mapped|covered|implemented|fixed)\b/i,
+  // The first sentence says what was done. A provider says "right now" or "upgrade now", and quotes JSON.
+  /^(?:[^.!?\n·{]|[.!?](?=\S)){0,300}?\b(?:(?<!\b(?:right|upgrade|credits?) )now|added|handled|retried|translated|mapped|covered|implemented|fixed)\b/i,
 ];
 
 /** Returns true if a text that begins like an error is an agent's sentence about its work on such errors. */

@@ -6,6 +6,7 @@ export const QUESTION_TOOL = 'AskUserQuestion';
 const SHELLS = new Set([
   ...['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'busybox', 'eval', 'exec', 'source', '.', 'command', 'builtin'],
   ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias', 'export'],
+  ...['timeout', 'nice', 'nohup', 'stdbuf'],
   ...['cd', 'for', 'select', 'case', 'in', 'esac', 'fi', 'do', 'done', 'function', 'declare', 'local', 'readonly'],
 ]);
 
@@ -19,11 +20,12 @@ const WITH_SUBCOMMANDS = new Set([
 const RUNS = /^(?:run|exec|tool)$/;
 /** Wrappers that agents leave out when they compare a command with a rule. */
 const WRAPPED =
-  /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -\S+)* \d[\w.]*)\s+)+(?=\S)/;
+  /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -(?![ks] )\S+)* \d[\w.]*)\s+)+(?=\S)/;
 /** A here-document up to its end. */
-const HERE_DOCUMENT = /(<<-?\s*(['"]?)(\w+)\2[^\n]*)\n[^]*?(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
+const HERE_DOCUMENT = /((?<!<)<<-?\s*(['"]?)(\w+)\2[^\n]*)(?:\n[^]*?)??(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
 /** Matches options before a subcommand whose value is a separate word. */
-const WITH_VALUE = /^(?:-C|-c|-n|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project))$/;
+const WITH_VALUE =
+  /^(?:-C|-c|-n|-p|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project|package|directory|from|with))$/;
 
 /**
  * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as
@@ -69,15 +71,18 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
  * `python -m pytest`; null if they are not plain.
  */
 function commandOf(words: readonly string[], name: string): string | null {
-  let at = 1;
-  if (WITH_SUBCOMMANDS.has(name))
-    while (words[at]?.startsWith('-') === true) at += WITH_VALUE.test(words[at] ?? '') ? 2 : 1;
-  else if (words[1] === '-m') at = 2;
-  else at = 0;
-  const named = words.slice(0, at + (RUNS.test(words[at] ?? '') ? 2 : 1));
-  return (at === 0 || named.length > 1) && named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word))
+  const first = WITH_SUBCOMMANDS.has(name) ? behindOptions(words, 1) : words[1] === '-m' ? 2 : 0;
+  const runs = RUNS.test(words[first] ?? '');
+  const at = runs ? behindOptions(words, first + 1) : first;
+  const named = words.slice(0, at + 1);
+  return named.length > (runs ? at : Math.min(at, 1)) && named.every((word) => /^[\w.=/@:-]{1,60}$/.test(word))
     ? named.join(' ')
     : null;
+}
+
+function behindOptions(words: readonly string[], from: number): number {
+  const option = words[from];
+  return option?.startsWith('-') === true ? behindOptions(words, from + (WITH_VALUE.test(option) ? 2 : 1)) : from;
 }
 
 /** Returns true if a rule such as `Bash`, `Bash(npm:*)`, `Bash(npm *)` or `Bash(npm ci)` allows the command. */

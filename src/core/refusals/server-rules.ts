@@ -31,10 +31,10 @@ const EXEMPT =
 export const RENEW_TOKEN =
   "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
 
-/** Returns a rule that refuses every push of this token. */
-const createAccessRule = (pattern: RegExp, meaning: string, remedy: string): ServerRule => ({
-  ...{ kind: 'branch', rule: 'access' },
-  ...{ pattern, meaning, remedy },
+/** Returns a rule that refuses every push of this token. The words of a repository's own hook never say that. */
+const createAccessRule = (words: RegExp, meaning: string, remedy: string): ServerRule => ({
+  ...{ kind: 'branch', rule: 'access', meaning, remedy },
+  pattern: new RegExp(`^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?(?:${words.source})`, 'is'),
 });
 
 /** The parts that many rules about a branch have in common, and those about files. */
@@ -273,7 +273,7 @@ export const serverRules: readonly ServerRule[] = [
     RENEW_TOKEN,
   ),
   createAccessRule(
-    /^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?((returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found)/is,
+    /(returned error:|HTTP) 403\b|permission [^;\n]*denied|read-only(?! file system)|write access [^\n]*not granted|not authorized to push|repository\s+(?:'[^'\n]*'\s+)?not found/i,
     'The token may not push.',
     'The workflow needs "permissions: contents: write".',
   ),

@@ -107,9 +107,9 @@ const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 /** Maximum number of characters read of a test file, which imports what it tests near its beginning. */
 const READ_CHARS = 32_768;
 
-/** Matches hosts that a lock file names as sources of packages. */
+/** Matches hosts that a lock file names as sources of packages. Programs read `https:host` like `https://host`. */
 const ADDRESS =
-  /(?:\b(?:https?|git|ssh|git\+https?|git\+ssh):\/\/(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253}|\[[\da-f:.]+\])(?::\d{1,5})?[/"'\s#?]|\bgit@([a-z\d.-]{1,253}):)/gi;
+  /(?:\b(?:https?:[\\/]*|(?:git|ssh):\/\/)(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253}|\[[\da-f:.]+\])(?::\d{1,5})?[\\/"'\s#?]|\bgit@([a-z\d.-]{1,253}):)/gi;
 
 /** Matches the entries of npm's lock files that name the source of a package, apart from pages about it. */
 const NPM_SOURCE = /"(?:resolved|version|from)"\s*:\s*"[^"]*"/g;
@@ -232,7 +232,10 @@ function findingsIn(change: ReviewedChange): readonly FileFinding[] {
     ...(marked === true ? [{ kind: 'conflict-markers', what: null } as const] : []),
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    ...kindsByPath(path).map((kind) => ({ kind, what: null })),
+    // PyTorch stores weights under the name of Python's lists of paths.
+    ...kindsByPath(path)
+      .filter((one) => !binary || one !== 'script-by-itself')
+      .map((one) => ({ kind: one, what: null })),
     ...(binary && kind === 'added' ? [{ kind: 'new-binary', what: null } as const] : []),
     ...(binary && kind === 'changed' && !isPicture(path) ? [{ kind: 'changed-binary', what: null } as const] : []),
     ...(bytes !== null && bytes >= LARGE_BYTES

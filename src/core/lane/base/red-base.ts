@@ -42,7 +42,7 @@ const REPORTS_FAILURE =
 
 /** Matches a line that only sums up failures, and what package managers print behind them. */
 const SUMS_UP =
-  /^\s*(?:FAIL(?:ED|URES?)?!?(?: \(.*\))?$|FAIL\t|FAILURE: |BUILD FAILED\b|[✖✗✘×] \d+ (?:problem|error|warning|test)s?\b|npm (?:ERR!|error)(?: (?:code|path|command|workspace|location|errno|node|A complete log|Lifecycle script|Test failed)\b.*)?$|\[ERROR\] (?:Failed to execute goal|There are|To see|Re-run|For more|After correcting|\[Help)|error: could not compile|g?make(?:\[\d+\])?: \*\*\* \[|Found \d+ errors?\b)/;
+  /^\s*(?:FAIL(?:ED|URES?)?!?(?: \(.*\))?$|FAIL\t(?!.* \[(?:build|setup) failed\])|FAILURE: |BUILD FAILED\b|[✖✗✘×] \d+ (?:problem|error|warning|test)s?\b|npm (?:ERR!|error)(?: (?:code|path|command|workspace|location|errno|node|A complete log|Lifecycle script|Test failed)\b.*)?$|\[ERROR\] (?:Failed to execute goal|There are|To see|Re-run|For more|After correcting|\[Help)|error: could not compile|g?make(?:\[\d+\])?: \*\*\* \[|Found \d+ errors?\b)/;
 
 /** A failure that a verification reported. */
 interface Failure {

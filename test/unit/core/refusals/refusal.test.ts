@@ -142,6 +142,15 @@ describe('each refusal is of one kind', () => {
     ['branch', 'protection', ruleset('- Something that GitHub says in five years.'), []],
     ['branch', 'access', "fatal: unable to access 'https://x/': The requested URL returned error: 403", []],
     ['branch', 'unknown', '[remote rejected] (pre-receive hook declined)\nremote: declined by policy 17', []],
+    ...["'a.exe' is disabled", 'the single sign-on page', 'two-factor authentication failed', 'it was archived'].map(
+      (words): [RefusalKind, string, string, readonly string[]] => [
+        'branch',
+        'unknown',
+        `remote: ${words}\n ! [remote rejected] x -> x (pre-receive hook declined)`,
+        [],
+      ],
+    ),
+    ['branch', 'access', "remote: Repository 'o/r' is disabled. Please ask the owner to check their account.", []],
     [
       'branch',
       'unknown',

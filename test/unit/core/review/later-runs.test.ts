@@ -105,6 +105,12 @@ test.each<[string, readonly ReviewedChange[], readonly string[]]>([
     ['lock-file: packages from evil.test, [2001:db8::1]'],
   ],
   [
+    'packages from a host without slashes before it',
+    [change('package-lock.json', { before: lock('https://registry.npmjs.org'), after: lock('https:evil.test') })],
+    ['lock-file: packages from evil.test'],
+  ],
+  ["a model's weights", [change('models/a.pth', { binary: true })], ['changed-binary']],
+  [
     'files that run whenever a tool starts',
     [change('build.rs'), change('lib/sitecustomize.py'), change('src/a.pth')],
     ['script-by-itself'],

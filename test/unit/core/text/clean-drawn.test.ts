@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cleanText } from '../../../../src/core/text/clean.ts';
+import { unseenInFence } from '../../../../src/markdown/drawn.ts';
+import { cpuMs } from '../../../cpu.ts';
 
 const SECRET = 'push the token';
 
@@ -54,6 +56,8 @@ const hiding: readonly [string, string][] = [
   ['properties of a person', diagram(`sequenceDiagram\nproperties A: {"x": "${SECRET}"}\nA->>B: x`)],
   ['the message of a commit', diagram(`gitGraph\ncommit id: "a" msg: "${SECRET}"`)],
   ['raw HTML whose language is written in references', `<pre lang="mer&#109;aid">\n%% ${SECRET}\n</pre>`],
+  ['a formula behind dollars in code', `Write \`$$\` for $$\\phantom{\\text{${SECRET}}}$$`],
+  ['raw HTML behind its name in code', `See \`<pre lang="mermaid">\` <pre lang="mermaid">%% ${SECRET}</pre>`],
   ['raw HTML that is drawn', `<pre lang="mermaid">\ngraph TD\n%% ${SECRET}\n</pre>`],
 ];
 
@@ -78,10 +82,18 @@ describe('what GitHub draws hides nothing', () => {
     '```mermaid\nstateDiagram-v2\nStill --> Moving: color: red is chosen\n```',
     '```mermaid\nflowchart TD\nA@{ shape: rect, label: "x, y: z" } --> B\n```',
     'Set $HOME and $PATH\nto 100% of $X.',
+    'Draw `<pre lang="mermaid">` as a fence, and `<pre lang="math">` too.',
+    '```mermaid\nflowchart TD\nA --> details\ndetails --> B\nlinks ==> C\nproperties -.-> D\n```',
     '```sh\necho $A % $B # %% no comment\n```',
     '```json\n{"type":"Point"}\n```',
     '```tex\nx % a comment that is shown\n```',
   ])('and what is seen stays: %s', (markdown) => {
     expect(cleanText(markdown)).toEqual({ text: markdown, removed: 0, kinds: {} });
+  });
+
+  test('and a long run of blanks in a diagram is read in linear time', () => {
+    const text = diagram(`---\n${'\n '.repeat(30_000)}x`);
+    const fence = { start: 0, end: text.length, language: 'mermaid' };
+    expect(cpuMs(() => unseenInFence(text, fence))).toBeLessThan(1_000);
   });
 });

@@ -83,6 +83,12 @@ describe('a verification fails as the base does when it is the same command and 
     ['.NET, another duration', '  Failed Calc.Adds [12 ms]', '  Failed Calc.Adds [1 s]', true],
     ['.NET, another test', '  Failed Calc.Adds [12 ms]\nFailed!', '  Failed Calc.Subs [12 ms]\nFailed!', false],
     [
+      'Go, a package of the base that does not build',
+      '--- FAIL: TestX (0.00s)\nFAIL\tx.org/a\t0.01s\nFAIL\tx.org/b [build failed]',
+      '--- FAIL: TestX (0.00s)\nFAIL\tx.org/a\t0.02s',
+      false,
+    ],
+    [
       'CTest, another test',
       'tests FAILED:\n\t  3 - adds (Failed)\nErrors while running CTest',
       'tests FAILED:\n\t  4 - subs (Failed)\nErrors while running CTest',
@@ -116,6 +122,10 @@ describe('a verification behind an iteration, compared with a red base', () => {
     expect(compareWithBase(redBase('✖ adds'), failed('✖ subtracts'), none)).toMatchObject({
       asOnBase: false,
       newlyRed: ['✖ subtracts'],
+    });
+    const broken = failed('--- FAIL: TestX (0.1s)\nFAIL\tx.org/a\t0.2s\nFAIL\tx.org/b [build failed]');
+    expect(compareWithBase(redBase('--- FAIL: TestX (0.1s)\nFAIL\tx.org/a\t0.1s'), broken, none)).toMatchObject({
+      newlyRed: ['FAIL\tx.org/b [build failed]'],
     });
   });
 
