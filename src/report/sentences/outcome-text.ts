@@ -104,6 +104,17 @@ function withTests(what: string, report: RunReport): string {
     : what;
 }
 
+/** Describes a head that differs from what the loop made: by a file that the server refused, or by people's commits. */
+function describeUnseenHead(report: RunReport): OutcomeText {
+  const isRefused = allTasksOf(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
+  return isRefused
+    ? {
+        title: ['Not finished yet'],
+        what: 'The git server refused a file, so the branch lacks it: the next run continues with its task.',
+      }
+    : { title: ['Not verified yet'], what: UNVERIFIED_HEAD };
+}
+
 /** Describes the outcome without tests, left-out files and denied tools. */
 export function describeOutcomeAlone(report: RunReport): OutcomeText {
   const { outcome } = report;
@@ -120,7 +131,7 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
     case 'parked':
       return describeParked(outcome, report);
     case 'limit':
-      if (outcome.reason === 'unverified') return { title: ['Not verified yet'], what: UNVERIFIED_HEAD };
+      if (outcome.reason === 'unverified') return describeUnseenHead(report);
       return outcome.reason === 'checks' ? checksLeft(report) : describeLimit(outcome.reason, report);
     case 'idle':
       switch (outcome.reason) {
