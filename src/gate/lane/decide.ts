@@ -83,13 +83,9 @@ export interface AdmissibleLane {
  */
 export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<AdmissibleLane | EndWithoutCall> {
   const look = await readKeptLane(deps, asked);
-  const ended = (intake: EndIntake): EndWithoutCall => ({
-    kind: 'end',
-    intake,
-    continuable: look.continuable,
-    kept: look.kept,
-  });
-  const split = splitIssuesIn(look.kept.snapshot);
+  const { continuable, kept } = look;
+  const ended = (intake: EndIntake): EndWithoutCall => ({ kind: 'end', intake, continuable, kept });
+  const split = splitIssuesIn(kept.snapshot);
   const request = { ...asked, issues: asked.issues.filter(({ number }) => !split.has(number)) };
   const refusedNow = endOfSplitOrBegun(asked, look, split);
   if (refusedNow !== null) return ended(refusedNow);
@@ -253,8 +249,8 @@ function withoutNewTasks(tasks: readonly Task[], { tasks: progress }: LaneState)
 
 function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoration): Promise<FoundStart> {
   const { branch, remoteHead } = look;
-  const published = restored.state.lastRun?.published ?? null;
-  const last = published === null ? null : { branch, ...published };
+  const published = restored.state.lastRun?.published;
+  const last = published ? { branch, ...published } : null;
   return deps.findStart({ branch, remoteHead, last, baseBranch: () => baseBranchOf(deps) });
 }
 

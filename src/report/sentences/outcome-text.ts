@@ -3,7 +3,7 @@ import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
 import { cutText, firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
-import { type HeldHead, UNVERIFIED_HEAD } from '../../handover/intake.ts';
+import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
 import {
@@ -104,17 +104,6 @@ function withTests(what: string, report: RunReport): string {
     : what;
 }
 
-/** Describes a head that differs from what the loop made: by a file that the server refused, or by people's commits. */
-function describeUnseenHead(report: RunReport): OutcomeText {
-  const isRefused = allTasksOf(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
-  return isRefused
-    ? {
-        title: ['Not finished yet'],
-        what: 'The git server refused a file, so the branch lacks it: the next run continues with its task.',
-      }
-    : { title: ['Not verified yet'], what: UNVERIFIED_HEAD };
-}
-
 /** Describes the outcome without tests, left-out files and denied tools. */
 export function describeOutcomeAlone(report: RunReport): OutcomeText {
   const { outcome } = report;
@@ -131,7 +120,6 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
     case 'parked':
       return describeParked(outcome, report);
     case 'limit':
-      if (outcome.reason === 'unverified') return describeUnseenHead(report);
       return outcome.reason === 'checks' ? checksLeft(report) : describeLimit(outcome.reason, report);
     case 'idle':
       switch (outcome.reason) {
