@@ -392,10 +392,6 @@ export function stateToBuildOn(
   return settleFinished(state, isProven || !policy.verifies, now);
 }
 
-/** The sentence on a head that no verification has seen. */
-export const UNVERIFIED_HEAD =
-  'No verification has seen the head of the branch yet: the next run verifies it, without a call.';
-
 /** The dependencies of judging a head that this job cannot verify. */
 interface UnverifiedDeps {
   readonly config: { readonly policy: Policy };

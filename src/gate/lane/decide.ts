@@ -84,13 +84,9 @@ export interface AdmissibleLane {
  */
 export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<AdmissibleLane | EndWithoutCall> {
   const look = await readKeptLane(deps, asked);
-  const ended = (intake: EndIntake): EndWithoutCall => ({
-    kind: 'end',
-    intake,
-    continuable: look.continuable,
-    kept: look.kept,
-  });
-  const split = splitIssuesIn(look.kept.snapshot);
+  const { continuable, kept } = look;
+  const ended = (intake: EndIntake): EndWithoutCall => ({ kind: 'end', intake, continuable, kept });
+  const split = splitIssuesIn(kept.snapshot);
   const request = { ...asked, issues: asked.issues.filter(({ number }) => !split.has(number)) };
   const refusedNow = endOfSplitOrBegun(asked, look, split);
   if (refusedNow !== null) return ended(refusedNow);

@@ -5,6 +5,7 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
+  allTasksOf,
   doneTasks,
   isPromptAlone,
   isScheduled,
@@ -83,8 +84,9 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
   }
 }
 
-/** Describes a run that ended at one of its own limits. */
-export function describeLimit(reason: RunBound, report: RunReport): OutcomeText {
+/** Describes a run that ended at one of its own limits, or with a head that nothing has verified. */
+export function describeLimit(reason: RunBound | 'unverified', report: RunReport): OutcomeText {
+  if (reason === 'unverified') return describeUnseenHead(report);
   const policy = settingOf(report)?.policy;
   const done = describeProgress(report);
   const limits = {
@@ -105,4 +107,18 @@ export function describeLimit(reason: RunBound, report: RunReport): OutcomeText 
       ? `Stopped at the limit of ${value} for one run; \`${promptName(report)}\` is not done yet.`
       : `Stopped at the limit of ${value} for one run, with ${done}.`,
   };
+}
+
+/** Describes a head that differs from what the loop made: by a file that the server refused, or by people's commits. */
+function describeUnseenHead(report: RunReport): OutcomeText {
+  const isRefused = allTasksOf(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
+  return isRefused
+    ? {
+        title: ['Not finished yet'],
+        what: 'The git server refused a file, so the branch lacks it: the next run continues with its task.',
+      }
+    : {
+        title: ['Not verified yet'],
+        what: 'No verification has seen the head of the branch yet: the next run verifies it, without a call.',
+      };
 }

@@ -3,7 +3,7 @@ import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
 import { cutText, firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
-import { type HeldHead, UNVERIFIED_HEAD } from '../../handover/intake.ts';
+import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
 import {
@@ -120,7 +120,6 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
     case 'parked':
       return describeParked(outcome, report);
     case 'limit':
-      if (outcome.reason === 'unverified') return { title: ['Not verified yet'], what: UNVERIFIED_HEAD };
       return outcome.reason === 'checks' ? checksLeft(report) : describeLimit(outcome.reason, report);
     case 'idle':
       switch (outcome.reason) {

@@ -3,6 +3,7 @@ import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
 import type { Files } from '../stage/in-memory.ts';
 import { addIssue, createProject, green, runOnce, savedState } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 
 /** Returns GitHub's message about a secret in a file. */
 const secretIn = (path: string): string =>
@@ -179,7 +180,11 @@ describe('three jobs: the server refuses a file in the job that publishes', () =
 
   test('the run is not complete, its pull request stays a draft, and the next one continues with the task', async () => {
     const project = begin();
-    expect((await runSplit(project)).publish).toMatchObject({ end: 'limit (unverified)' });
+    const { publish } = await runSplit(project);
+    expect(publish).toMatchObject({ end: 'limit (unverified)' });
+    // Nothing verifies here.
+    if (publish?.report == null) throw new Error('no report');
+    expect(renderSummary(publish.report)).toMatch(/Not finished yet[^]*The git server refused a file/);
     expect(project.forge.pulls).toMatchObject([{ state: 'open', draft: true }]);
     expect(savedState(project, 'queue').tasks).toMatchObject({
       'issue-1': { state: 'in-progress', refused: { times: 1 } },

@@ -160,7 +160,8 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
     tip: ObjectId,
     tolerated: readonly ToleratedChange[],
   ): Promise<boolean> {
-    if (head === null || !found.some(({ is, id }) => is === 'branch' && id === tip)) return false;
+    const isLeft = found.some(({ is, id }) => is === 'branch' && id === tip);
+    if (head === null || head === tip || !isLeft) return false;
     if ((await own.git.answer(['merge-base', '--is-ancestor', tip, head])).exitCode === 0) return false;
     const now = await own.git.text(['commit-tree', tree, '-p', head, '-m', 'side'], { variables: LOCAL_IDENTITY });
     const merged = await own.git.answer([...MERGE_ALONE, '-z', '--name-only', now, tip]);

@@ -178,6 +178,17 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     expect(second.committed.newlyIgnored).toEqual([]);
   });
 
+  test('an agent that leaves the branch for an earlier commit takes nothing of the lane away', async () => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    await openFresh(scene);
+    await iterate(scene, () => runIn(scene, 'echo 1 > one.txt'));
+    const script =
+      'git checkout -q -b mine HEAD~1; echo 2 > two.txt; git add .; git commit -q -m 2; echo 3 > three.txt';
+    const { change } = await iterate(scene, () => runIn(scene, script));
+    expect(change.files).toEqual(['three.txt', 'two.txt']);
+  });
+
   test('work from before the agent began is not reported, nor is work that returns to the work tree', async () => {
     if (agentSandbox !== null) workIn(agentSandbox);
     await using scene = await setScene();
