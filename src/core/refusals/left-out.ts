@@ -2,15 +2,19 @@ import type { ObjectId } from '../evidence.ts';
 import type { Feedback } from '../feedback/memory.ts';
 import { progressOf, withChangedTasks } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { isFinished, MAX_SERVER_WORDS_CHARS, type TaskProgress } from '../tasks/task.ts';
+import {
+  isFinished,
+  MAX_NAMED_PATH_CHARS,
+  MAX_NAMED_PATHS,
+  MAX_SERVER_WORDS_CHARS,
+  type TaskProgress,
+} from '../tasks/task.ts';
 import { capText } from '../text/phrase.ts';
 import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
 /** Number of refusals in a row after which a task waits for a person. */
 const MAX_REFUSALS = 2;
-const MAX_FILES = 5;
-const MAX_PATH_CHARS = 200;
 
 /** The work that a push lost because the server refused its content, as the journal keeps it. */
 export interface LeftOutWork {
@@ -68,7 +72,7 @@ function refuse(state: LaneState, id: TaskId, left: LeftOutWork, now: number): L
     refused: {
       times: (before.refused?.times ?? 0) + 1,
       words: capText(left.words, MAX_SERVER_WORDS_CHARS),
-      files: left.files.slice(0, MAX_FILES).map((path) => capText(path, MAX_PATH_CHARS)),
+      files: left.files.slice(0, MAX_NAMED_PATHS).map((path) => capText(path, MAX_NAMED_PATH_CHARS)),
     },
   };
   return withTransition(

@@ -17,7 +17,7 @@ import type { Policy } from '../policy.ts';
 import { parseLeftOutReason } from '../review/left-out.ts';
 import { reopenDueTasks, isPromptTask, setAside, type TaskId } from './ids.ts';
 import { isEligible, progressOf } from './queue.ts';
-import type { TaskProgress } from './task.ts';
+import { MAX_NAMED_PATH_CHARS, MAX_NAMED_PATHS, type TaskProgress } from './task.ts';
 
 /** Number of iterations in a row with STATUS: BLOCKED after which a task counts as blocked. */
 const BLOCKED_IN_A_ROW = 2;
@@ -78,7 +78,8 @@ export function progressAfter(
   if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
   if (aside === 'withheld') {
     const needed = (evidence.withheldHere ?? []).filter(({ why }) => parseLeftOutReason(why) === 'protected');
-    return { ...worked, state: 'blocked', reason: aside, needs: needed.map(({ path }) => path) };
+    const needs = needed.map(({ path }) => path).filter((path) => path.length <= MAX_NAMED_PATH_CHARS);
+    return { ...worked, state: 'blocked', reason: aside, needs: needs.slice(0, MAX_NAMED_PATHS) };
   }
   if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
   const givenUp = whyGivenUp(facts.task.id, worked, policy);

@@ -91,7 +91,11 @@ const objectId = z.string().max(64);
 
 /** Maximum length of a refusal's words in characters; longer ones are cut. */
 export const MAX_SERVER_WORDS_CHARS = 900;
-const MAX_REFUSED_FILES = 5;
+
+/** Maximum number and length of the paths that a task keeps of files that are not published. */
+export const MAX_NAMED_PATHS = 5;
+export const MAX_NAMED_PATH_CHARS = 200;
+const namedPaths = z.array(z.string().max(MAX_NAMED_PATH_CHARS)).max(MAX_NAMED_PATHS);
 
 const refusedWorkSchema = z.object({
   /** Number of refusals in a row. */
@@ -99,7 +103,7 @@ const refusedWorkSchema = z.object({
   /** The problem, the remedy, and the server's words. */
   words: z.string().max(MAX_SERVER_WORDS_CHARS),
   /** Files that were left out of the branch; empty if a whole iteration was. */
-  files: z.array(z.string().max(200)).max(MAX_REFUSED_FILES),
+  files: namedPaths,
 });
 
 /** Work of a task that the git server refused. */
@@ -134,8 +138,8 @@ export const taskProgressSchema = z.object({
   setAside: z.object({ times: countSchema, at: instantSchema }).nullable().default(null),
   /** Set until a push with its work is accepted. Absent in earlier states of version 6. */
   refused: refusedWorkSchema.optional(),
-  /** Protected paths that a task blocked as `withheld` needs. */
-  needs: z.array(z.string().max(1000)).max(20).optional(),
+  /** Protected paths that a task blocked as `withheld` needs; large states lack it. */
+  needs: namedPaths.optional(),
   /**
    * Set for a finished task that was reopened because no verification of the head had passed: the next one that passes
    * makes it done.

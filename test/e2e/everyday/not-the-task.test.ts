@@ -82,7 +82,7 @@ test('a red base branch costs one call and one notification over three runs; onc
   await git('merge-base', '--is-ancestor', repaired, 'ralph/queue');
 });
 
-test('a protected path in finished work waits for a person, who is notified once; the queue continues', async () => {
+test('a protected path in finished work waits for a person, who is notified once, until the setting allows it; the queue continues', async () => {
   await using scene = await createScene();
   for (const title of ['One', 'Two']) scene.openIssue(title);
   const touching = { kind: 'work-and-write', files: { '.github/workflows/own.yml': 'on: push\n' } } as const;
@@ -93,6 +93,13 @@ test('a protected path in finished work waits for a person, who is notified once
   const notified = allNotifications(scene).filter((body) => body.includes('own.yml'));
   expect(notified).toHaveLength(1);
   expect(await scene.run()).toMatchObject({ calls: 0 });
+  // Once the setting allows the file, the next run continues without a command.
+  const allowed = await scene.run({
+    agent: [{ kind: 'work' }, touching],
+    inputs: { 'allow-protected-paths': '.github/workflows/own.yml' },
+  });
+  expect(allowed, allowed.main.log).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '2' } });
+  expect(await scene.testbed.git('ls-tree', '-r', '--name-only', 'ralph/queue')).toContain('own.yml');
 });
 
 test('a variable of the job that verify needs and does not get is named before the first call', async () => {

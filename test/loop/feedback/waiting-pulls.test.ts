@@ -93,6 +93,26 @@ describe("another branch's pull request that conflicts after a merge", () => {
     expect(await next(project)).toMatchObject({ calls: 0 });
   });
 
+  test('and that of a third one: each run merges one of them', async () => {
+    const project = await twoDone();
+    addIssue(project.forge, 3);
+    expect(await runOnce(project, { event: labeled(3) })).toMatchObject({ end: 'complete (plan_complete)' });
+    mergeFirst(project);
+    const { branches, commits } = project.origin;
+    const parent = branches.get('main') ?? '';
+    const tree = { ...commits.get(parent)?.tree, 'src/issue-3.ts': 'theirs' };
+    branches.set('main', addCommit(project.origin, { tree, parent, message: 'Merge' }));
+    const third = 'ralph/issue-3';
+    project.forge.saidOf.set(third, { mergeable: 'conflicting' });
+    for (const branch of [SECOND, third]) {
+      const run = await next(project);
+      expect(run).toMatchObject({ calls: 1 });
+      expect(run.work?.lane.branch).toBe(branch);
+      project.forge.saidOf.delete(branch);
+    }
+    expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+
   test('comes before new tasks of the queue, which the run behind it takes', async () => {
     const project = await twoDone();
     mergeFirst(project);

@@ -87,3 +87,20 @@ test.each([schedule, labeled(1)])(
     }
   },
 );
+
+test.each([
+  ['the branch', '⬜ to do after 1 iteration', 'The commits of this run could not be pushed to ralph/issue-1'],
+  ['the pull request', '✅ done after 1 iteration', 'the pull request is not up to date: GitHub answers 502.'],
+])('after %s could not be published it says what is missing', async (which, task, missing) => {
+  const project = createProject({ issues: [1], agent: [finisher] });
+  const down = new UserError('infrastructure', 'GitHub answers 502.');
+  if (which === 'the branch')
+    for (const name of ['push', 'pushWithState', 'pushOn'] as const) project.remote.faults.set(name, down);
+  else project.forge.faults.set('openPullRequest', down);
+  const run = await runOnce(project, { event: commented('/ralph run', { issue: 1 }) });
+  expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 1 });
+  const status = [...(project.forge.comments.get(1)?.values() ?? [])].join('\n');
+  expect(status).toContain(task);
+  expect(status).toContain(missing);
+  expect(status).not.toMatch(/\*\*Complete|merge it/);
+});

@@ -71,7 +71,7 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
     tasks: Object.fromEntries(
       Object.entries(state.tasks).map(([id, task]) => [
         id,
-        { ...task, doneCommit: null, ...(isFinished(task) ? { startedTree: null } : {}) },
+        { ...task, doneCommit: null, needs: undefined, ...(isFinished(task) ? { startedTree: null } : {}) },
       ]),
     ),
   }),

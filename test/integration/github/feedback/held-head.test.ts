@@ -226,6 +226,9 @@ test('whether it can be merged is asked once more while GitHub works it out', as
   at.github.state.mergeable.set(1, 'UNKNOWN');
   expect((await at.forge.pullRequestNow(BRANCH))?.mergeable).toBe('unknown');
   expect(at.sent()).toHaveLength(2);
+  const answers = ['UNKNOWN', 'CONFLICTING'] as const;
+  at.github.state.mergeable.get = () => answers[at.sent().length === 3 ? 0 : 1];
+  expect((await at.forge.pullRequestNow(BRANCH))?.mergeable).toBe('conflicting');
 });
 
 describe('auto-merge', () => {

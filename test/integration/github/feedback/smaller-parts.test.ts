@@ -111,6 +111,7 @@ describe("errors of GitHub's GraphQL servers are weather", () => {
       words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' }),
       'Resource limits',
     ],
+    ['of limits, by its type alone', words('Ask for less.', { type: 'RESOURCE_LIMITS_EXCEEDED' }), 'Ask for less'],
     ['of its service', words('Loading', { type: 'SERVICE_UNAVAILABLE' }), 'Loading'],
     ['of time', words('timedout'), 'timedout'],
     ['as a page', answer(502, '<html>Unicorn!</html>'), '502'],

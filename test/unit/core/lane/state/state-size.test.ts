@@ -23,6 +23,16 @@ test.each([200, 600, 2_000])('of %i finished boxes none is forgotten, however la
   for (const id of ids) expect([id, kept[id]?.state]).toEqual([id, tasks[id]?.state]);
 });
 
+test('100 tasks that wait for long protected paths stay, without the paths', () => {
+  const needs = Array.from({ length: 5 }, () => 'p'.repeat(200));
+  const waiting: TaskProgress = { ...done, state: 'blocked', reason: 'withheld', doneCommit: null, needs };
+  const tasks = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`issue-${String(n)}`, waiting]));
+  const document = serializeState({ ...initialState('queue', 1), tasks });
+  expect(Buffer.byteLength(document)).toBeLessThanOrEqual(MAX_STATE_BYTES);
+  const parsed = parseState(document, 'queue');
+  expect(parsed.kind === 'state' ? Object.values(parsed.state.tasks).map(({ state }) => state) : []).toHaveLength(100);
+});
+
 test('a list of finished tasks that contains anything but ids makes the document unreadable', () => {
   const document = JSON.stringify({ ...initialState('queue', 1), done: [1] });
   expect(parseState(document, 'queue')).toMatchObject({
