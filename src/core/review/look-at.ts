@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Folder } from '../folder.ts';
 import { countSchema } from '../policy.ts';
-import { capText, firstNames, flattenText } from '../text/phrase.ts';
+import { capText, flattenText } from '../text/phrase.ts';
+import { lockFileFindings } from './lock-files.ts';
 import { type FileFinding, type LookAtKind, lookAtKinds, manifestFindings } from './manifest.ts';
 import {
   changesTestSettings,
@@ -106,16 +107,6 @@ const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 
 /** Maximum number of characters read of a test file, which imports what it tests near its beginning. */
 const READ_CHARS = 32_768;
-
-/** Matches hosts that a lock file names as sources of packages. Programs read `https:host` like `https://host`. */
-const ADDRESS =
-  /(?:\b(?:https?:[\\/]*|(?:git|ssh):\/\/)(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253}|\[[\da-f:.]+\])(?::\d{1,5})?[\\/"'\s#?]|\bgit@([a-z\d.-]{1,253}):)/gi;
-
-/** Matches the entries of npm's lock files that name the source of a package, apart from pages about it. */
-const NPM_SOURCE = /"(?:resolved|version|from)"\s*:\s*"[^"]*"/g;
-
-/** Matches packages that run a script on installation, as npm, pnpm and Yarn mark them. */
-const RUNS_SCRIPT = /"hasInstallScript"\s*:\s*true|^\s*requiresBuild:\s*true/gim;
 
 /** Published files of one kind. They take one line, however many there are, so that they hide no other kind. */
 export interface LookAt {
@@ -291,50 +282,6 @@ function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
     }),
   );
 }
-
-/**
- * Returns changes of a lock file that are easily missed in its thousands of lines: packages from new hosts, and more
- * packages that run a script on installation.
- */
-function lockFileFindings(path: string, before: string | null, after: string | null): readonly FileFinding[] {
-  if (!isLockFile(path) || after === null) return [];
-  const [old, now] = [before ?? '', after].map(withoutJsonEscapes) as [string, string];
-  const isNpm = /(?:package-lock|npm-shrinkwrap)\.json$/i.test(path);
-  const known = hostsIn(old, isNpm);
-  // A new lock file names its registries for the first time.
-  const hosts = [...hostsIn(now, isNpm)].filter((host) =>
-    before === null ? !(isNpm ? NPM_REGISTRY : USUAL_SOURCE).test(host) : !known.has(host),
-  );
-  const scripts = installScriptsIn(now) - installScriptsIn(old);
-  const what = [
-    ...(hosts.length > 0 ? [`packages from ${firstNames(hosts, 3)}`] : []),
-    ...(scripts > 0
-      ? [`${scripts} more ${scripts === 1 ? 'package runs' : 'packages run'} a script when installed`]
-      : []),
-  ];
-  return what.length === 0 ? [] : [{ kind: 'lock-file', what: what.join('; ') }];
-}
-
-/** Decodes the characters that JSON may write as escapes, which would hide a word or an address. */
-function withoutJsonEscapes(text: string): string {
-  return text.replaceAll(/\\(?:u([\da-f]{4})|\/)/gi, (_, code?: string) =>
-    code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
-  );
-}
-
-function hostsIn(text: string, isNpm: boolean): ReadonlySet<string> {
-  const sources = isNpm ? (text.match(NPM_SOURCE) ?? []).join('\n') : text;
-  return new Set([...sources.matchAll(ADDRESS)].map(([, host, ofGit]) => (host ?? ofGit ?? '').toLowerCase()));
-}
-
-function installScriptsIn(text: string): number {
-  return text.match(RUNS_SCRIPT)?.length ?? 0;
-}
-
-const NPM_REGISTRY = /(?:^|\.)(?:npmjs\.org|yarnpkg\.com|npmjs\.com|jsr\.io)$/;
-const USUAL_SOURCE = new RegExp(
-  `${NPM_REGISTRY.source}|${/(?:^|\.)(?:pypi\.org|pythonhosted\.org|crates\.io|rubygems\.org|packagist\.org|github\.com|hex\.pm|pub\.dev|opencollective\.com|tidelift\.com|patreon\.com|ko-fi\.com)$/.source}`,
-);
 
 /** Returns the code files with at least `MIN_LINES` new lines that no changed test names. */
 function untestedFiles(changes: readonly ChangedFile[]): ReadonlySet<string> {
