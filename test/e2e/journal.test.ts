@@ -35,7 +35,7 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   const { code, out } = await ralph('replay', journalOf(run), '--json');
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({
-    lane: 'queue',
+    branchId: 'queue',
     iterations: Number(run.outputs.iterations),
     outcome: { kind: run.outputs.outcome, reason: run.outputs.reason },
     chain: { kind: 'intact', last: run.outputs['journal-hash'] },
