@@ -44,9 +44,13 @@ export function workableIssues(
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }
 
-/** Returns the state in which a task that waits for a person is open again if its approved text was edited since. */
-export function reopenEditedTasks(
+/**
+ * Returns the state in which a task that waits for a person is open again if its approved text was edited since, or if
+ * all protected paths that it waits for are `allowed`.
+ */
+export function reopenWaitingTasks(
   { state, approved }: Pick<JudgedCandidates, 'state' | 'approved'>,
+  allowed: readonly string[],
   hashOf: (text: IssueText) => string,
 ): LaneState {
   const woken = [...approved].flatMap(([id, { text }]) => {
@@ -57,17 +61,14 @@ export function reopenEditedTasks(
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });
-  return woken.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(woken) } };
-}
-
-/** Returns the state in which a task that waits for protected paths is open again if all of them may be published. */
-export function reopenAllowedTasks(state: LaneState, allowed: readonly string[]): LaneState {
   const isAllowed = createPathMatcher(allowed);
-  const ids = Object.keys(state.tasks).filter((id) => {
+  const ready = Object.keys(state.tasks).filter((id) => {
     const { reason, needs = [] } = progressOf(state.tasks, id);
     return reason === 'withheld' && needs.length > 0 && needs.every(isAllowed);
   });
-  return ids.length === 0 ? state : { ...state, tasks: withChangedTasks(state.tasks, ids, resetProgress) };
+  if (woken.length + ready.length === 0) return state;
+  const tasks = withChangedTasks(state.tasks, ready, resetProgress);
+  return { ...state, tasks: { ...tasks, ...Object.fromEntries(woken) } };
 }
 
 /**

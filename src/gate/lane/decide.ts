@@ -15,7 +15,7 @@ import { grantsIn, splitIssuesIn } from '../../core/snapshot/proposals.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
-import { reopenAllowedTasks, reopenEditedTasks } from '../../core/tasks/preparation.ts';
+import { reopenWaitingTasks } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
@@ -226,10 +226,7 @@ async function findWork(
     ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
     : listed;
   const woken = withCeilings(
-    reopenAllowedTasks(
-      reopenEditedTasks(judged, (text) => hashOfText(text, deps.sha256)),
-      deps.config.allowProtectedPaths,
-    ),
+    reopenWaitingTasks(judged, deps.config.allowProtectedPaths, (text) => hashOfText(text, deps.sha256)),
     new Map(
       [...grants].flatMap(([number, { ceilingUsd }]) =>
         ceilingUsd === null ? [] : [[taskIdOfIssue(number), ceilingUsd] as const],

@@ -5,7 +5,7 @@ import type { ReadableComments } from '../../../../src/core/people/comments.ts';
 import type { ApprovedIssue } from '../../../../src/core/tasks/admission.ts';
 import {
   prepareTasks,
-  reopenEditedTasks,
+  reopenWaitingTasks,
   workableIssues,
   type JudgedCandidates,
 } from '../../../../src/core/tasks/preparation.ts';
@@ -265,13 +265,25 @@ describe('an edit of its text by a person with write access opens a task again',
     const judged = judgedOf([task(1)], [issue(1)], {
       tasks: { 'issue-1': { approval: approval('as it was'), ...known } },
     });
-    expect(reopenEditedTasks(judged, hashOf).tasks['issue-1']).toMatchObject(expected);
+    expect(reopenWaitingTasks(judged, [], hashOf).tasks['issue-1']).toMatchObject(expected);
+  });
+
+  test.each<[string, Partial<TaskProgress>, boolean]>([
+    ['all of which are allowed', { reason: 'withheld', needs: ['a/x', 'b'] }, true],
+    ['one of which is not', { reason: 'withheld', needs: ['a/x', 'c'] }, false],
+    ['that are not known', { reason: 'withheld', needs: [] }, false],
+    ['but that is blocked for another reason since', { reason: 'status_blocked', needs: ['b'] }, false],
+  ])('that waits for protected paths, %s', (_, known, isOpen) => {
+    const progress = { ...worked('blocked'), approval: approval('Body 1'), ...known };
+    const judged = judgedOf([task(1)], [issue(1)], { tasks: { 'issue-1': progress } });
+    const { tasks } = reopenWaitingTasks(judged, ['a/*', 'b'], hashOf);
+    expect(tasks['issue-1']?.state).toBe(isOpen ? 'todo' : 'blocked');
   });
 
   test('and leaves alone what nobody edited', () => {
     const judged = judgedOf([task(1)], [issue(1)], {
       tasks: { 'issue-1': { ...worked('blocked'), approval: approval('Body 1') } },
     });
-    expect(reopenEditedTasks(judged, hashOf)).toBe(judged.state);
+    expect(reopenWaitingTasks(judged, [], hashOf)).toBe(judged.state);
   });
 });
