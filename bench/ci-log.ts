@@ -1,5 +1,5 @@
 import { createLogTail } from '../src/core/feedback/checks/log-tail.ts';
-import { logText } from '../src/core/feedback/checks/check-task.ts';
+import { trimJobLog } from '../src/core/feedback/checks/check-task.ts';
 import { spread, type Row } from './measure.ts';
 
 /** Goal in MiB/s: a log of 64 MiB, which is the longest that is read, should take at most a second. */
@@ -21,7 +21,7 @@ function rowOf(what: string, log: string): Row {
     const startedAt = performance.now();
     const tail = createLogTail({ from: null, to: null });
     for (let at = 0; at < log.length; at += PIECE) tail.push(log.slice(at, at + PIECE));
-    logText(tail.end());
+    trimJobLog(tail.end());
     return log.length / MEGABYTE / ((performance.now() - startedAt) / 1000);
   });
   // The first round only warms up.

@@ -1,4 +1,4 @@
-import { emptySnapshot, lanesIn, type Snapshot } from '../src/core/snapshot/snapshot.ts';
+import { emptySnapshot, listLanes, type Snapshot } from '../src/core/snapshot/snapshot.ts';
 import type { SnapshotPlace } from '../src/ports/state.ts';
 import { createSnapshotStore } from '../src/state/snapshot-store.ts';
 import { createRandom } from './simulator/random.ts';
@@ -88,7 +88,7 @@ export async function contend(lanes: number, seed: number): Promise<Contended> {
     next.go();
   }
   await Promise.all(updates);
-  return { kept: lanesIn(snapshot).length, mostWrites, seconds: Math.round(now / 1000) };
+  return { kept: listLanes(snapshot).length, mostWrites, seconds: Math.round(now / 1000) };
 }
 
 const NOBODY = { at: Number.POSITIVE_INFINITY, go: () => undefined };

@@ -1,12 +1,12 @@
 import { kindOfDenialBy } from '../src/agents/rules/shell-rules.ts';
 import type { Analysis } from '../src/core/analysis/analysis.ts';
-import { addIterationToRun, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
+import { addIterationToRun, decideNextStep, createRunSoFar, type RunSoFar } from '../src/core/lane/decide.ts';
 import { classifyDenials } from '../src/core/lane/denials.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
 import { MAX_LEDGER_DAYS } from '../src/core/lane/ledger.ts';
 import { beginIteration, bookCallUsage, settleIteration } from '../src/core/lane/settle/settle.ts';
-import { initialState, type LaneState } from '../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../src/core/lane/state/state.ts';
 import { MAX_TRANSITIONS } from '../src/core/lane/session.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { spread, type Row } from './measure.ts';
@@ -43,8 +43,8 @@ export function measureDecisions(): Promise<readonly Row[]> {
     false,
   );
   let lane: Lane = {
-    state: initialState('queue', firstCallAt),
-    run: startRun(initialState('queue', firstCallAt), firstCallAt),
+    state: createInitialState('queue', firstCallAt),
+    run: createRunSoFar(createInitialState('queue', firstCallAt), firstCallAt),
   };
   const times: number[] = [];
   for (let nth = 0; nth < STEPS; nth += 1) {
@@ -82,7 +82,7 @@ function step(
   { state, run }: Lane,
   { now, analysis, evidence, tasks, policy }: Call & { readonly tasks: readonly Task[]; readonly policy: Policy },
 ): Lane {
-  const next = nextStep({ state, tasks, run, policy, now });
+  const next = decideNextStep({ state, tasks, run, policy, now });
   if (next.kind === 'stop') throw new Error(`The lane stopped: ${next.outcome.reason}`);
   const begun = beginIteration(
     state,

@@ -8,10 +8,10 @@ import { createSampleProject, startGitRemote } from '../testbed/git-remote.ts';
 import { readInputDefaults } from '../testbed/runner.ts';
 import { ACTION_FOLDER, TOKEN } from '../testbed/testbed.ts';
 import { buildConfigFromInputs } from '../src/config/inputs.ts';
-import { initialState } from '../src/core/lane/state/state.ts';
+import { createInitialState } from '../src/core/lane/state/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { createRepository } from '../src/git/checkout/checkout.ts';
-import { treeFolder } from '../src/git/checkout/tree/tree-folder.ts';
+import { locateTreeFolder } from '../src/git/checkout/tree/tree-folder.ts';
 import { runIterations } from '../src/loop/loop.ts';
 import type { Agent } from '../src/ports/agent.ts';
 import type { Log } from '../src/ports/machine.ts';
@@ -67,7 +67,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     ROUNDS,
     await loopOn(repository, {
       folder,
-      workspace: treeFolder('work', { top: ours, workFolder, agentSandbox: null }),
+      workspace: locateTreeFolder('work', { top: ours, workFolder, agentSandbox: null }),
       opened,
     }),
     () => costOf(() => bareIterations(bare)),
@@ -177,7 +177,7 @@ async function loopOn(
         lane: LANE,
         opened: at.opened,
         tasks: [TASK],
-        state: initialState(LANE.id, Date.now()),
+        state: createInitialState(LANE.id, Date.now()),
         policy: run.config.policy,
         claimedAt: Date.now(),
         pipeline: null,

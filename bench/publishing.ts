@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createRepository } from '../src/git/checkout/checkout.ts';
-import { quarantineFolder } from '../src/git/checkout/quarantine.ts';
+import { locateQuarantine } from '../src/git/checkout/quarantine.ts';
 import { startGitRemote } from '../testbed/git-remote.ts';
 import { inspectOutgoing, withPushRepository } from '../src/git/remote/outgoing.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
@@ -86,7 +86,7 @@ async function ready(
   // The scanner's library is loaded once per run, outside the measurement.
   await rules.scanner.scan('');
   await work(workspace);
-  const source = { quarantineFolder: quarantineFolder(workFolder), workFolder, env, hide: [] };
+  const source = { quarantineFolder: locateQuarantine(workFolder), workFolder, env, hide: [] };
   // A commit without a merge needs no request to the server.
   const server = { baseBranch: null, url: '', ask: () => Promise.reject(new Error('nobody is asked')) };
   return {

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { historySummaryOf, taskHistoriesIn } from '../src/core/history/task-history.ts';
+import { historySummaryOf, listTaskHistories } from '../src/core/history/task-history.ts';
 import { renderHistoryPage } from '../src/report/history/history-page.ts';
 import { noon } from '../test/unit/core/core-fixtures.ts';
 import { wholeHistory } from '../test/unit/core/history/history-fixture.ts';
@@ -77,7 +77,7 @@ if (wanted.length === 0 || wanted.includes(HISTORY)) {
   await rm(at, { recursive: true, force: true });
   await mkdir(at, { recursive: true });
   const html = join(at, 'page.html');
-  const tasks = taskHistoriesIn(wholeHistory());
+  const tasks = listTaskHistories(wholeHistory());
   const repository = 'https://github.test/acme/shop';
   await writeFile(html, renderHistoryPage({ history: historySummaryOf(tasks), tasks, repository, now: noon }));
   for (const width of HISTORY_WIDTHS)

@@ -93,7 +93,7 @@ export async function startCacheService(
       return {
         ACTIONS_RESULTS_URL: url,
         ACTIONS_CACHE_SERVICE_V2: 'True',
-        ACTIONS_RUNTIME_TOKEN: cacheToken(granted),
+        ACTIONS_RUNTIME_TOKEN: createCacheToken(granted),
         ACTIONS_CACHE_MODE: mode,
         // The library speaks v2 only to github.com, *.ghe.com and *.localhost.
         GITHUB_SERVER_URL: 'http://github.localhost',
@@ -269,7 +269,7 @@ const WRITE_BIT = 2;
  * A token with the form of GitHub's: a JWT whose claim `ac` lists the scopes as JSON text. Its signature is not
  * checked.
  */
-export function cacheToken(scopes: readonly CacheScope[]): string {
+export function createCacheToken(scopes: readonly CacheScope[]): string {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${encode({ alg: 'none', typ: 'JWT' })}.${encode({ ac: JSON.stringify(scopes) })}.${encode('sandbox')}`;
 }

@@ -13,7 +13,7 @@ export interface Correction {
  * Returns the change of files that the task in one of our prompts asks for, or null if the task asks for none that a
  * script understands.
  */
-export function correctionIn(prompt: string, { id }: NamedTask): Correction | null {
+export function findCorrection(prompt: string, { id }: NamedTask): Correction | null {
   if (id.startsWith('thread-')) return remarkIn(prompt);
   if (id.startsWith('check-')) return firstLineIn(prompt);
   return id === 'conflict-base' ? mergeIn(prompt) : null;

@@ -1,4 +1,4 @@
-import { accountOf, checksum, type Person } from './github/accounts.ts';
+import { accountOf, computeNameChecksum, type Person } from './github/accounts.ts';
 import type {
   StoredReview,
   StoredReviewComment,
@@ -195,7 +195,7 @@ function repositoryJson(state: GitHubState): Record<string, unknown> {
 }
 
 function here(state: GitHubState): { readonly id: number; readonly name: string; readonly full_name: string } {
-  return { id: checksum(fullName(state)), name: state.repository.name, full_name: fullName(state) };
+  return { id: computeNameChecksum(fullName(state)), name: state.repository.name, full_name: fullName(state) };
 }
 
 function fullName({ repository: { owner, name } }: GitHubState): string {

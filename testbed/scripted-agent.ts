@@ -17,9 +17,16 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { projectSlug } from '../src/agents/claude/try-key.ts';
-import { correctionIn, type Correction } from './corrections.ts';
-import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } from './scripted-work.ts';
+import { buildProjectSlug } from '../src/agents/claude/try-key.ts';
+import { findCorrection, type Correction } from './corrections.ts';
+import {
+  isLastTask,
+  markItemDone,
+  writeStatusBlock,
+  parseNamedTask,
+  visitOf,
+  type ItemPosition,
+} from './scripted-work.ts';
 
 // A stand-in for the Claude Code CLI: it accepts the options that the action passes, prints the same stream of events
 // and keeps a transcript for --resume, but uses no model. Its work is fixed in scripted-work.ts and corrections.ts.
@@ -56,7 +63,7 @@ export type Behaviour =
       readonly kind: 'shell';
       readonly script: string;
       readonly text?: string;
-      readonly status?: Partial<Parameters<typeof statusBlock>[0]> | null;
+      readonly status?: Partial<Parameters<typeof writeStatusBlock>[0]> | null;
     }
   /** Works, and writes its environment and git's credential settings to `file`, as JSON. */
   | { readonly kind: 'look-around'; readonly file: string }
@@ -197,7 +204,7 @@ function finalMessage(session: Session, prompt: string, behaviour: Behaviour): s
       const { text = 'I ran a script.', status = {} } = behaviour;
       if (status === null) return text;
       const finished = { finishes: true, exit: isLastTask(prompt), tests: 'PASSING', recommendation: 'Go on' } as const;
-      return `${text}\n\n${statusBlock({ ...finished, ...status })}`;
+      return `${text}\n\n${writeStatusBlock({ ...finished, ...status })}`;
     }
     default:
       return work(session, prompt, behaviour.kind !== 'work-without-block');
@@ -206,9 +213,9 @@ function finalMessage(session: Session, prompt: string, behaviour: Behaviour): s
 
 /** Does the next visit of the task named in the prompt and returns the final message. */
 function work(session: Session, prompt: string, withBlock: boolean): string {
-  const task = taskIn(prompt);
+  const task = parseNamedTask(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
-  const correction = correctionIn(prompt, task);
+  const correction = findCorrection(prompt, task);
   if (correction?.paths.every((path) => existsSync(path)) === true)
     return correctFiles(session, correction, isLastTask(prompt));
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
@@ -219,7 +226,7 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
   if (!withBlock) return summary;
   const tests = !visit.finishes ? 'NOT_RUN' : passes ? 'PASSING' : 'FAILING';
-  const block = statusBlock({
+  const block = writeStatusBlock({
     finishes: visit.finishes,
     exit: visit.finishes && isLastTask(prompt),
     tests,
@@ -234,7 +241,7 @@ function correctFiles(session: Session, { message, paths, correct, summary }: Co
   emitText(session, message);
   for (const path of paths) emitWrite(session, { path, content: correct(readFileSync(path, 'utf8')) });
   const claim = { finishes: true, exit: isLast, tests: 'NOT_RUN', recommendation: 'Go on', summary } as const;
-  return `${summary}\n\n${statusBlock(claim)}`;
+  return `${summary}\n\n${writeStatusBlock(claim)}`;
 }
 
 function emitWrite(session: Session, { path, content }: { readonly path: string; readonly content: string }): void {
@@ -334,7 +341,7 @@ async function hang(session: Session, ignoreSigterm: boolean): Promise<number> {
 
 /** Marks an item as done; does nothing if its file does not contain it on this branch. */
 function markItem(item: ItemPosition): void {
-  if (existsSync(item.path)) writeFileSync(item.path, marked(readFileSync(item.path, 'utf8'), item));
+  if (existsSync(item.path)) writeFileSync(item.path, markItemDone(readFileSync(item.path, 'utf8'), item));
 }
 
 function writeFiles(files: Readonly<Record<string, string | null>>): void {
@@ -420,7 +427,7 @@ function openSession(resume: string | null): Session | null {
   const folder = join(
     process.env['CLAUDE_CONFIG_DIR'] ?? join(homedir(), '.claude'),
     'projects',
-    projectSlug(realpathSync(process.cwd())),
+    buildProjectSlug(realpathSync(process.cwd())),
   );
   const id = resume ?? randomUUID();
   const path = join(folder, `${id}.jsonl`);

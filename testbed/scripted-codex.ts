@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
+import { isLastTask, writeStatusBlock, parseNamedTask, visitOf } from './scripted-work.ts';
 
 // A stand-in for Codex, like scripted-agent.ts for Claude Code: it prints the events of `codex exec --json`, keeps what
 // `resume` needs, and uses no model. It commits its own work.
@@ -43,7 +43,7 @@ function work(prompt: string): string {
   const review = process.env['RALPH_CODEX_REVIEW'] ?? '';
   if (review !== '' && prompt.includes('End your final message with your findings'))
     return spawnSync('bash', ['-c', review], { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 }).stdout;
-  const task = taskIn(prompt);
+  const task = parseNamedTask(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
   emitMessage(visit.message);
@@ -53,7 +53,7 @@ function work(prompt: string): string {
   writeFileSync(visit.path, visit.content);
   emitItem('item.completed', { ...change, status: 'completed' });
   runShell(`git add ${visit.path} && git commit -q -m "${visit.finishes ? 'Test' : 'Begin'} ${task.id}"`);
-  const block = statusBlock({
+  const block = writeStatusBlock({
     finishes: visit.finishes,
     exit: visit.finishes && isLastTask(prompt),
     tests: 'NOT_RUN',

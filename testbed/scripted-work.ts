@@ -26,7 +26,7 @@ export interface Visit {
  * Reads the task from one of our prompts: the id in a heading, position and title in the first lines of the data below.
  * Returns null if there is none.
  */
-export function taskIn(prompt: string): NamedTask | null {
+export function parseNamedTask(prompt: string): NamedTask | null {
   const found =
     /^# (?:Your task|The task of the iteration): ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(
       prompt,
@@ -43,7 +43,7 @@ export function taskIn(prompt: string): NamedTask | null {
 /**
  * Returns the text of a task file with an item marked as done: a ticked box, an entry that passes, or a closed bead.
  */
-export function marked(text: string, { path, at }: ItemPosition): string {
+export function markItemDone(text: string, { path, at }: ItemPosition): string {
   if ('line' in at)
     return text
       .split('\n')
@@ -93,7 +93,7 @@ export function visitOf(task: NamedTask, number: number): Visit {
 }
 
 /** Returns the status block for the end of an agent's final message. */
-export function statusBlock(claim: {
+export function writeStatusBlock(claim: {
   readonly finishes: boolean;
   readonly exit: boolean;
   readonly tests: 'PASSING' | 'FAILING' | 'NOT_RUN';

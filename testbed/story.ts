@@ -15,12 +15,12 @@ import {
   castWithModel,
   keysOf,
   STORY_AGENTS,
-  workflowFor,
+  buildAgentWorkflow,
   type CastAgent,
 } from './story/agents.ts';
 import { createStoryFeedback } from './story/feedback.ts';
-import { workerScript } from './worker-script.ts';
-import { endOfRun, playWorkflow } from './workflow/play.ts';
+import { createWorkerScript } from './worker-script.ts';
+import { findRunEnd, playWorkflow } from './workflow/play.ts';
 
 const USAGE = `npm start -- [--agent NAME [--scripted-model]] [--out FOLDER]
 npm start -- --repo DIR [--commands] [--out FOLDER]
@@ -87,7 +87,7 @@ async function play(): Promise<void> {
 async function playStory(temp: string): Promise<void> {
   const { casting } = options;
   if (casting.kind === 'cast') return playWith(casting.agent, temp);
-  await using model = await startScriptedModel({ script: workerScript() });
+  await using model = await startScriptedModel({ script: createWorkerScript() });
   await playWith(castWithModel(casting.name, model.url), temp);
 }
 
@@ -258,7 +258,7 @@ function performer(
     print(`\n${title}`);
     const requestsBefore = testbed.github.requests.length;
     const played = await playWorkflow(testbed, {
-      workflow: workflowFor(template, agent.workflow, {
+      workflow: buildAgentWorkflow(template, agent.workflow, {
         verify: 'npm test',
         ...inputs,
         ...settingsFor(agent, settings),
@@ -268,7 +268,7 @@ function performer(
       standIn: agent,
       onOutput: narrator(),
     });
-    const end = endOfRun(played);
+    const end = findRunEnd(played);
     if (end.kind !== 'ran') return `${title}: expected ${expected}, got no run (${end.kind})`;
     const { result } = end;
     await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);

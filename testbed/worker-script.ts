@@ -1,18 +1,18 @@
-import { correctionIn, withoutNumbers, type Correction } from './corrections.ts';
+import { findCorrection, withoutNumbers, type Correction } from './corrections.ts';
 import type { Conversation, Script, ModelStep } from './scripted-model/step.ts';
-import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
+import { isLastTask, writeStatusBlock, parseNamedTask, visitOf } from './scripted-work.ts';
 
 /**
  * A script under which the real CLI does small real work on the task named in its prompt: it writes a file, commits it
  * on the visit that finishes the task, and ends with a status block. The session's prompts are counted to number the
  * visits. A change of files that people or CI ask for takes one visit.
  */
-export function workerScript(): Script {
+export function createWorkerScript(): Script {
   return (conversation) => {
     const prompt = conversation.prompts.at(-1) ?? '';
-    const task = taskIn(prompt);
+    const task = parseNamedTask(prompt);
     if (task === null) return { kind: 'reply', text: 'The prompt names no task, so I did nothing.' };
-    const correction = correctionIn(prompt, task);
+    const correction = findCorrection(prompt, task);
     if (correction !== null) return stepOf(correction, conversation, isLastTask(prompt));
     const failures = conversation.results.filter((result) => result.isError);
     if (failures.length > 1) return { kind: 'reply', text: `I could not continue: ${failures.at(-1)?.text ?? ''}` };
@@ -30,7 +30,10 @@ export function workerScript(): Script {
       recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}`,
       summary: visit.summary,
     } as const;
-    return { kind: 'reply', text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${statusBlock(claim)}` };
+    return {
+      kind: 'reply',
+      text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${writeStatusBlock(claim)}`,
+    };
   };
 }
 
@@ -48,12 +51,12 @@ function stepOf(
   const path = paths[Math.floor(results.length / 2)];
   if (path === undefined) {
     const claim = { finishes: true, exit: isLast, tests: 'NOT_RUN', recommendation: 'Go on', summary } as const;
-    return { kind: 'reply', text: `${summary}\n\n${statusBlock(claim)}` };
+    return { kind: 'reply', text: `${summary}\n\n${writeStatusBlock(claim)}` };
   }
   if (results.length % 2 === 0) return { kind: 'read', text: message, path };
   return { kind: 'write', text: message, path, content: correct(withoutNumbers(last?.text ?? '')) };
 }
 
 function visitsTo(taskId: string, { prompts }: Conversation): number {
-  return prompts.filter((prompt) => taskIn(prompt)?.id === taskId).length;
+  return prompts.filter((prompt) => parseNamedTask(prompt)?.id === taskId).length;
 }

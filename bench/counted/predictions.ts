@@ -2,17 +2,17 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
-  definitionPattern,
+  buildDefinitionPattern,
   type Definitions,
   parseDefinitions,
-  symbolsIn,
+  findSymbols,
 } from '../../src/core/parallel/definitions.ts';
 import {
   type FileIndex,
   indexHistory,
   predictFiles,
   type PredictedFiles,
-  sharedFile,
+  findSharedFile,
 } from '../../src/core/parallel/predict-files.ts';
 import type { Row } from '../measure.ts';
 
@@ -58,10 +58,10 @@ export async function measurePredictions(): Promise<readonly Row[]> {
     predictions.slice(at + 1, at + NEIGHBOURS).map((other) => [one, other] as const),
   );
   const allowed = pairs.filter(
-    ([{ predicted: a }, { predicted: b }]) => a !== null && b !== null && sharedFile(a, b) === null,
+    ([{ predicted: a }, { predicted: b }]) => a !== null && b !== null && findSharedFile(a, b) === null,
   );
   const wrong = (some: typeof pairs): string =>
-    percent(some.filter(([a, b]) => sharedFile(a.actual, b.actual) !== null).length, some.length);
+    percent(some.filter(([a, b]) => findSharedFile(a.actual, b.actual) !== null).length, some.length);
   const rows = [
     ['known', percent(known.length, predictions.length)],
     [
@@ -112,7 +112,7 @@ async function indexBefore(
 }
 
 async function definitionsIn(repository: string, commit: string, texts: readonly string[]): Promise<Definitions> {
-  const pattern = definitionPattern(symbolsIn(texts.join('\n')));
+  const pattern = buildDefinitionPattern(findSymbols(texts.join('\n')));
   // git exits with 1 if it finds nothing.
   const found = await git(repository, ['grep', '-I', '-z', '-o', '-w', '-E', '-e', pattern, commit]).catch(() => '');
   return parseDefinitions(found);

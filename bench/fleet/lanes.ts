@@ -2,13 +2,13 @@ import type { Config } from '../../src/config/config.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/core/countdown.ts';
 import { bookCall, bookUsage } from '../../src/core/lane/ledger.ts';
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
-import { initialState, type LaneState } from '../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../src/core/lane/state/state.ts';
 import { chooseLanes, type LaneFiles } from '../../src/core/parallel/choose-lanes.ts';
-import { sharedFile } from '../../src/core/parallel/predict-files.ts';
-import { windowsFor } from '../../src/core/sharing/budget.ts';
+import { findSharedFile } from '../../src/core/parallel/predict-files.ts';
+import { sumWindows } from '../../src/core/sharing/budget.ts';
 import { keepsOut, type Lease, runTagOfLane } from '../../src/core/sharing/lease.ts';
 import { finishInSnapshot } from '../../src/core/snapshot/changes.ts';
-import { budgetIn, emptySnapshot, recordIn, type Snapshot } from '../../src/core/snapshot/snapshot.ts';
+import { parseBudgetIn, emptySnapshot, parseRecordIn, type Snapshot } from '../../src/core/snapshot/snapshot.ts';
 import { type LaneId, QUEUE, type TaskId, taskIdOfIssue } from '../../src/core/tasks/ids.ts';
 import { untouchedProgress } from '../../src/core/tasks/queue.ts';
 import type { QueuedTask } from '../../src/core/tasks/task.ts';
@@ -93,7 +93,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
     pace: { random: () => 0, sleep: () => Promise.resolve() },
   });
 
-  const leaseOn = (lane: LaneId): Lease | null => recordIn(snapshot, lane)?.lease ?? null;
+  const leaseOn = (lane: LaneId): Lease | null => parseRecordIn(snapshot, lane)?.lease ?? null;
 
   async function run(): Promise<void> {
     runs += 1;
@@ -160,7 +160,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       deps,
     }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly deps: Parameters<typeof releaseLane>[0] },
   ): void {
-    const before = states.get(lane) ?? initialState(lane, now);
+    const before = states.get(lane) ?? createInitialState(lane, now);
     const isKilled = random() < setting.killed;
     const most = isKilled ? Math.floor(random() * claim.policy.maxIterations) : claim.policy.maxIterations;
     let at = now + GATE_MS + JOBS_MS;
@@ -199,13 +199,13 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   function checkFiles(beside: readonly LaneFiles[]): void {
     for (const [at, one] of beside.entries())
       for (const other of beside.slice(at + 1))
-        if (one.files === null || other.files === null || sharedFile(one.files, other.files) !== null)
+        if (one.files === null || other.files === null || findSharedFile(one.files, other.files) !== null)
           problems.push(`${one.lane} and ${other.lane} may touch the same file.`);
   }
 
   function checkLimits({ policy }: Config): void {
-    const parsed = budgetIn(snapshot, now);
-    const used = parsed.kind === 'budget' ? (windowsFor(parsed.budget, '', now).hour?.calls ?? 0) : Infinity;
+    const parsed = parseBudgetIn(snapshot, now);
+    const used = parsed.kind === 'budget' ? (sumWindows(parsed.budget, '', now).hour?.calls ?? 0) : Infinity;
     if (used > policy.maxCallsPerHour) problems.push(`${String(used)} calls are reserved for one hour.`);
   }
 
@@ -220,7 +220,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   const left = tasks.filter(({ callsLeft }) => callsLeft > 0);
   if (left.length > 0) problems.push(`${left.map(({ id }) => id).join(', ')}: not done at the end.`);
   problems.push(...workedTwice(calls));
-  const counted = budgetIn(snapshot, now);
+  const counted = parseBudgetIn(snapshot, now);
   const day = counted.kind === 'budget' ? (counted.budget.windows.day?.costUsd ?? 0) : Infinity;
   if (day !== settledUsd) problems.push(`$${String(day)} are counted, but $${String(settledUsd)} were settled.`);
   const last = Math.max(...calls.map(({ from }) => from)) + CALL_MS + JOBS_MS;

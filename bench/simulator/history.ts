@@ -1,11 +1,11 @@
 import type { Config } from '../../src/config/config.ts';
 import { noChange } from '../../src/core/lane/change.ts';
-import { nextStep, startRun } from '../../src/core/lane/decide.ts';
+import { decideNextStep, createRunSoFar } from '../../src/core/lane/decide.ts';
 import { callsOf, type JournalEntry } from '../../src/core/journal/journal.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import { endRun } from '../../src/core/lane/settle/settle.ts';
 import { recordPublished } from '../../src/core/lane/settle/settle-published.ts';
-import { initialState, type LaneState, parseState } from '../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState, parseState } from '../../src/core/lane/state/state.ts';
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
 import { isPlanComplete } from '../../src/core/tasks/queue.ts';
 import type { Intake } from '../../src/handover/intake.ts';
@@ -44,7 +44,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
   const scene: Scene = { world: of.world, now: firstRunAt, done: [], sessionTurns: 0 };
   const entries: { readonly run: number; readonly entry: JournalEntry }[] = [];
   const ends: RunEnd[] = [];
-  let state = initialState('queue', scene.now);
+  let state = createInitialState('queue', scene.now);
   for (let run = 1; run <= of.runs; run += 1) {
     const startedAt = scene.now;
     let outcome = gate(state, scene, config);
@@ -95,7 +95,7 @@ function storedAndRestored(state: LaneState): LaneState {
 /** Returns the outcome with which the gate ends this run before the loop, or null. */
 function gate(state: LaneState, { world, now }: Scene, { policy }: Config): Outcome | null {
   if (isPlanComplete(world.tasks, state.tasks)) return { kind: 'idle', reason: 'all_done' };
-  const step = nextStep({ state, tasks: world.tasks, run: startRun(state, now), policy, now });
+  const step = decideNextStep({ state, tasks: world.tasks, run: createRunSoFar(state, now), policy, now });
   return step.kind === 'stop' ? step.outcome : null;
 }
 

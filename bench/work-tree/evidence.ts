@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createRepository } from '../../src/git/checkout/checkout.ts';
-import { treeFolder } from '../../src/git/checkout/tree/tree-folder.ts';
+import { locateTreeFolder } from '../../src/git/checkout/tree/tree-folder.ts';
 import { alternate, costOf, ratioRow, type Row } from '../measure.ts';
 
 const GOAL = 2;
@@ -40,7 +40,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
   });
   await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
   await repository.checkOutTree(new AbortController().signal);
-  const tree = treeFolder('work', { top: workspace, workFolder, agentSandbox: null });
+  const tree = locateTreeFolder('work', { top: workspace, workFolder, agentSandbox: null });
   const snapshot = () =>
     costOf(async () => {
       await repository.snapshot();

@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { lookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look-at.ts';
+import { listLookAtFirst, joinLookAt, type LookAt } from '../../src/core/review/look-at.ts';
 import type { RunReport } from '../../src/handover/report.ts';
 import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -218,7 +218,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
     for (const path of withheld) kept.add(path);
     const after = await snapshot();
     const { files } = await compare(iteration.before, after);
-    const found = lookAtFirst(
+    const found = listLookAtFirst(
       files.map((path) => {
         const [old, now] = [texts(iteration.before.tree, path), texts(after.tree, path)];
         const kind = old === null ? 'added' : now === null ? 'deleted' : 'changed';

@@ -1,4 +1,4 @@
-import { reportWithoutLane } from '../../src/handover/report.ts';
+import { createLanelessReport } from '../../src/handover/report.ts';
 import { failureOf } from '../../src/run/failure.ts';
 import { HOUR, noon } from '../../test/unit/core/core-fixtures.ts';
 import { configOf, labeled } from '../../test/loop/stage/run-action.ts';
@@ -251,7 +251,7 @@ function misconfigured(inputs: Readonly<Record<string, string>>): PlayedScene {
     return {
       project: null,
       log: [],
-      report: reportWithoutLane({ outcome, repositoryUrl: '', runUrl, startedAt: noon, endedAt: noon + 400 }),
+      report: createLanelessReport({ outcome, repositoryUrl: '', runUrl, startedAt: noon, endedAt: noon + 400 }),
     };
   }
   throw new Error('These inputs are right.');

@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { type ReportedSettings, settingOrigins } from '../core/settings/effective.ts';
-import { nearestName } from '../core/text/nearest.ts';
-import { terminalLine } from '../core/text/phrase.ts';
+import { findNearest } from '../core/text/nearest.ts';
+import { toTerminalLine } from '../core/text/phrase.ts';
 import type { Forge } from '../ports/forge.ts';
 
 /**
@@ -132,19 +132,19 @@ export async function parseFolder(
 ): Promise<{ readonly folder: string; readonly problems: readonly string[] }> {
   const [folder = '.'] = given.values('dir');
   const isFolder = (await stat(folder).catch(() => null))?.isDirectory() === true;
-  return { folder, problems: isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder, 80))} is not a folder.`] };
+  return { folder, problems: isFolder ? [] : [`--dir: ${JSON.stringify(toPlainLine(folder, 80))} is not a folder.`] };
 }
 
 function unknownOption(given: string, names: readonly string[]): string {
-  const near = nearestName(given.replace(/^-+/, ''), names);
+  const near = findNearest(given.replace(/^-+/, ''), names);
   return `there is no option ${given}.${near === null ? '' : ` Did you mean --${near}?`}`;
 }
 
 /**
  * Returns settings with each text on one clean line, because the texts of files may contain anything; nothing is cut.
  */
-export function printedSettings({ workflow, settings, problems }: ReportedSettings): PrintedSettings {
-  const line = (text: string): string => plainLine(text, Infinity);
+export function buildPrintedSettings({ workflow, settings, problems }: ReportedSettings): PrintedSettings {
+  const line = (text: string): string => toPlainLine(text, Infinity);
   return {
     workflow,
     settings: settings.map(({ text, where, ...setting }) => ({
@@ -157,6 +157,6 @@ export function printedSettings({ workflow, settings, problems }: ReportedSettin
 }
 
 /** Returns untrusted text as one line for a terminal: without control characters, cut at `maxChars`. */
-export function plainLine(text: string, maxChars = 200): string {
-  return terminalLine(text, maxChars);
+export function toPlainLine(text: string, maxChars = 200): string {
+  return toTerminalLine(text, maxChars);
 }

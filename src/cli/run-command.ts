@@ -1,5 +1,5 @@
 import { cutText } from '../core/text/phrase.ts';
-import { nearestName } from '../core/text/nearest.ts';
+import { findNearest } from '../core/text/nearest.ts';
 import { UserError } from '../errors.ts';
 import { type CliCommand, type CommandEnd, LISTED, type ListedCommand, type Terminal, UsageError } from './command.ts';
 
@@ -77,7 +77,7 @@ Exit codes: 0 done, 1 a difference or a failure, 2 wrong arguments, 3 in part.
 
 function unknownCommand(name: string): string {
   const names = Object.keys(LISTED);
-  const near = nearestName(name, names);
+  const near = findNearest(name, names);
   const shown = JSON.stringify(cutText(name, 80));
   return `ralph: there is no command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;
 }

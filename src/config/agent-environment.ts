@@ -1,8 +1,8 @@
 import { KEY_VARIABLES, keyInputOf } from '../core/agent-names.ts';
 import type { ProviderVariables } from '../core/agents/manifest.ts';
 import type { VariableAccess } from '../core/mcp/parse-servers.ts';
-import { variablesNeededBy } from '../core/pipeline/reading/command-variables.ts';
-import { oneLine } from '../core/text/phrase.ts';
+import { findNeededVariables } from '../core/pipeline/reading/command-variables.ts';
+import { toOneLine } from '../core/text/phrase.ts';
 import { isJobSecret } from './input-schema.ts';
 
 /**
@@ -77,7 +77,7 @@ export function mergeProviders(providers: readonly ProviderVariables[]): Provide
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the environment of the agent: an allow-list, never the whole environment of the job. */
-export function agentEnvironment(
+export function buildAgentEnvironment(
   environment: Environment,
   names: readonly string[],
   provider: ProviderVariables,
@@ -97,7 +97,7 @@ export function agentEnvironment(
  * Returns the environment of verify commands, which run code that the agent wrote: the agent's environment without the
  * provider's keys.
  */
-export function verifyEnvironment(
+export function buildVerifyEnvironment(
   environment: Environment,
   names: readonly string[],
   provider: ProviderVariables,
@@ -115,7 +115,7 @@ export function verifyEnvironment(
  * True if a server of the agent's tools may get a variable. `names` are the user's, `variables` are those of
  * verify commands. Variables of the agent's login are checked where the login is opened.
  */
-export function accessTo(
+export function createVariableAccess(
   name: string,
   { names, variables }: { readonly names: readonly string[]; readonly variables: Readonly<Record<string, string>> },
 ): VariableAccess {
@@ -128,7 +128,7 @@ function isCloud(environment: Environment, { switches }: ProviderVariables): boo
 }
 
 /** Returns what prevents the agent's login, as sentences for people; a key is never repeated. */
-export function loginProblems(environment: Environment, provider: ProviderVariables): readonly string[] {
+export function findLoginProblems(environment: Environment, provider: ProviderVariables): readonly string[] {
   const { keys, keyForms } = provider;
   if (keys.length === 0 || isCloud(environment, provider)) return [];
   const given = keys.filter((name) => trimmedVariable(environment, name) !== '');
@@ -148,7 +148,7 @@ function keyProblem(name: string, value: string, forms: ProviderVariables['keyFo
 /** Returns the sentence about a login without any key; a key under another name is the common mistake. */
 function missingKey(environment: Environment, provider: ProviderVariables): string {
   const { keyForms } = provider;
-  const misnamed = adviceOnMisnamedKey(environment, provider);
+  const misnamed = describeMisnamedKey(environment, provider);
   if (misnamed !== null) return misnamed;
   const inputs = keyForms.map(({ variable }) => `\`${keyInputOf(variable)}\``);
   const [example = { variable: '' }] = keyForms;
@@ -157,7 +157,7 @@ function missingKey(environment: Environment, provider: ProviderVariables): stri
 }
 
 /** Returns what to do about a key under a name that the agent does not look for, or null if there is no such key. */
-export function adviceOnMisnamedKey(environment: Environment, { keyForms, keys }: ProviderVariables): string | null {
+export function describeMisnamedKey(environment: Environment, { keyForms, keys }: ProviderVariables): string | null {
   const misnamed = Object.keys(environment)
     .filter((name) => !/^INPUT_/.test(name) && !keys.includes(name))
     .flatMap((name) => {
@@ -182,7 +182,7 @@ function trimmedVariable(environment: Environment, name: string): string {
  * Returns the credential with which the agent logs in and which is the same in the next run, or null if no variable
  * contains one.
  */
-export function providerKey(environment: Environment, provider: ProviderVariables): string | null {
+export function findProviderKey(environment: Environment, provider: ProviderVariables): string | null {
   const ofCloud = isCloud(environment, provider) ? provider.lastingCloudKeys : [];
   return (
     [...ofCloud, ...provider.keys].map((name) => trimmedVariable(environment, name)).find((value) => value !== '') ??
@@ -194,7 +194,7 @@ export function providerKey(environment: Environment, provider: ProviderVariable
  * Returns values that must never be shown or published: tokens, keys, and values named by `agent-env` that look like
  * credentials.
  */
-export function secretValues(
+export function listSecretValues(
   environment: Environment,
   names: readonly string[],
   { keys, otherSecrets }: ProviderVariables,
@@ -235,7 +235,7 @@ function pick(environment: Environment, wanted: (name: string) => boolean): Reco
  * Returns one sentence for each variable that a verify command needs, that the job has and that verify commands do not
  * get: they would fail for a reason that no task can fix.
  */
-export function withheldVariables(
+export function describeWithheldVariables(
   commands: readonly string[],
   { job, given }: { readonly job: Environment; readonly given: Environment },
 ): readonly string[] {
@@ -243,11 +243,11 @@ export function withheldVariables(
     Object.hasOwn(variables, name) && (variables[name] ?? '') !== '';
   const named = new Set<string>();
   return commands.flatMap((command) =>
-    variablesNeededBy(command)
+    findNeededVariables(command)
       .filter((name) => isSet(job, name) && !isSet(given, name) && !named.has(name))
       .map((name) => {
         named.add(name);
-        const why = `The verify command "${oneLine(command, 200)}" needs \`${name}\`, which is set in this job and withheld from \`verify\``;
+        const why = `The verify command "${toOneLine(command, 200)}" needs \`${name}\`, which is set in this job and withheld from \`verify\``;
         return isJobSecret(name)
           ? `${why}, because it is a secret of the job that code of the branch must not see. Change the command so that it works without it.`
           : `${why}: name it in \`agent-env\`, or give it a default: \`\${${name}:-…}\`.`;

@@ -7,7 +7,7 @@ import type { IssueQuery } from '../core/tasks/issue-query.ts';
 import type { ConfiguredAgent } from './config.ts';
 import { choiceField, durationField, flagField, listField, numberField, wholeNumberField } from './fields.ts';
 import { defaultOf } from './setting-table.ts';
-import { ruleProblem } from './tool-rules.ts';
+import { findRuleProblem } from './tool-rules.ts';
 
 /** An input: its name in action.yml, and the form that parses its text into the value of a setting. */
 interface Input<Value> {
@@ -60,7 +60,7 @@ export const policyInputs: InputTable<PolicySettings> = {
     toolRules()
       .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write')
       .superRefine((rules, problems) => {
-        for (const problem of rules.map(ruleProblem)) if (problem !== null) problems.addIssue(problem);
+        for (const problem of rules.map(findRuleProblem)) if (problem !== null) problems.addIssue(problem);
       }),
   ),
   session: createInput('session', choiceField(...sessionModes)),
@@ -90,7 +90,7 @@ export const policyInputs: InputTable<PolicySettings> = {
   maxLinesPerPr: createInput('max-lines-per-pr', wholeNumberField({ min: 0, max: 1_000_000 })),
 };
 
-export const POLICY_INPUT_NAMES = inputNamesIn(policyInputs);
+export const POLICY_INPUT_NAMES = listInputNames(policyInputs);
 
 /** Some of the inputs, checked, or all problems with them at once. */
 export type GivenInputs =
@@ -321,8 +321,8 @@ export function createInput<Value>(name: string, form: z.ZodType<Value>): Input<
 }
 
 /** Returns the names of all inputs of the table, in its order. */
-export function inputNamesIn(table: object): readonly string[] {
-  return Object.values(table).flatMap((entry: object) => (isInput(entry) ? [entry.name] : inputNamesIn(entry)));
+export function listInputNames(table: object): readonly string[] {
+  return Object.values(table).flatMap((entry: object) => (isInput(entry) ? [entry.name] : listInputNames(entry)));
 }
 
 /**

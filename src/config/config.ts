@@ -8,7 +8,7 @@ import type { OutcomeKind } from '../core/outcome.ts';
 import type { Recipients } from '../core/people/notifications.ts';
 import type { LookAtKind } from '../core/review/manifest.ts';
 import type { Policy } from '../core/policy.ts';
-import { maxLeaseMs, type Lease } from '../core/sharing/lease.ts';
+import { computeMaxLeaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { Prices } from '../core/spending/prices.ts';
 import type { TaskSourceName } from '../core/tasks/ids.ts';
 import type { IssueQuery } from '../core/tasks/issue-query.ts';
@@ -209,6 +209,6 @@ export function leaseOf(
 ): Lease {
   const { config, context, runTag } = run;
   const { runId, runAttempt, runUrl } = context;
-  const durationMs = maxLeaseMs(config.policy.maxRunMs, jobsOf(config));
+  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config));
   return { runTag, runId, runAttempt, runUrl, acquiredAt: now, durationMs };
 }

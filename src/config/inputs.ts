@@ -1,6 +1,6 @@
 import type { FoundSetting } from '../core/settings/effective.ts';
-import { nearestName } from '../core/text/nearest.ts';
-import { capText, oneLine, completeSentence } from '../core/text/phrase.ts';
+import { findNearest } from '../core/text/nearest.ts';
+import { capText, toOneLine, completeSentence } from '../core/text/phrase.ts';
 import { UserError } from '../errors.ts';
 import {
   agentInputs,
@@ -8,7 +8,7 @@ import {
   chooseAgents,
   chooseFrom,
   type GivenSettings,
-  inputNamesIn,
+  listInputNames,
   type InputProblem,
   parseTexts,
   newPlaceOfInput,
@@ -16,7 +16,7 @@ import {
 import type { Config } from './config.ts';
 import { inputTable, type Settings } from './input-schema.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from './setting-table.ts';
-import { placeName } from './settings/settings.ts';
+import { namePlace } from './settings/settings.ts';
 
 /**
  * The texts of settings by name, and everything else that determines the Config. A text that is absent is the default.
@@ -116,7 +116,7 @@ function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTe
 export function parseHandoff(texts: Readonly<Record<string, string | undefined>>): Config['handoff'] | null {
   const trimmed = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()]));
   const { settings, problems } = parseTexts(inputTable.handoff, trimmed);
-  return problems.length > 0 || Object.keys(settings).length < inputNamesIn(inputTable.handoff).length
+  return problems.length > 0 || Object.keys(settings).length < listInputNames(inputTable.handoff).length
     ? null
     : (settings as Config['handoff']);
 }
@@ -206,7 +206,7 @@ const JOB_ACTION_HINT =
   "In a job of your own, use the action in the folder `.github/actions/job` of this action's repository, or let the reusable workflow run the three jobs.";
 
 /** Returns the problems of the texts of some inputs; an input that is not among them has no problem. */
-export function inputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
+export function findInputProblems(texts: Readonly<Record<string, string>>): readonly InputProblem[] {
   return [...parseTexts(inputTable, texts).problems, ...chooseFrom(texts).problems];
 }
 
@@ -244,7 +244,7 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
 
 /** Returns the setting that was probably meant by an unknown name, as the end of a sentence; empty if none is near. */
 export function suggestSetting(name: string): string {
-  const near = nearestName(name.replaceAll('_', '-'), SETTING_NAMES);
+  const near = findNearest(name.replaceAll('_', '-'), SETTING_NAMES);
   return near === null ? '' : `. Did you mean ${near}?`;
 }
 
@@ -256,7 +256,7 @@ function describeProblem(
   counting: readonly FoundSetting[],
 ): string {
   // The value of a name that is not a setting may be a key.
-  if (!SETTING_NAMES.includes(name)) return `- ${oneLine(name, 80)}: ${completeSentence(why)}`;
+  if (!SETTING_NAMES.includes(name)) return `- ${toOneLine(name, 80)}: ${completeSentence(why)}`;
   const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capText(value, 81))}`;
   const places = placesOf(name, counting);
   if (places === null) return `- ${name}:${shown} ${completeSentence(why)}`;
@@ -268,7 +268,7 @@ function placesOf(name: string, counting: readonly FoundSetting[]): string | nul
   return (
     counting
       .find(({ input: of }) => of === name)
-      ?.places.map(placeName)
+      ?.places.map(namePlace)
       .join(' and ') ?? null
   );
 }

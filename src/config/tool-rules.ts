@@ -1,15 +1,15 @@
-import { nearestName } from '../core/text/nearest.ts';
+import { findNearest } from '../core/text/nearest.ts';
 
 /**
  * Returns what is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a verb phrase, or null. A
  * tool with an unknown name may exist.
  */
-export function ruleProblem(rule: string): string | null {
+export function findRuleProblem(rule: string): string | null {
   const [, tool = '', specifier] = /^([A-Za-z][\w*-]*)(\(.+\))?$/s.exec(rule) ?? [];
   if (tool === '' || unclosed(rule))
     return `has the rule ${shown(rule)}, which is not a tool such as Read or Bash(npm test:*)${hint(rule)}`;
   if (/^[A-Z]/.test(tool) || /^mcp__/.test(tool)) return null;
-  const near = TOOLS.find((name) => name.toLowerCase() === nearestName(tool, LOWER_CASE)) ?? null;
+  const near = TOOLS.find((name) => name.toLowerCase() === findNearest(tool, LOWER_CASE)) ?? null;
   const suggestion = near === null ? `Bash(${tool}:*)` : `${near}${specifier ?? ''}`;
   return `has the rule ${shown(rule)}: names of tools begin with a capital letter or mcp__. Did you mean ${suggestion}?`;
 }

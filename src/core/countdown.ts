@@ -30,7 +30,7 @@ const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] 
  * Returns the rest of the wait, in ms, at which the log reports next; `leftMs` is the current rest. 0: no further
  * report.
  */
-export function nextReportedRest(leftMs: number): number {
+export function computeNextRest(leftMs: number): number {
   const step = STEPS.find(({ beyondMs }) => leftMs > beyondMs);
   return step === undefined ? 0 : (Math.ceil(leftMs / step.everyMs) - 1) * step.everyMs;
 }

@@ -133,7 +133,7 @@ export function extendPolicyByWait(policy: Policy, waitedMs: number): Policy {
 }
 
 /** Returns the maximum number of agent calls of a run. */
-export function allowedCalls(policy: Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls'>): number {
+export function countMaxCalls(policy: Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls'>): number {
   const { maxIterations, callsPerIteration, maxCalls } = policy;
   const most = maxIterations * callsPerIteration;
   return maxCalls > 0 ? Math.min(maxCalls, most) : most;

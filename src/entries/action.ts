@@ -21,7 +21,7 @@ export async function cli(packageRoot: URL): Promise<void> {
 
 /** Runs one cache operation in a process of its own. */
 export async function cacheWorker(): Promise<void> {
-  const { cacheWorkerProcess } = await import('../state/cache-worker.ts');
+  const { startCacheWorker: cacheWorkerProcess } = await import('../state/cache-worker.ts');
   await cacheWorkerProcess(process.argv.at(-1) ?? '');
 }
 

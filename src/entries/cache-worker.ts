@@ -1,3 +1,3 @@
-import { cacheWorkerProcess } from '../state/cache-worker.ts';
+import { startCacheWorker } from '../state/cache-worker.ts';
 
-await cacheWorkerProcess(process.argv.at(-1) ?? '');
+await startCacheWorker(process.argv.at(-1) ?? '');

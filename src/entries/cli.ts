@@ -2,7 +2,7 @@ import type { Terminal } from '../cli/command.ts';
 import { endWhenUnread, runCommand } from '../cli/run-command.ts';
 import { hasColours, paintMarks, wrapText } from '../cli/terminal-text.ts';
 import { showWaits } from '../cli/waiting-line.ts';
-import { oldestWait } from '../ports/waits.ts';
+import { findOldestWait } from '../ports/waits.ts';
 
 /** Commands whose output is somebody's text, which keeps its lines. */
 const VERBATIM: readonly string[] = ['init', 'clean'];
@@ -30,7 +30,7 @@ export async function runCli(packageRoot: URL): Promise<void> {
         // The questions of init draw on the terminal themselves, so no line may be redrawn between.
         columns: () => (redraws && args[0] !== 'init' ? process.stderr.columns : null),
         now: () => performance.now(),
-        wait: oldestWait,
+        wait: findOldestWait,
       });
   process.once('exit', () => waiting?.stop());
   const terminal: Terminal = {

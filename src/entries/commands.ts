@@ -31,7 +31,7 @@ const look: LookAtGitHub = async (checkout, see) =>
 const examine: ExamineCheckout = async (asked) => (await import('../wiring/doctor/examine.ts')).examineCheckout(asked);
 
 const readEffective: ReadEffectiveSettings = async (folder) => {
-  const [{ readWorkflowFiles }, { settingsInForce }] = await Promise.all([
+  const [{ readWorkflowFiles }, { readSettingsInForce: settingsInForce }] = await Promise.all([
     import('../wiring/doctor/workflow-files.ts'),
     import('../wiring/settings/effective-settings.ts'),
   ]);

@@ -9,12 +9,12 @@ import { createWorld, hasCollector, secretsOf, systemClock } from '../wiring/wor
 import type { Config } from '../config/config.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
 import { conclusionOf, type Conclusion, type Outcome } from '../core/outcome.ts';
-import { nextSteps } from '../report/next/for-run.ts';
+import { suggestNextSteps } from '../report/next/for-run.ts';
 import { renderSteps } from '../report/next/step.ts';
 import { describeOutcome, renderHeadline } from '../report/sentences/outcome-text.ts';
 import { buildOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
-import { reportWithoutLane, type RunReport } from '../handover/report.ts';
+import { createLanelessReport, type RunReport } from '../handover/report.ts';
 import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../report/pages/together.ts';
@@ -33,7 +33,7 @@ import {
 } from '../runner/results.ts';
 import { takeIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles } from '../runner/workspace-files.ts';
-import { steeringDigests } from '../runner/steering.ts';
+import { digestSteering } from '../runner/steering.ts';
 import type { RunEnd } from '../run/deps.ts';
 import { runAction } from '../run/run-action.ts';
 import { closeInTime } from './close-in-time.ts';
@@ -87,7 +87,7 @@ export async function runMain(): Promise<void> {
         version: 2,
         stage: 'gate',
         startedAt,
-        ...steeringDigests(environment, key),
+        ...digestSteering(environment, key),
         claimed: [],
         settings: config.settings.found,
         work: null,
@@ -257,7 +257,7 @@ export async function runMain(): Promise<void> {
     const { what } = describeOutcome(end);
     if (failed)
       failStep(
-        redact(`${renderHeadline(end, 'log')}. ${completeSentence(what)} ${renderSteps(nextSteps(end), 'log')}`),
+        redact(`${renderHeadline(end, 'log')}. ${completeSentence(what)} ${renderSteps(suggestNextSteps(end), 'log')}`),
       );
     // Sockets of a service that hangs must not keep the job alive.
     process.exit(failed ? 1 : 0);
@@ -288,7 +288,7 @@ export async function runMain(): Promise<void> {
 }
 
 function endedReport(outcome: Outcome, startedAt: number): RunReport {
-  return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt, endedAt: systemClock.now() });
+  return createLanelessReport({ outcome, repositoryUrl: '', runUrl: '', startedAt, endedAt: systemClock.now() });
 }
 
 function mapValues(

@@ -9,18 +9,18 @@ import { createWorld, hasCollector, secretsOf, systemClock, type ServerTimeouts,
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig } from '../config/inputs.ts';
 import { withKeyInputs } from '../config/agent-inputs.ts';
-import { reportWithoutLane } from '../handover/report.ts';
+import { createLanelessReport } from '../handover/report.ts';
 import { rescueLostRun, rescueRun, type RescueLimits } from '../run/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../run/failure.ts';
 import { messageOf } from '../errors.ts';
-import { addSummary, createLog, logDebug, inputTexts, maskValues } from '../runner/results.ts';
+import { addSummary, createLog, logDebug, readInputTexts, maskValues } from '../runner/results.ts';
 import { identitiesOf, readRunContext, type RunIdentity } from '../runner/run-context.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/workspace-files.ts';
-import { steeringDigests } from '../runner/steering.ts';
+import { digestSteering } from '../runner/steering.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../run/run-record.ts';
-import { remainsSentence } from '../core/isolation/sandbox-record.ts';
+import { describeRemains } from '../core/isolation/sandbox-record.ts';
 import { namesOf, completeSentence } from '../core/text/phrase.ts';
 
 /**
@@ -80,7 +80,7 @@ export async function runPost(): Promise<void> {
     if (left !== null && left.processes.length > 0)
       log.error(`Processes of the agent still run: ${namesOf(left.processes)}. Restart the runner.`);
     else if (left !== null) {
-      const remains = remainsSentence(left);
+      const remains = describeRemains(left);
       if (remains !== null) log.warning(remains);
     }
     runnerFiles.putBack();
@@ -102,7 +102,7 @@ async function finish(known: {
   const { runFolder, key } = identity;
   const hasFolder = isThere(identity);
   if (!existsSync(dirname(runFolder))) return;
-  const { steeringDigest, collectorDigest } = steeringDigests(environment, key);
+  const { steeringDigest, collectorDigest } = digestSteering(environment, key);
   const isSteered = steeringDigest !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
     // Without a folder, and with inputs that cannot be used, main has not begun.
@@ -180,7 +180,7 @@ function refuse(refused: {
   createLog(redact).error(message);
   const now = systemClock.now();
   const outcome = { kind: 'failed', reason: 'infrastructure', message } as const;
-  const report = reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: now, endedAt: now });
+  const report = createLanelessReport({ outcome, repositoryUrl: '', runUrl: '', startedAt: now, endedAt: now });
   runnerFiles.write(() => {
     addSummary(redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
   });
@@ -194,7 +194,7 @@ async function readRun(
   environment: Environment,
   record: RunRecord | null,
 ): Promise<{ readonly config: Config; readonly context: RunContext }> {
-  const settled = await readSettledTexts(inputTexts(environment), record?.settings ?? null);
+  const settled = await readSettledTexts(readInputTexts(environment), record?.settings ?? null);
   // No agent logs in after this, so there are no problems to report.
   return {
     config: buildConfig(settled),

@@ -1,10 +1,15 @@
-import { verifyEnvironment, withheldVariables } from '../config/agent-environment.ts';
+import { buildVerifyEnvironment, describeWithheldVariables } from '../config/agent-environment.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { buildConfig, parseReach, type NotificationInputs } from '../config/inputs.ts';
 import { type FailedOutcome, failureOf } from '../run/failure.ts';
-import { inputTexts, logDebug } from '../runner/results.ts';
+import { readInputTexts, logDebug } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
-import { ALL_PROVIDERS, ambiguousLogins, loginProblemsByAgent, loginProblemsOf } from '../wiring/agents/providers.ts';
+import {
+  ALL_PROVIDERS,
+  describeAmbiguousLogins,
+  findProblemsByAgent,
+  loginProblemsOf,
+} from '../wiring/agents/providers.ts';
 import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { secretsOf, type World } from '../wiring/world.ts';
 
@@ -35,7 +40,7 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
       return null;
     }
   };
-  const given = inputTexts(environment);
+  const given = readInputTexts(environment);
   const context = await attempt(ofContext, () => readRunContext(environment));
   const settled = await attempt(ofInputs, () =>
     context === null ? readSettledTexts(given, []) : readConfigTexts(given, { environment, context }),
@@ -44,10 +49,13 @@ export async function readRunSetUp(environment: World['environment']): Promise<R
   if (config !== null && context !== null) {
     const { order, others } = config.agent;
     const logsIn = config.handoff.login.kind !== 'lasting';
-    const loginProblems = [...loginProblemsOf(environment, order), ...ambiguousLogins(environment, order, logsIn)];
-    const otherLoginProblems = loginProblemsByAgent(environment, others);
-    const given = verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
-    const verifyProblems = withheldVariables(config.verify, { job: environment, given });
+    const loginProblems = [
+      ...loginProblemsOf(environment, order),
+      ...describeAmbiguousLogins(environment, order, logsIn),
+    ];
+    const otherLoginProblems = findProblemsByAgent(environment, others);
+    const given = buildVerifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS);
+    const verifyProblems = describeWithheldVariables(config.verify, { job: environment, given });
     return { kind: 'ready', config, context: { ...context, loginProblems, otherLoginProblems, verifyProblems } };
   }
   const problems = [...ofInputs, ...ofContext];

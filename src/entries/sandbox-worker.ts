@@ -8,7 +8,7 @@ export async function runSandboxWorker(
 ): Promise<void> {
   switch (work) {
     case 'sandbox': {
-      const { runtimeWorker } = await import('../isolation/rootless/runtime-worker.ts');
+      const { runRuntimeWorker: runtimeWorker } = await import('../isolation/rootless/runtime-worker.ts');
       await runtimeWorker(load);
       return;
     }

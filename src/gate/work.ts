@@ -25,8 +25,8 @@ import type { Preview } from './lane/admit.ts';
 import { admitQueue, admitUrgent, admitWork, previewLanes } from './lane/side-by-side.ts';
 import { examineWaiting, type ExaminedWaiting, nothingExamined } from './lane/waiting-pulls.ts';
 import { type BaseFiles, findPrompt, findTaskFiles } from './tasks/file-tasks.ts';
-import { isTaskIssue, type ListedIssues, listTaskIssues, whyNoTask } from './tasks/queued-issues.ts';
-import { FOR_TASKS, requestByItself, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
+import { isTaskIssue, type ListedIssues, listTaskIssues, explainNoTask } from './tasks/queued-issues.ts';
+import { FOR_TASKS, createOwnRequest, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
 
 /**
  * An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event
@@ -203,9 +203,9 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   if (isDashboardText(issue.body)) return refused('This is the dashboard, which is never a task.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!(await isTaskIssue(deps, issue)))
-    return refused(`This issue ${whyNoTask(deps.config)}. Add the label to start the work.`);
+    return refused(`This issue ${explainNoTask(deps.config)}. Add the label to start the work.`);
   return admitWork(deps, {
-    ...requestByItself(issue, FOR_TASKS),
+    ...createOwnRequest(issue, FOR_TASKS),
     ...{ requested: 'by-name', byHand: true, approvedText },
     asked: deps.context.runAttempt === 1,
     redo: redo && deps.context.runAttempt === 1,

@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../core/countdown.ts';
 import { UserError } from '../errors.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { type CollectedEnd, collectOutput, describeCollected } from '../processes/collect-output.ts';
-import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
+import { buildTrustedPath, findTrustedProgram } from '../processes/trusted-programs.ts';
 import { type Conversation, startConversation } from './conversation.ts';
 import { decodeNames, encodeNames } from './names.ts';
 import { writeRegular } from './regular-files.ts';
@@ -69,7 +69,7 @@ export function createGit(setup: GitSetup): Git {
   const base = {
     ...(isOwn
       ? { ...withoutRepository(setup.env), ...ownVariables }
-      : { ...keep(setup.env), PATH: trustedPath(setup.env), ...fixedVariables }),
+      : { ...keep(setup.env), PATH: buildTrustedPath(setup.env), ...fixedVariables }),
     ...setup.variables,
   };
   const settings = isOwn ? ownSettings : fixedSettings;
@@ -132,7 +132,7 @@ export function lastLinesOfError(stderr: string): string {
 }
 
 /** Returns the remote's lines from the output of a push: a server names each rule and file in a line of its own. */
-export function remoteWords(stderr: string): string {
+export function parseRemoteWords(stderr: string): string {
   return stderr.trim().split('\n').slice(-200).join('\n').slice(-16_000) || 'no message';
 }
 
@@ -149,7 +149,7 @@ export const MERGE_ALONE = [...BY_FILE, 'merge-tree', '--write-tree', '--no-mess
  * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files, and the
  * setting is scoped to the URL, so no other server is ever sent it.
  */
-export function authorizationVariables(url: string, token: string): Record<string, string> {
+export function buildAuthVariables(url: string, token: string): Record<string, string> {
   // An absolute path is a person's own repository on this machine.
   if (isAbsolute(url)) return { GIT_ALLOW_PROTOCOL: 'file' };
   if (token === '') return { GIT_ALLOW_PROTOCOL: 'http:https' };
@@ -158,12 +158,12 @@ export function authorizationVariables(url: string, token: string): Record<strin
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `http.${url}.extraheader`,
     // As actions/checkout writes it.
-    GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${basicCredentials(token)}`,
+    GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${encodeBasicCredentials(token)}`,
   };
 }
 
 /** Returns basic credentials with the user name that GitHub documents for tokens of apps. */
-export function basicCredentials(token: string): string {
+export function encodeBasicCredentials(token: string): string {
   return Buffer.from(`x-access-token:${token}`).toString('base64');
 }
 
@@ -302,7 +302,7 @@ const OLDEST_GIT = [2, 38] as const;
  * Returns the problem of a git that names itself so (`git version 2.34.1`), or null if there is none or the version is
  * unreadable.
  */
-export function versionProblem(named: string): string | null {
+export function findGitVersionProblem(named: string): string | null {
   const [, major = '', minor = ''] = /^git version (\d+)\.(\d+)/.exec(named) ?? [];
   const [oldestMajor, oldestMinor] = OLDEST_GIT;
   const isOld = Number(major) < oldestMajor || (Number(major) === oldestMajor && Number(minor) < oldestMinor);
@@ -313,12 +313,12 @@ export function versionProblem(named: string): string | null {
 
 /** True if git is installed. */
 export function hasGit(env: NodeJS.ProcessEnv): boolean {
-  return trustedProgram('git', env) !== null;
+  return findTrustedProgram('git', env) !== null;
 }
 
 /** Returns the absolute path of git. Throws a UserError if there is none, or if it was changed since it was found. */
 function findGit(env: NodeJS.ProcessEnv): string {
-  const found = trustedProgram('git', env);
+  const found = findTrustedProgram('git', env);
   if (found === null)
     throw new UserError(
       'infrastructure',
@@ -387,7 +387,7 @@ export async function withBareRepository<T>(
 }
 
 /** Returns the variables by which git makes commits in somebody's name. */
-export function identityVariables({
+export function buildIdentityVariables({
   name,
   email,
 }: {
@@ -398,4 +398,4 @@ export function identityVariables({
 }
 
 /** The identity of commits that never leave the machine. */
-export const LOCAL_IDENTITY = identityVariables({ name: 'ralph', email: 'ralph@localhost' });
+export const LOCAL_IDENTITY = buildIdentityVariables({ name: 'ralph', email: 'ralph@localhost' });

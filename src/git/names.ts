@@ -19,7 +19,7 @@ export function encodeNames(text: string): Buffer {
 }
 
 /** Returns a name for people, and for everything that accepts only Unicode. */
-export function shownName(name: string): string {
+export function decodeGitName(name: string): string {
   return name.toWellFormed();
 }
 

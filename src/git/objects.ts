@@ -63,7 +63,7 @@ const diffOptions = [
 ];
 
 /** Returns the differences between two trees, in the order of paths. */
-export async function changesBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly PathChange[]> {
+export async function diffTrees(git: Git, before: ObjectId, after: ObjectId): Promise<readonly PathChange[]> {
   if (before === after) return [];
   return parseChanges(await git.names(['diff-tree', ...diffOptions, before, after]));
 }
@@ -202,7 +202,7 @@ export async function withObjects<T>(git: Git, body: (objects: ObjectReader) => 
     treeOf: async (commit) => (await infoOf([`${commit}^{tree}`]))[0]?.id ?? null,
     changesBetween(before, after) {
       const pair = `${before} ${after}`;
-      const changes = compared.get(pair) ?? changesBetween(git, before, after);
+      const changes = compared.get(pair) ?? diffTrees(git, before, after);
       compared.set(pair, changes);
       return changes;
     },
@@ -338,9 +338,9 @@ export async function writeTreeWith(
   await git.text(['read-tree', tree.base], { variables });
   const gone = tree.changes
     .filter((change) => change.newId === null)
-    .map((change) => indexLine('0', '0'.repeat(change.oldId?.length ?? 40), change.path));
+    .map((change) => formatIndexLine('0', '0'.repeat(change.oldId?.length ?? 40), change.path));
   const there = tree.changes.flatMap((change) =>
-    change.newId === null ? [] : [indexLine(change.newMode, change.newId, change.path)],
+    change.newId === null ? [] : [formatIndexLine(change.newMode, change.newId, change.path)],
   );
   // Removals first: a file may make room for a folder of the same name.
   await git.text(['update-index', '-z', '--add', '--index-info'], { input: [...gone, ...there].join(''), variables });
@@ -348,7 +348,7 @@ export async function writeTreeWith(
 }
 
 /** Returns one record for `update-index -z --index-info`; mode `0` removes the path. */
-export function indexLine(mode: string, id: ObjectId, path: string): string {
+export function formatIndexLine(mode: string, id: ObjectId, path: string): string {
   return `${mode} ${id}\t${path}\0`;
 }
 

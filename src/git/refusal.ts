@@ -1,7 +1,7 @@
 import { withoutAddresses } from '../core/refusals/refusal.ts';
 
 /** Returns what to do about a remote that could not be read, as a sentence. */
-export function adviceOnReading(words: string): string {
+export function describeReadRefusal(words: string): string {
   if (isExpiredToken(words)) return EXPIRED;
   return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
     withoutAddresses(words),

@@ -4,7 +4,7 @@ import type { Account, Forge, Permission, RequestsSent } from '../ports/forge.ts
 import type { Log } from '../ports/machine.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { explainError, type RequestFacts, type RequestPurpose, statusOf } from './errors.ts';
-import { graphqlAnswerIn, isServerFailure, isTooLarge } from './graphql/errors.ts';
+import { parseGraphqlAnswer, isServerFailure, isTooLarge } from './graphql/errors.ts';
 import { fetchFor } from './proxied-fetch.ts';
 
 export type { Octokit };
@@ -237,7 +237,7 @@ function bounded(
  * that it is retried. A query that is too large is not retried, because it would fail again.
  */
 function withoutHiddenFailure(response: Response, body: unknown): Response {
-  const { data = null, errors = [] } = graphqlAnswerIn(body);
+  const { data = null, errors = [] } = parseGraphqlAnswer(body);
   if (errors.length === 0 || hasData(data) || !errors.every(isServerFailure) || errors.some(isTooLarge))
     return response;
   return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });

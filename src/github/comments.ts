@@ -1,4 +1,4 @@
-import { needsIn, type Need } from '../core/people/notifications.ts';
+import { listNeedsIn, type Need } from '../core/people/notifications.ts';
 import type { ForgeAdapter } from '../ports/forge.ts';
 import { fitBody } from './pull-requests.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -119,10 +119,10 @@ export function createCommentMethods(
         { doing: `settle the notifications on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
           for await (const page of readOwnComments(octokit, { ...at, issue_number: number })) {
-            const others = page.filter(({ body = '' }) => !needsIn(firstLineOfComment(body)).some(isOver));
+            const others = page.filter(({ body = '' }) => !listNeedsIn(firstLineOfComment(body)).some(isOver));
             rememberComments(known, number, others);
             const settled = page.flatMap((comment) => {
-              const asked = needsIn(firstLineOfComment(comment.body ?? ''));
+              const asked = listNeedsIn(firstLineOfComment(comment.body ?? ''));
               return asked.some(isOver) ? [settledText(comment, { words, closing: asked.every(isOver) })] : [];
             });
             await rewrite(octokit, settled);

@@ -2,7 +2,7 @@ import { UserError } from '../errors.ts';
 import type { Forge, ForgeAdapter, Issue, LabelDefinition } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { gatherCalls } from '../ports/gathered-calls.ts';
-import { limitedSearch } from '../core/tasks/issue-query.ts';
+import { limitIssueSearch } from '../core/tasks/issue-query.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGoneError, isInvalid, statusOf } from './errors.ts';
 import { writeAllOrEach, type KnownNodes, type WriteOnIssue } from './wishes/issue-writes.ts';
@@ -102,7 +102,7 @@ export function createIssueMethods(
           const found: SearchAnswer['items'] = [];
           for (let page = 1; page <= MOST_FOUND / 100; page += 1) {
             const { data } = await octokit.rest.search.issuesAndPullRequests({
-              ...{ q: limitedSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
+              ...{ q: limitIssueSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
               advanced_search: 'true',
             });
             // From a part nobody can tell whether anything is left to do.

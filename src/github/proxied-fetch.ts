@@ -5,11 +5,11 @@ import type { Agent } from 'node:http';
  * proxies is loaded only then.
  */
 export async function fetchFor(address: string): Promise<typeof fetch> {
-  return (await proxiedFetch(address)) ?? fetch;
+  return (await createProxiedFetch(address)) ?? fetch;
 }
 
 /** Returns a `fetch` through the proxy for this address, or null if there is no proxy. */
-export async function proxiedFetch(address: string): Promise<typeof fetch | null> {
+export async function createProxiedFetch(address: string): Promise<typeof fetch | null> {
   const url = URL.parse(address);
   const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
   if (url === null || getProxyUrl(url) === undefined) return null;
@@ -22,7 +22,7 @@ export async function proxiedFetch(address: string): Promise<typeof fetch | null
 }
 
 /** Returns an agent for `node:http` through the proxy that the runner's environment names for this address, or null. */
-export async function proxyAgentFor(address: string): Promise<Agent | null> {
+export async function createProxyAgent(address: string): Promise<Agent | null> {
   const url = URL.parse(address);
   const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
   if (url === null || getProxyUrl(url) === undefined) return null;

@@ -1,4 +1,9 @@
-import { unknownSettings, type AskedValue, type BranchRule, type RepositorySettings } from '../core/doctor/facts.ts';
+import {
+  createUnknownSettings,
+  type AskedValue,
+  type BranchRule,
+  type RepositorySettings,
+} from '../core/doctor/facts.ts';
 import { textOf as textOfError, UserError } from '../errors.ts';
 import type { SettingsQuery } from '../ports/forge.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
@@ -16,7 +21,7 @@ export async function readRepositorySettings(client: Client, query: SettingsQuer
     { what: 'the repository does not exist, or it', needs: 'Metadata: read' },
     ({ rest }, at) => rest.repos.get({ ...at }),
   );
-  if (seen.kind === 'unknown') return unknownSettings(seen.why);
+  if (seen.kind === 'unknown') return createUnknownSettings(seen.why);
   const [token, secrets, hasLabel, workflows, onDefaultBranch, inTheWay, branchRules, branchProtection, pushRulesets] =
     await Promise.all([
       ask('Administration: read', async ({ rest }, at) => {

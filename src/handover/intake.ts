@@ -7,7 +7,7 @@ import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
-import { nextStep, startRun } from '../core/lane/decide.ts';
+import { decideNextStep, createRunSoFar } from '../core/lane/decide.ts';
 import { reopenDoneSince, settleFinished } from '../core/lane/verification.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { serializeState, withoutCopies } from '../core/lane/state/serialize-state.ts';
@@ -166,12 +166,12 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     state: null,
     answer: null,
     over: null,
-    notes: notesOn('not needed'),
+    notes: createRunNotes('not needed'),
   };
 }
 
 /** Creates the notes of a lane. Beside the origin of its state, nothing needs to be known. */
-export function notesOn(restored: string, known: Partial<RunNotes> = {}): RunNotes {
+export function createRunNotes(restored: string, known: Partial<RunNotes> = {}): RunNotes {
   return {
     ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },
     ...{ checks: null, held: null, train: null, dashboard: null, queue: null, ...known },
@@ -366,7 +366,7 @@ export function documentOf(
 }
 
 /** Returns the stored transcripts if they still belong to a conversation of the state, else null. */
-export function transcriptBefore(before: LaneState, state: LaneState): LaneState['transcript'] {
+export function findPreviousTranscript(before: LaneState, state: LaneState): LaneState['transcript'] {
   const known = new Set(idsOf(before));
   return idsOf(state).some((id) => known.has(id)) ? before.transcript : null;
 }
@@ -379,7 +379,7 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
  * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what
  * it finished counts as done.
  */
-export function stateToBuildOn(
+export function selectStateToBuildOn(
   { state, head, cleanVerification, journal }: Work,
   policy: Policy,
   now: number,
@@ -402,21 +402,21 @@ interface UnverifiedDeps {
  * Returns the work at a head that differs from the loop's, in a job that cannot verify it: what the run made done waits
  * until the next run verifies it, without a call, and the run is not complete.
  */
-export function atUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {
+export function moveToUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {
   const now = clock.now();
   const { tasks, outcome } = work;
   const state = policy.verifies ? reopenDoneSince(work.state, work.stateBefore, now) : work.state;
   const left = { ...work, cleanVerification: null, state };
   if (outcome.kind !== 'complete' || (!policy.verifies && isPlanComplete(tasks, state.tasks))) return left;
-  const step = nextStep({ state, tasks, run: startRun(state, now), policy, now });
+  const step = decideNextStep({ state, tasks, run: createRunSoFar(state, now), policy, now });
   const isBlocked = step.kind === 'stop' && step.outcome.kind === 'blocked';
   return { ...left, outcome: isBlocked ? step.outcome : { kind: 'limit', reason: 'unverified' } };
 }
 
 /** Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it. */
-export function atUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
+export function moveToUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
   if (!deps.config.policy.verifies) return { ...work, head, cleanVerification: null };
   const warning = `Somebody pushed to ${work.lane.branch} while this run worked. Their commits are merged with those of the run.`;
-  const merged = atUnverifiedHead({ ...work, head }, deps);
+  const merged = moveToUnverifiedHead({ ...work, head }, deps);
   return { ...merged, warnings: [...work.warnings, warning] };
 }

@@ -4,8 +4,8 @@ import { shareOf } from '../core/lane/change.ts';
 import { isSameLabel, lifecycleLabels } from '../core/people/labels.ts';
 import { MAX_TASKS_OF_PULL, type PublishedPull, type PullTask } from '../core/snapshot/stored-pull.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { isListed, shownState, type Task } from '../core/tasks/task.ts';
-import { oneLine } from '../core/text/phrase.ts';
+import { isListed, computeShownState, type Task } from '../core/tasks/task.ts';
+import { toOneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
 
 /** Facts about a published branch that the work lacks. */
@@ -54,9 +54,9 @@ function toPullTask(
   const labels = source.kind === 'issue' ? source.labels.filter((label) => !isOurs(label)) : [];
   return {
     id: id.slice(0, 120),
-    title: oneLine(redact(title), 200),
-    state: shownState(progress),
-    labels: labels.slice(0, MAX_LABELS).map((label) => oneLine(redact(label), 60)),
+    title: toOneLine(redact(title), 200),
+    state: computeShownState(progress),
+    labels: labels.slice(0, MAX_LABELS).map((label) => toOneLine(redact(label), 60)),
     labelledAt: progress.approval?.at ?? null,
     agent,
     model: agents.find(({ name }) => name === agent)?.model?.slice(0, 100) ?? null,

@@ -219,6 +219,6 @@ interface WithheldFile {
 }
 
 /** Creates the report of a run that ended before it had a lane. */
-export function reportWithoutLane(facts: Omit<RunFacts, 'requests' | 'logUrl'>): ReportWithoutLane {
+export function createLanelessReport(facts: Omit<RunFacts, 'requests' | 'logUrl'>): ReportWithoutLane {
   return { kind: 'without-lane', ...facts, logUrl: facts.runUrl, requests: null };
 }

@@ -3,11 +3,11 @@ import { countUnpriced } from '../core/journal/journal.ts';
 import type { VerificationRecord } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { hasLabel, lifecycleLabels } from '../core/people/labels.ts';
-import { spentBetween } from '../core/sharing/budget.ts';
+import { measureSpent } from '../core/sharing/budget.ts';
 import { MAX_LABEL_CHARS, MAX_LABELS_OF_TASK, MAX_TASKS_OF_RUN, type StoredRun } from '../core/snapshot/stored-run.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import { shownProgress, type Task } from '../core/tasks/task.ts';
-import { oneLine } from '../core/text/phrase.ts';
+import { computeShownProgress, type Task } from '../core/tasks/task.ts';
+import { toOneLine } from '../core/text/phrase.ts';
 import type { Work } from './intake.ts';
 
 /** Facts about a run's end that its work lacks. */
@@ -29,11 +29,11 @@ interface RunEnding {
 export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
   const { agents, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;
-  const words = (text: string, max: number): string => oneLine(redact(text), max);
+  const words = (text: string, max: number): string => toOneLine(redact(text), max);
   const worked = new Set(work.journal.map(({ taskId }) => taskId));
   const called = work.journal.at(-1)?.agent ?? null;
   const model = (agents.find(({ name }) => name === called) ?? agents[0])?.model ?? null;
-  const { costUsd, ...used } = spentBetween(stateBefore, state);
+  const { costUsd, ...used } = measureSpent(stateBefore, state);
   return {
     version: 2,
     lane: lane.id,
@@ -59,7 +59,7 @@ export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
         return {
           id: task.id.slice(0, 200),
           title: words(task.title, 200),
-          state: shownProgress(progress).state,
+          state: computeShownProgress(progress).state,
           labels: labelsOf(task).map((label) => words(label, MAX_LABEL_CHARS)),
           askedBy: approval === null ? null : words(approval.by, 100),
           askedAt: approval?.at ?? null,

@@ -10,13 +10,13 @@ import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { outcomeSchema, type Outcome } from '../core/outcome.ts';
 import { anyInstant, countSchema, type Policy } from '../core/policy.ts';
 import { MAX_PROPOSAL_CHARS } from '../core/proposal/proposal.ts';
-import { spentBetween } from '../core/sharing/budget.ts';
-import { plausiblePark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
+import { measureSpent } from '../core/sharing/budget.ts';
+import { limitPark, mergeReceivedState, withReservationUsed } from '../core/sharing/trusted-state.ts';
 import { endsOpenEnded } from '../core/open-ended/completion.ts';
 import { isFileSource, isIssueTask, isPromptTask, storedTaskId, type TaskId } from '../core/tasks/ids.ts';
 import { isPlanComplete, progressOf } from '../core/tasks/queue.ts';
 import { isFinished, queuedTaskSchema, type Task } from '../core/tasks/task.ts';
-import { oneLine } from '../core/text/phrase.ts';
+import { toOneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { type HandedFile, handedFileSchema, type HandedIntake, beginWork, type Work } from './intake.ts';
 
@@ -33,7 +33,7 @@ const MAX_WARNINGS = 100;
 const MAX_PATH_CHARS = 4096;
 
 const objectId = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
-const words = z.string().transform((text) => oneLine(text, MAX_SENTENCE_CHARS));
+const words = z.string().transform((text) => toOneLine(text, MAX_SENTENCE_CHARS));
 
 /** Tasks of files that the agent has added. Only the gate can admit an issue. */
 const foundTaskSchema = queuedTaskSchema.extend({
@@ -198,7 +198,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
   if (outcome === null) return unusable('It reports an outcome that no loop can have.');
   if (outcome.kind === 'complete' && !isPlanComplete(tasks, received.tasks))
     return unusable('It claims that everything is done, but its state has unfinished tasks.');
-  const spent = spentBetween(intake.state, received);
+  const spent = measureSpent(intake.state, received);
   const journaledUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   if (spent.calls < journal.length || spent.costUsd < journaledUsd - ROUNDING_USD)
     return unusable('It counts less usage than its journal shows.');
@@ -268,7 +268,7 @@ function possibleOutcome(
     case 'failed':
       return { ...outcome, message: reportedBy(outcome.message) };
     case 'parked':
-      return plausiblePark(outcome, policy, now);
+      return limitPark(outcome, policy, now);
     case 'idle':
       return outcome.reason === 'no_tasks' ||
         outcome.reason === 'waiting_for_review' ||

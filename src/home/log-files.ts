@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { toRootPath } from '../core/folder.ts';
-import { filesToDelete } from '../core/local/committed-files.ts';
-import { logInstant } from '../core/local/status-document.ts';
+import { selectFilesToDelete } from '../core/local/committed-files.ts';
+import { formatLogInstant } from '../core/local/status-document.ts';
 import { isLaneId } from '../core/tasks/ids.ts';
-import { terminalLine } from '../core/text/phrase.ts';
+import { toTerminalLine } from '../core/text/phrase.ts';
 import { messageOf } from '../errors.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
@@ -64,7 +64,7 @@ export function createLogFiles(
     line: (level, text) => {
       const lines = text
         .split('\n')
-        .map((line) => `[${logInstant(now())}] [${level}] ${line}\n`)
+        .map((line) => `[${formatLogInstant(now())}] [${level}] ${line}\n`)
         .join('');
       attempt('log', (to) => {
         if (to.append(LOG, lines) > MAX_LOG_BYTES) to.rename(LOG, `${LOG}.1`);
@@ -76,7 +76,7 @@ export function createLogFiles(
     },
     iterationBegins: () => {
       count += 1;
-      const stamp = logInstant(now()).replace(' ', '_').replaceAll(':', '-');
+      const stamp = formatLogInstant(now()).replace(' ', '_').replaceAll(':', '-');
       iteration = { name: `iteration_${stamp}_${String(count % 1000).padStart(3, '0')}.log`, isFull: false };
       attempt('iteration', deleteOldIterationFiles);
       attempt('iteration', deleteOldLaneFolders);
@@ -93,7 +93,8 @@ function deleteOldIterationFiles({ path }: OwnFolder): void {
     const found = ITERATION.test(name) ? lstatSync(join(path, name), { throwIfNoEntry: false }) : undefined;
     return found?.isFile() === true ? [{ name, bytes: found.size }] : [];
   });
-  for (const name of filesToDelete(files, { ...KEPT, most: KEPT.most - 1 })) rmSync(join(path, name), { force: true });
+  for (const name of selectFilesToDelete(files, { ...KEPT, most: KEPT.most - 1 }))
+    rmSync(join(path, name), { force: true });
 }
 
 /** Deletes the folders of lanes that were worked on beside another one longest ago. */
@@ -120,13 +121,13 @@ export function createTerminalLog(options: {
   const say = (level: Parameters<LogFiles['line']>[0], text: string, show: (line: string) => string): void => {
     const lines = redact(text)
       .split(/\r\n|[\r\n\u2028\u2029]/)
-      .map((line) => `${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, MAX_LINE_CHARS)}`);
+      .map((line) => `${/^ */.exec(line)?.[0] ?? ''}${toTerminalLine(line, MAX_LINE_CHARS)}`);
     for (const line of lines) print(`${isInGroup ? '  ' : ''}${show(line)}\n`);
     files.line(level, lines.join('\n'));
   };
   return {
     info: (text, tone) => {
-      if (isInGroup) lineLogged(terminalLine(redact(text), 200));
+      if (isInGroup) lineLogged(toTerminalLine(redact(text), 200));
       say('INFO', text, (line) => (tone === undefined ? line : painted(TONES[tone], line)));
     },
     warning: (text) => {

@@ -1,5 +1,5 @@
 import { toRootPath } from '../core/folder.ts';
-import { progressDocument } from '../core/local/status-document.ts';
+import { buildProgressDocument } from '../core/local/status-document.ts';
 import { messageOf } from '../errors.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
@@ -72,8 +72,8 @@ export function createStatusFiles(
       );
     }
   }
-  const progress = (doing: Parameters<typeof progressDocument>[0]): void => {
-    write('progress.json', progressDocument(doing, { startedAt, now: now(), lastOutput }));
+  const progress = (doing: Parameters<typeof buildProgressDocument>[0]): void => {
+    write('progress.json', buildProgressDocument(doing, { startedAt, now: now(), lastOutput }));
   };
 
   return {

@@ -3,7 +3,7 @@ import {
   decideAdmission,
   type Bill,
   type CallLimits,
-  exhaustedLimit,
+  findExhaustedLimit,
   NO_SPENDING,
   addSpent,
   type Spent,
@@ -100,7 +100,7 @@ export function createCall(
         count: (account) => {
           under.account = account;
         },
-        isOver: () => exhaustedLimit(limits, standing().spent) !== null,
+        isOver: () => findExhaustedLimit(limits, standing().spent) !== null,
         leave: () => {
           if (!open.delete(passage)) return;
           spent = addSpent(spent, under.account?.spent() ?? NO_SPENDING);
@@ -122,7 +122,7 @@ export function createCall(
       ended.abort();
       change();
       while (open.size > 0) await wake.promise;
-      return { ...spent, requests, exhausted: exhaustedLimit(limits, spent), refused: [...reasons], unpriced };
+      return { ...spent, requests, exhausted: findExhaustedLimit(limits, spent), refused: [...reasons], unpriced };
     },
   };
 }

@@ -12,7 +12,7 @@ import type {
   Sign,
 } from '../ports/broker.ts';
 import { type BrokerCall, createCall, type ForwardedCall, type Passage } from './broker-call.ts';
-import { providerWords, type Send, waitOf } from './provider-connection.ts';
+import { parseProviderWords, type Send, waitOf } from './provider-connection.ts';
 
 /** The provider, the keys and the connections of a broker. */
 export interface BrokerOptions {
@@ -255,7 +255,7 @@ async function forward(
     const text = await errorText(answer.body, secrets);
     response.end(text);
     const waitMs = waitOf(headerOf(answer.headers, 'retry-after'));
-    return { status: answer.status, words: providerWords(text), waitMs };
+    return { status: answer.status, words: parseProviderWords(text), waitMs };
   }
   const decoder = new TextDecoder();
   const contentType = headerOf(answer.headers, 'content-type');

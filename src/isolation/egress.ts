@@ -6,12 +6,12 @@ import {
   type Gate,
   HTTPS_PORT,
   machineNetwork,
-  answerToWrongHost,
+  createWrongHostAnswer,
   type Network,
   openConnection,
   type OpenedConnection,
-  refusalAnswer,
-  unreachableAnswer,
+  createRefusalAnswer,
+  createUnreachableAnswer,
   type RequestedConnection,
 } from './egress/connection.ts';
 import { connectTunnel, forwardPageRequest } from './egress/tunnel.ts';
@@ -80,7 +80,7 @@ export function createEgress(options: EgressOptions): Egress {
   };
   const refuse: Gate['refuse'] = (target, stranger) => {
     count(nameOfTarget(target) + stranger);
-    return answerToWrongHost(target, stranger);
+    return createWrongHostAnswer(target, stranger);
   };
   const admit: Gate['admit'] = async (wanted) => {
     const { target } = wanted;
@@ -89,9 +89,10 @@ export function createEgress(options: EgressOptions): Egress {
       return { kind: 'answered', answer: refuse(target, WITHOUT_TLS) };
     const opened: OpenedConnection | null = isAllowed ? await open(wanted) : null;
     if (opened?.kind === 'open') return opened;
-    if (opened?.kind === 'unreachable') return { kind: 'answered', answer: unreachableAnswer(target, opened.why) };
+    if (opened?.kind === 'unreachable')
+      return { kind: 'answered', answer: createUnreachableAnswer(target, opened.why) };
     count(nameOfTarget(target));
-    return { kind: 'answered', answer: refusalAnswer(options, target, isAllowed) };
+    return { kind: 'answered', answer: createRefusalAnswer(options, target, isAllowed) };
   };
   const mustName = ({ port }: HostAndPort): boolean => options.allowed.kind !== 'any' || port === HTTPS_PORT;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gitSettings } from '../core/isolation/environment.ts';
+import { buildGitSettings } from '../core/isolation/environment.ts';
 import type { CallNumbers } from '../core/isolation/sandbox/system-calls.ts';
 import { attemptNames, type AttemptName, type AttemptResult, type ProbeResults } from '../core/isolation/probe.ts';
 import {
@@ -244,7 +244,7 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
         ...PLAIN,
         environment: {
           ...{ GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_OPTIONAL_LOCKS: '0' },
-          ...gitSettings({}),
+          ...buildGitSettings({}),
         },
       },
     ),

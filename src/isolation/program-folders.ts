@@ -1,7 +1,7 @@
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { ProgramFolder } from '../core/isolation/program-folders.ts';
-import { pathWithAncestors } from '../processes/trusted-programs.ts';
+import { listPathAndAncestors } from '../processes/trusted-programs.ts';
 
 /** Maximum number of folders, and of programs in a folder; the rest is ignored. */
 const MAX_FOLDERS = 100;
@@ -20,7 +20,7 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
     return known;
   };
   const modesAbove = (place: string): Promise<readonly number[]> =>
-    Promise.all(pathWithAncestors(dirname(place)).map(modeOf));
+    Promise.all(listPathAndAncestors(dirname(place)).map(modeOf));
 
   async function readProgramFolder(folder: string): Promise<ProgramFolder> {
     const real = await nearest(folder);

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { oneLine } from '../core/text/phrase.ts';
+import { toOneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
 
 const MAX_CHARS = 300;
@@ -89,10 +89,10 @@ async function* nothing(): AsyncGenerator<Uint8Array> {
 }
 
 /** Returns the message in the body of an error answer, in any provider's format, or null if there is no message. */
-export function providerWords(body: string): string | null {
+export function parseProviderWords(body: string): string | null {
   const parsed = tryJson(body);
   const words = parsed === undefined ? plainText(body) : messageIn(Array.isArray(parsed) ? parsed[0] : parsed);
-  const line = oneLine(words ?? '', MAX_CHARS);
+  const line = toOneLine(words ?? '', MAX_CHARS);
   return line === '' ? null : line;
 }
 

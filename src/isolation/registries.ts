@@ -1,4 +1,4 @@
-import { uniqueHosts, type HostRule } from '../core/isolation/hosts.ts';
+import { sortUniqueHosts, type HostRule } from '../core/isolation/hosts.ts';
 import { packageManagers, registriesOf, type PackageManager } from '../core/isolation/registries.ts';
 
 interface Asking {
@@ -18,7 +18,7 @@ const WHICH = 'for name; do command -v "$name" >/dev/null 2>&1 && echo "$name"; 
  * Returns the public hosts of the registries that the machine's package managers use, sorted and without duplicates;
  * never throws.
  */
-export async function registryHosts({ run, environment }: Asking): Promise<readonly HostRule[]> {
+export async function detectRegistryHosts({ run, environment }: Asking): Promise<readonly HostRule[]> {
   const ask = async (file: string, args: readonly string[]): Promise<string | null> => {
     try {
       return await run(file, args);
@@ -35,5 +35,5 @@ export async function registryHosts({ run, environment }: Asking): Promise<reado
     const isThere = answer !== null || manager.programs.some((name) => there.has(name));
     return registriesOf(manager, { isThere, answer }, environment);
   };
-  return uniqueHosts((await Promise.all(packageManagers.map(found))).flat());
+  return sortUniqueHosts((await Promise.all(packageManagers.map(found))).flat());
 }

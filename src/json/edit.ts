@@ -46,7 +46,7 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
     children.slice(1).map((child, index) => [child, text.slice(endOf(children[index] ?? first), child.offset)]),
   );
   const pieces = kept.map(
-    (child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + rawNodeText(text, child),
+    (child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + sliceNodeText(text, child),
   );
   return { offset, length: end - offset, text: pieces.join('') + text.slice(endOf(last), end) };
 }
@@ -71,7 +71,7 @@ export function appendChildren(
   const offset = container.offset + 1;
   const length = container.length - 2;
   if (layout.indent === null) return { offset, length, text: pieces.join(layout.spaced ? ', ' : ',') };
-  const outer = `${layout.lineEnd}${indentAt(text, container.offset)}`;
+  const outer = `${layout.lineEnd}${sliceIndent(text, container.offset)}`;
   return {
     offset,
     length,
@@ -80,9 +80,11 @@ export function appendChildren(
 }
 
 /** Returns the indentation of the line on which a child that is appended to `container` begins. */
-export function childIndent(text: string, container: JsonNode, layout: JsonLayout): string {
+export function detectChildIndent(text: string, container: JsonNode, layout: JsonLayout): string {
   const last = container.children?.at(-1);
-  return last === undefined ? indentAt(text, container.offset) + (layout.indent ?? '') : indentAt(text, last.offset);
+  return last === undefined
+    ? sliceIndent(text, container.offset) + (layout.indent ?? '')
+    : sliceIndent(text, last.offset);
 }
 
 /** Returns the layout of an object or array; if it has no children, two blanks a step. */
@@ -90,10 +92,10 @@ export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const [first] = container.children ?? [];
   if (first === undefined) return { lineEnd, indent: '  ', spaced: true };
-  const spaced = /":[ \t]|,[ \t]/.test(rawNodeText(text, container));
+  const spaced = /":[ \t]|,[ \t]/.test(sliceNodeText(text, container));
   if (!/[\r\n]/.test(leadOf(text, first))) return { lineEnd, indent: null, spaced };
-  const outer = indentAt(text, container.offset);
-  const inner = indentAt(text, first.offset);
+  const outer = sliceIndent(text, container.offset);
+  const inner = sliceIndent(text, first.offset);
   return {
     lineEnd,
     indent: inner.startsWith(outer) && inner.length > outer.length ? inner.slice(outer.length) : '',
@@ -123,12 +125,12 @@ export function transplantText(
 }
 
 /** Returns a node as it is written. */
-export function rawNodeText(text: string, node: JsonNode): string {
+export function sliceNodeText(text: string, node: JsonNode): string {
   return text.slice(node.offset, endOf(node));
 }
 
 /** Returns the blanks and tabs at the beginning of the line of `offset`. */
-export function indentAt(text: string, offset: number): string {
+export function sliceIndent(text: string, offset: number): string {
   const start = Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
   return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? '';
 }

@@ -1,4 +1,4 @@
-import { itemsOf, membersOf, parseJson, positionsIn, valueOf, type JsonNode, type JsonPosition } from './parse.ts';
+import { itemsOf, membersOf, parseJson, indexLines, valueOf, type JsonNode, type JsonPosition } from './parse.ts';
 
 /** JSON as plain data with the positions of its values in the text, or all problems that keep it from being read. */
 export type LocatedJson =
@@ -19,7 +19,7 @@ export type LocatedJson =
 export function parseLocatedJson(text: string, texts: ReadonlyMap<number, string>): LocatedJson {
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') return parsed;
-  const position = positionsIn(text);
+  const position = indexLines(text);
   const names = locateNames(parsed.root);
   const notNames = names.filter(({ offset }) => texts.has(offset));
   if (notNames.length > 0)

@@ -30,7 +30,7 @@ export function parseJson(text: string): ParsedJson {
   if (tooDeep !== null)
     return {
       kind: 'malformed',
-      problems: [{ ...positionsIn(text)(tooDeep), message: `nested more than ${MAX_DEPTH} deep` }],
+      problems: [{ ...indexLines(text)(tooDeep), message: `nested more than ${MAX_DEPTH} deep` }],
     };
   const errors: ParseError[] = [];
   const root = parseTree(plain, errors, { disallowComments: true, allowTrailingComma: false });
@@ -74,7 +74,7 @@ export function valueOf(node: JsonNode): unknown {
 }
 
 /** Returns a function that finds line and column of an offset in a text; CR LF, LF and a lone CR end a line. */
-export function positionsIn(text: string): (offset: number) => JsonPosition {
+export function indexLines(text: string): (offset: number) => JsonPosition {
   const bom = text.startsWith('\uFEFF') ? 1 : 0;
   const starts = [bom, ...[...text.matchAll(/\r\n?|\n/g)].map((end) => end.index + end[0].length)];
   return (offset) => {
@@ -85,7 +85,7 @@ export function positionsIn(text: string): (offset: number) => JsonPosition {
 
 /** Returns the first problem of each line, because what follows on the same line mostly results from it. */
 function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonProblem[] {
-  const at = positionsIn(text);
+  const at = indexLines(text);
   const end = text.trimEnd().length;
   const problems = errors.map(({ error, offset, length }) => {
     const code = printParseErrorCode(error);

@@ -1,11 +1,11 @@
 import { leaseOf } from '../config/config.ts';
-import { formatInstant, formatTimeLeft, MINUTE_MS, nextReportedRest } from '../core/countdown.ts';
+import { formatInstant, formatTimeLeft, MINUTE_MS, computeNextRest } from '../core/countdown.ts';
 import { serializeEvent } from '../core/journal/journal.ts';
 import type { RunSoFar } from '../core/lane/decide.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { type LoopAction, ITERATED, type LoopFacts, updateFacts } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { type Withdrawal, withdrawalWarning, withdrawTasks } from '../core/people/withdrawal.ts';
+import { type Withdrawal, describeWithdrawal, withdrawTasks } from '../core/people/withdrawal.ts';
 import { extendPolicyByWait, type Policy } from '../core/policy.ts';
 import type { TestReport } from '../core/proof/test-report.ts';
 import { type Order, stopRequesterOf } from '../core/sharing/orders.ts';
@@ -164,7 +164,7 @@ function withdraw({ clock, log, appendJournal }: LoopDeps, work: Work, withdrawa
     }),
   );
   const task = work.tasks.find(({ id }) => id === withdrawal.task);
-  const warnings = task === undefined ? [] : [withdrawalWarning(task, withdrawal.why)];
+  const warnings = task === undefined ? [] : [describeWithdrawal(task, withdrawal.why)];
   for (const warning of warnings) log.warning(warning);
   return { ...work, tasks: withdrawTasks(work.tasks, [withdrawal]), warnings: [...work.warnings, ...warnings] };
 }
@@ -217,13 +217,13 @@ async function waitForLimit(
   const ended = AbortSignal.any([signal, ending]);
   const isBeside = deps.config.policy.maxWaitMs > 0;
   let claimedAt = waitedFrom;
-  let mark = nextReportedRest(totalMs);
+  let mark = computeNextRest(totalMs);
   for (;;) {
     const leftMs = outcome.resumeAt - clock.now();
     if (leftMs <= 0) break;
     if (leftMs <= mark) {
       deps.sayLeft(`Still waiting: ${formatTimeLeft(leftMs)} left.`);
-      mark = nextReportedRest(leftMs);
+      mark = computeNextRest(leftMs);
     }
     await sleep(Math.min(leftMs, ASK_MS, leftMs > mark ? leftMs - mark : leftMs), ended);
     if (ended.aborted) return { kind: 'ended', stoppedBy: null };

@@ -1,12 +1,12 @@
-import { callObstacle, type LaneDecision, type RunSoFar } from '../core/lane/decide.ts';
+import { findObstacle, type LaneDecision, type RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts, describeTakeover } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
 import type { Policy } from '../core/policy.ts';
-import { codebasePatterns } from '../core/prompt/places.ts';
+import { selectCodebasePatterns } from '../core/prompt/places.ts';
 import { toFolderTask } from '../core/folder.ts';
 import { type MergeToFinish, notebookOf } from '../core/prompt/learnings.ts';
 import { shareOf } from '../core/lane/change.ts';
-import { failureWords } from '../core/analysis/failure-words.ts';
+import { describeAgentFailure } from '../core/analysis/failure-words.ts';
 import { composePrompt, type PromptParts } from '../core/prompt/prompt.ts';
 import { isSessionSuspect } from '../core/agents/fresh-call.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -16,7 +16,7 @@ import type { Spent } from '../core/spending/meter.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
-import { ceilingLeftUsd } from '../core/tasks/stepping-aside.ts';
+import { computeCeilingLeftUsd } from '../core/tasks/stepping-aside.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
@@ -74,7 +74,7 @@ export function settingOfPlainCall({ config, prompt }: LoopDeps, { work, soFar }
     aim: 'task',
     promptTemplate: prompt.text,
     promptPath: prompt.path,
-    setup: setupInstructionsFor(prompt, work),
+    setup: selectSetupInstructions(prompt, work),
     model: null,
     allowedTools: null,
     timeoutMs: config.policy.agentTimeoutMs,
@@ -112,10 +112,10 @@ export async function callAgent(
       timeoutMs: Math.max(1, Math.min(setting.timeoutMs, leftMs)),
       timeoutOf: leftMs < setting.timeoutMs ? 'run' : 'call',
       budgetUsd: leastOf(
-        budgetLeft(on, spentUsd, policy),
-        ceilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
+        computeBudgetLeft(on, spentUsd, policy),
+        computeCeilingLeftUsd(progressOf(on.state.tasks, step.task.id), spentUsd - soFar.costUsd),
       ),
-      tokensLeft: tokensLeft(on, policy),
+      tokensLeft: computeTokensLeft(on, policy),
       doneTexts: deps.prompt.signals.done,
       model: setting.model,
       allowedTools: setting.allowedTools,
@@ -140,8 +140,8 @@ export async function callAgent(
   const spentUsd = setting.spentUsd + (usage.costUsd ?? 0);
   const { windows } = dropped.state;
   const used = { windows, startedAt: work.startedAt, calls: setting.calls + 1, costUsd: spentUsd };
-  const obstacle = callObstacle(used, policy, endedAt);
-  const words = failureWords(agentRun);
+  const obstacle = findObstacle(used, policy, endedAt);
+  const words = describeAgentFailure(agentRun);
   if (obstacle !== null) {
     deps.log.info(`${words}. Its conversation is dropped, and it is not called again now: ${obstacle}.`);
     return { ...once, work: dropped, sessionDroppedAt: endedAt };
@@ -241,7 +241,7 @@ export async function composeCallPrompt(
     setup: setting.setup,
     instructions: deps.prompt.instructions,
     specifications: deps.prompt.specifications,
-    patterns: codebasePatterns(notes),
+    patterns: selectCodebasePatterns(notes),
     task: item === undefined ? toFolderTask(workingDirectory, step.task) : { ...step.task, source: item.task.source },
     merge,
     standing: item === undefined ? 'unlisted' : 'listed',
@@ -271,7 +271,7 @@ export async function composeCallPrompt(
  * Returns the set-up instructions for the queue's first iteration; empty for any other. Issues' own branches begin from
  * a project that is set up.
  */
-export function setupInstructionsFor(
+export function selectSetupInstructions(
   { setup }: LoopDeps['prompt'],
   { lane, state }: Pick<Work, 'lane' | 'state'>,
 ): string {
@@ -291,7 +291,7 @@ function lastVerificationOf({ journal, cleanVerification }: Work): Verification 
 }
 
 /** Returns the maximum cost of one call in US dollars, which enforces the limits during the call; null = no limit. */
-export function budgetLeft(
+export function computeBudgetLeft(
   { state }: Pick<Work, 'state'>,
   spentUsd: number,
   { maxCostUsd, maxCostUsdPerDay }: Policy,
@@ -308,6 +308,6 @@ function leastOf(one: number | null, other: number | null): number | null {
 }
 
 /** Returns the maximum tokens of one call; null = no limit. */
-export function tokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
+export function computeTokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
   return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

@@ -3,8 +3,8 @@ import type { LockFile } from '../core/feedback/conflict/lock-tools.ts';
 import { joinLookAt } from '../core/review/look-at.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import { iterationMessage, MAX_SUBJECT_CHARS, nameInMessage } from '../core/text/commit-message.ts';
-import { plainTitle } from '../core/text/phrase.ts';
+import { buildIterationMessage, MAX_SUBJECT_CHARS, formatTaskName } from '../core/text/commit-message.ts';
+import { toPlainTitle } from '../core/text/phrase.ts';
 import { BESIDE } from '../core/work-tree/answers.ts';
 import type { Work } from '../handover/intake.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
@@ -62,9 +62,9 @@ export function commitMessageOf(
   { state }: Work,
   { task, summary }: { readonly task: Task } & Pick<Content, 'summary'>,
 ): string {
-  return iterationMessage({
-    title: plainTitle(redact(task.title), MAX_SUBJECT_CHARS),
-    name: redact(nameInMessage(task)),
+  return buildIterationMessage({
+    title: toPlainTitle(redact(task.title), MAX_SUBJECT_CHARS),
+    name: redact(formatTaskName(task)),
     summary: redact(summary ?? ''),
     earlier: Object.values(state.change.tasks).flatMap(({ summary: said }) => said ?? []),
     attempt: progressOf(state.tasks, task.id).attempts,

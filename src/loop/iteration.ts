@@ -1,5 +1,5 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
-import { failureWords } from '../core/analysis/failure-words.ts';
+import { describeAgentFailure } from '../core/analysis/failure-words.ts';
 import { compareChecklists, tasksOfNewItems } from '../core/tasks/checklist.ts';
 import { recordAnswer } from '../core/feedback/answered.ts';
 import { beginRound } from '../core/feedback/rounds.ts';
@@ -14,7 +14,7 @@ import type { StepRecord } from '../core/pipeline/step-record.ts';
 import { compareWithBase } from '../core/lane/base/red-base.ts';
 import { beginIteration, beginSteps, settleIteration } from '../core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../core/lane/settle/settle-published.ts';
-import { passedOverAgents } from '../core/agents/providers.ts';
+import { listPassedOverAgents } from '../core/agents/providers.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { CallUsage } from '../core/lane/ledger.ts';
@@ -153,7 +153,8 @@ async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & BegunIterat
       output: failed === null ? agentRun : joinRepetition(failed.agentRun, agentRun),
       usage: failed === null ? usage : addUsage(failed.usage, usage),
       sessionDroppedAt,
-      madeAgain: failed === null ? null : { at: failed.usage.endedAt, why: deps.redact(failureWords(failed.agentRun)) },
+      madeAgain:
+        failed === null ? null : { at: failed.usage.endedAt, why: deps.redact(describeAgentFailure(failed.agentRun)) },
       doneMarker: null,
       steps: [],
       earlier: [],
@@ -259,7 +260,7 @@ async function conclude(
     taskId: step.task.id,
     taskTitle: deps.redact(step.task.title),
     agent: step.agent,
-    passedOver: passedOverAgents(policy.agents, work.state.providers, step.agent, startedAt),
+    passedOver: listPassedOverAgents(policy.agents, work.state.providers, step.agent, startedAt),
     startedAt,
     taskTree,
     sessionDroppedAt: sessionDroppedAt ?? (turn.isForgotten ? startedAt : null),

@@ -1,10 +1,10 @@
 import { serializeEvent, serializeStart } from '../core/journal/journal.ts';
 import { addRun, withMeasuredSizes } from '../core/lane/change.ts';
-import { verificationSubject } from '../core/lane/verification.ts';
-import { startRun } from '../core/lane/decide.ts';
-import { type LoopAction, type LoopSituation, nextLoopAction, NOTHING_KNOWN } from '../core/loop/next-action.ts';
+import { buildVerificationSubject } from '../core/lane/verification.ts';
+import { createRunSoFar } from '../core/lane/decide.ts';
+import { type LoopAction, type LoopSituation, decideLoopAction, NOTHING_KNOWN } from '../core/loop/next-action.ts';
 import { markDoneUnder, settleOpenEnded } from '../core/open-ended/completion.ts';
-import { documentsNamed, promptFiles, promptTask } from '../core/open-ended/prompt-task.ts';
+import { findNamedDocuments, listPromptFiles, createPromptTask } from '../core/open-ended/prompt-task.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { compactLearnings, notebookOf } from '../core/prompt/learnings.ts';
 import type { FileTask } from '../core/tasks/files/form/root-plan.ts';
@@ -37,8 +37,8 @@ interface Rewrites {
 }
 
 /**
- * Turns an intake into work: iterates until a limit, a decision or a person ends the run. `nextLoopAction` decides what
- * to do next, and the loop performs it and asks again.
+ * Turns an intake into work: iterates until a limit, a decision or a person ends the run. `decideLoopAction` decides
+ * what to do next, and the loop performs it and asks again.
  */
 export async function runIterations(given: LoopDeps, intake: WorkIntake): Promise<Work> {
   const leaveTree = await given.repository.checkOutTree(given.signal);
@@ -47,7 +47,7 @@ export async function runIterations(given: LoopDeps, intake: WorkIntake): Promis
     const turns = createTurns(given);
     const first = await openFirstAgent(turns, { state: intake.state, policy, now: given.clock.now() });
     const work = begin(given, intake, { state: first.state, agent: first.opened.called });
-    const soFar = startRun(work.state, work.startedAt);
+    const soFar = createRunSoFar(work.state, work.startedAt);
     const isProposal = work.proposal !== null;
     const known = isProposal ? PROPOSING : NOTHING_KNOWN;
     let run: RunNow = { work, soFar, policy, known, baseTests: null };
@@ -56,7 +56,7 @@ export async function runIterations(given: LoopDeps, intake: WorkIntake): Promis
       // Waiting changes the limits of the run.
       const deps: LoopDeps = { ...given, config: { ...given.config, policy: run.policy } };
       const situation = situationOf(deps, run);
-      const action = nextLoopAction(isProposal ? situationOfProposal(situation) : situation);
+      const action = decideLoopAction(isProposal ? situationOfProposal(situation) : situation);
       if (isProposal && action.kind === 'iterate')
         return recorded(deps, await proposeTasks(deps, run, { turns, action }));
       if (isProposal && action.kind === 'end') return breakOff(deps, run.work, action.ending.outcome);
@@ -80,7 +80,7 @@ function situationOf(
     now: clock.now(),
     cancelled: signal.aborted,
     endingBy: ending.aborted ? String(ending.reason) : null,
-    head: verificationSubject(config.verify, { commit: work.head, sha256 }),
+    head: buildVerificationSubject(config.verify, { commit: work.head, sha256 }),
     canLook: lookAtPeople !== null,
     unreserved: waitPolicy?.policy ?? null,
   };
@@ -153,10 +153,10 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
 async function publishedPrompt(deps: Pick<LoopDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
   const { config, repository, sha256 } = deps;
   const { promptFile } = config;
-  const texts = await repository.publishedTexts(promptFiles(promptFile));
-  const named = documentsNamed(texts, promptFile);
+  const texts = await repository.publishedTexts(listPromptFiles(promptFile));
+  const named = findNamedDocuments(texts, promptFile);
   const documents = named.length === 0 ? {} : await repository.publishedTexts(named);
-  return promptTask({ ...documents, ...texts }, { promptFile, sha256 });
+  return createPromptTask({ ...documents, ...texts }, { promptFile, sha256 });
 }
 
 /** Measures everything on the branch, also of earlier runs, since the pull request covers all of it. */
@@ -206,7 +206,7 @@ async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
 
 async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
   if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
-  const [{ archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
+  const [{ findArchiveObstacle: archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
     import('../core/tasks/files/prd-archive.ts'),
     import('../core/tasks/files/prd.ts'),
   ]);

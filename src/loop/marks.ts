@@ -4,7 +4,7 @@ import type { PrdMark } from '../core/tasks/files/prd-marks.ts';
 import { type FileSource, isFileSource, type TaskId } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { withChangedTasks } from '../core/tasks/queue.ts';
-import { firstNames, completeSentence } from '../core/text/phrase.ts';
+import { joinNames, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
@@ -66,7 +66,7 @@ function subjectOfMarks(marked: ReadonlyMap<TaskId, PrdMark>): string {
   const words = { 'in-progress': 'in progress', failed: 'failed', done: 'done' } as const;
   const parts = (['done', 'failed', 'in-progress'] as const).flatMap((mark) => {
     const ids = [...marked].filter(([, given]) => given === mark).map(([id]) => id);
-    return ids.length === 0 ? [] : [`${firstNames(ids, MAX_NAMED)} as ${words[mark]}`];
+    return ids.length === 0 ? [] : [`${joinNames(ids, MAX_NAMED)} as ${words[mark]}`];
   });
   return `Mark ${parts.join('; ')}`;
 }

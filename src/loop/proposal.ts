@@ -1,6 +1,6 @@
 import { recordProviderCall } from '../core/agents/providers.ts';
-import { failureWords } from '../core/analysis/failure-words.ts';
-import { nextStep } from '../core/lane/decide.ts';
+import { describeAgentFailure } from '../core/analysis/failure-words.ts';
+import { decideNextStep } from '../core/lane/decide.ts';
 import { switchAgent } from '../core/lane/session.ts';
 import { chargeCallAt } from '../core/lane/settle/settle.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
@@ -12,7 +12,7 @@ import { completeSentence, capitalizeFirst } from '../core/text/phrase.ts';
 import type { Work } from '../handover/intake.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { RunNow } from './actions.ts';
-import { budgetLeft, callAndBook, tokensLeft } from './call.ts';
+import { computeBudgetLeft, callAndBook, computeTokensLeft } from './call.ts';
 import type { LoopDeps } from './deps.ts';
 import type { AgentTurns } from './turns.ts';
 
@@ -56,8 +56,8 @@ export async function proposeTasks(
       resume: null,
       timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
       timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
-      budgetUsd: budgetLeft(begun, soFar.costUsd, policy),
-      tokensLeft: tokensLeft(begun, policy),
+      budgetUsd: computeBudgetLeft(begun, soFar.costUsd, policy),
+      tokensLeft: computeTokensLeft(begun, policy),
       doneTexts: [],
       model: null,
       allowedTools: READING_TOOLS,
@@ -77,7 +77,7 @@ export async function proposeTasks(
     now,
   );
   const after: LaneState = { ...called.work.state, providers };
-  const failed = hasFailed ? deps.redact(completeSentence(capitalizeFirst(failureWords(agentRun)))) : null;
+  const failed = hasFailed ? deps.redact(completeSentence(capitalizeFirst(describeAgentFailure(agentRun)))) : null;
   return {
     ...called.work,
     state: after,
@@ -114,6 +114,6 @@ function outcomeOfFailure(
   { config: { policy } }: LoopDeps,
   { state, work, soFar, now }: { readonly state: LaneState; readonly now: number } & Pick<RunNow, 'work' | 'soFar'>,
 ): Outcome {
-  const step = nextStep({ state: { ...state, tasks: {} }, tasks: work.tasks, run: soFar, policy, now });
+  const step = decideNextStep({ state: { ...state, tasks: {} }, tasks: work.tasks, run: soFar, policy, now });
   return step.kind === 'stop' && step.outcome.kind === 'parked' ? step.outcome : ANSWERED;
 }

@@ -9,11 +9,11 @@ import {
   type ProofPlan,
   type ProofRun,
   proofRunOf,
-  proofTimeout,
+  computeProofTimeout,
   type TaskChanges,
   type TakenFile,
 } from '../core/proof/judge.ts';
-import { CUT_OFF, isProofCutOff, plainProofSentence, type Proof, proofSentences } from '../core/proof/proof.ts';
+import { CUT_OFF, isProofCutOff, renderPlainProof, type Proof, describeProof } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
 import { isPromptTask, type TaskId } from '../core/tasks/ids.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -147,7 +147,7 @@ async function runForProof(
   { commit, usualMs }: { readonly commit: string; readonly usualMs: number },
 ): Promise<ProofRun | null> {
   const leftMs = (): number => work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-  const timeoutMs = proofTimeout({ usualMs, leftMs: leftMs() });
+  const timeoutMs = computeProofTimeout({ usualMs, leftMs: leftMs() });
   if (timeoutMs === null) return { kind: 'undecided', why: 'no-time' };
   const timeoutOf = (): number => Math.max(0, Math.min(timeoutMs, leftMs()));
   const { verification, report, isWhole } = await verifyAt(deps, work, { commit, timeoutOf });
@@ -160,11 +160,8 @@ async function runForProof(
 }
 
 function logProof({ log }: LoopDeps, name: string, proof: Proof): void {
-  for (const sentence of proofSentences(proof))
-    log.info(
-      `${name}: ${plainProofSentence(sentence).replaceAll('`', '')}`,
-      sentence.concern === null ? 'good' : 'bad',
-    );
+  for (const sentence of describeProof(proof))
+    log.info(`${name}: ${renderPlainProof(sentence).replaceAll('`', '')}`, sentence.concern === null ? 'good' : 'bad');
 }
 
 function nameIn({ tasks }: Work, id: TaskId): string {

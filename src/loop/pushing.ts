@@ -22,7 +22,13 @@ import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import { atUnverifiedMerge, documentOf, transcriptBefore, stateToBuildOn, type Work } from '../handover/intake.ts';
+import {
+  moveToUnverifiedMerge,
+  documentOf,
+  findPreviousTranscript,
+  selectStateToBuildOn,
+  type Work,
+} from '../handover/intake.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
@@ -177,7 +183,7 @@ async function pushOnce(
     advanceInSnapshot({
       lane: lane.id,
       after: work.state.sequence,
-      document: (sequence) => documentIfKilled(deps, work, sequence),
+      document: (sequence) => buildKilledDocument(deps, work, sequence),
       holder: leaseOf(deps, deps.clock.now()),
     }),
     async (along) => {
@@ -205,7 +211,7 @@ async function pushOnce(
   const { merged } = result;
   if (merged === undefined) return { result, taken };
   if (deps.repository === null)
-    return { result, taken: { ...atUnverifiedMerge(taken, merged, deps), remoteHead: merged } };
+    return { result, taken: { ...moveToUnverifiedMerge(taken, merged, deps), remoteHead: merged } };
   await deps.repository.takeHead({ head: merged, refused: [], workTree: 'updated' });
   const atMerge = { ...taken, head: merged, remoteHead: merged, cleanVerification: null };
   deps.record?.(atMerge);
@@ -224,7 +230,7 @@ export async function handOverNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Wo
  * Returns the document of the state that counts if the run is killed right after this push. It names the stored
  * conversation, because the current one is not stored yet.
  */
-export function documentIfKilled(
+export function buildKilledDocument(
   deps: Pick<PushWithStateDeps, 'config' | 'clock' | 'redact' | 'journalHash'>,
   work: Work,
   sequence: number,
@@ -232,7 +238,7 @@ export function documentIfKilled(
   const { lane, head, stateBefore } = work;
   const now = deps.clock.now();
   const finished: LaneState = {
-    ...recordPush(stateToBuildOn(work, deps.config.policy, now), null, now),
+    ...recordPush(selectStateToBuildOn(work, deps.config.policy, now), null, now),
     sequence,
     savedAt: now,
     journalHash: deps.journalHash(),
@@ -240,7 +246,7 @@ export function documentIfKilled(
   const ended = endRun(finished, { kind: 'cancelled', reason: 'killed' }, head, now);
   const pullRequest = lane.pullRequest === null ? null : { number: lane.pullRequest.number, url: lane.pullRequest.url };
   return documentOf(recordPublished(ended, { head, pullRequest, branch: lane.branch }), {
-    transcript: transcriptBefore(stateBefore, ended),
+    transcript: findPreviousTranscript(stateBefore, ended),
     redact: deps.redact,
   });
 }

@@ -1,5 +1,5 @@
 import type { AgentName } from '../core/agent-names.ts';
-import { agentToCall } from '../core/lane/decide.ts';
+import { chooseAgentToCall } from '../core/lane/decide.ts';
 import { dropSession, resetUnfitSession, sessionOf, switchAgent } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
@@ -51,7 +51,7 @@ export async function openFirstAgent(
   turns: AgentTurns,
   { state, policy, now }: { readonly state: LaneState; readonly policy: Policy; readonly now: number },
 ): Promise<{ readonly state: LaneState; readonly opened: OpenedAgent }> {
-  const name = agentToCall({ state, policy, now });
+  const name = chooseAgentToCall({ state, policy, now });
   const { opened, isForgotten } = await turns.take(state, name);
   return { opened, state: isForgotten ? dropSession(state, name, 'unknown_session', now) : state };
 }
@@ -60,12 +60,12 @@ export async function openFirstAgent(
  * Returns the conversation that the next call would continue, without opening its transcript, or null if the call would
  * begin one.
  */
-export async function sessionToResume(
+export async function findSessionToResume(
   store: Pick<LoopDeps['store'], 'transcript'>,
   turn: { readonly state: LaneState; readonly taskId: TaskId; readonly policy: Policy; readonly now: number },
 ): Promise<string | null> {
   const { state, taskId, policy, now } = turn;
-  const turned = switchAgent(state, agentToCall({ state, policy, now }), 'by_order', now);
+  const turned = switchAgent(state, chooseAgentToCall({ state, policy, now }), 'by_order', now);
   const { lane, transcript, session } = resetUnfitSession(turned, taskId, policy, now);
   if (session === null || transcript === null) return null;
   return (await store.transcript(lane, transcript)).kind === 'found' ? session.id : null;

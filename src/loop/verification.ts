@@ -4,7 +4,7 @@ import { serializeEvent } from '../core/journal/journal.ts';
 import {
   hasUnrunnableCommand,
   verificationRecordOf,
-  verificationSubject,
+  buildVerificationSubject,
   isBaseKnown,
   recordBaseVerification,
   recordHeadVerification,
@@ -13,7 +13,7 @@ import {
 import type { LoopAction } from '../core/loop/next-action.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { NO_TESTS, parseTestReport, type TestReport } from '../core/proof/test-report.ts';
-import { cutText, namesOf, oneLine, completeSentence } from '../core/text/phrase.ts';
+import { cutText, namesOf, toOneLine, completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import type { Work } from '../handover/intake.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
@@ -91,7 +91,7 @@ async function verifyUnknownBase(
   const { verifyProblems } = deps.context;
   if (verifyProblems.length > 0)
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
-  const subject = verificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
+  const subject = buildVerificationSubject(deps.config.verify, { commit: base, sha256: deps.sha256 });
   if (isBaseKnown(work.state, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const { verification, report, isWhole } = await verifyClean(deps, work, base);
@@ -106,13 +106,13 @@ async function verifyUnknownBase(
     const state = recordBaseVerification(work.state, subject, known);
     return { work: { ...work, state }, end: state.redBase?.stage === 'tried' ? BASE_IS_RED : null };
   }
-  const words = oneLine(verification.tail, 300);
+  const words = toOneLine(verification.tail, 300);
   return {
     work,
     end: {
       kind: 'failed',
       reason: 'configuration',
-      message: `The verify command "${oneLine(verification.command, 200)}" cannot run in a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or let it install what it needs first, for example "npm ci && npm test".`,
+      message: `The verify command "${toOneLine(verification.command, 200)}" cannot run in a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or let it install what it needs first, for example "npm ci && npm test".`,
     },
   };
 }
@@ -151,7 +151,7 @@ export async function verifyHead(
   );
   if (record.kind === 'failed')
     deps.log.warning(
-      `The verify command "${oneLine(record.command ?? '', 200)}" fails in a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
+      `The verify command "${toOneLine(record.command ?? '', 200)}" fails in a clean clone of the branch, so what this run finished is not done yet. Files that git ignores are there as they were before the run, so packages that the agent installed do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
     );
   const verified: Work = {
     ...work,

@@ -116,7 +116,7 @@ export interface Fence extends Span {
 /**
  * Returns what a reader does not see of a fenced block that GitHub draws; empty for other blocks, whose text is shown.
  */
-export function unseenInFence(text: string, { start, end, language }: Fence): readonly Span[] {
+export function findUnseenInFence(text: string, { start, end, language }: Fence): readonly Span[] {
   const drawnAs = language.toLowerCase();
   const block = text.slice(start, end);
   const [opening] = /^(?:`{3,}|~{3,})[^\n]*\n?/.exec(block) ?? [];
@@ -169,7 +169,7 @@ export function maskCode(text: string, codeSpans: readonly Span[]): string {
 }
 
 /** Returns the formulas of running text, in which code is masked, that may hide something. */
-export function hidingFormulas(text: string, { start, end }: Span): readonly Span[] {
+export function findHidingFormulas(text: string, { start, end }: Span): readonly Span[] {
   return [...text.slice(start, end).matchAll(FORMULA)].flatMap(({ 0: found, index }) =>
     hidesInFormula(found) ? [{ start: start + index, end: start + index + found.length }] : [],
   );

@@ -9,7 +9,7 @@ import type {
   Nodes,
   Table,
 } from 'mdast';
-import { type Fence, findDiagramHtml, hidingFormulas, maskCode, unseenInFence } from './drawn.ts';
+import { type Fence, findDiagramHtml, findHidingFormulas, maskCode, findUnseenInFence } from './drawn.ts';
 import { parseRawHtml } from './raw-html.ts';
 import { decodeReference, findTangles, parseSource, type Span } from './source.ts';
 
@@ -30,7 +30,7 @@ export function canHide(text: string): boolean {
  * Returns the edits that remove from a Markdown text what a reader of the page would not see. `kindOf` returns how a
  * character is hidden, or null if it is visible.
  */
-export function hiddenEdits<Kind extends string>(
+export function findHiddenEdits<Kind extends string>(
   text: string,
   kindOf: (character: string) => Kind | null,
 ): readonly MarkdownEdit<HiddenKind | Kind>[] {
@@ -60,12 +60,12 @@ export function hiddenEdits<Kind extends string>(
     ),
     ...nodes.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
     ...nodes.fences
-      .flatMap((fence) => [...fenceWords(text, fence), ...unseenInFence(text, fence)])
+      .flatMap((fence) => [...fenceWords(text, fence), ...findUnseenInFence(text, fence)])
       .map((span) => cut('html-hidden', span)),
     ...[...nodes.rawBlocks, ...nodes.flows]
       .flatMap((span) => findDiagramHtml(drawn, span))
       .map((span) => cut('html-hidden', span)),
-    ...nodes.flows.flatMap((span) => hidingFormulas(drawn, span)).map((span) => cut('html-hidden', span)),
+    ...nodes.flows.flatMap((span) => findHidingFormulas(drawn, span)).map((span) => cut('html-hidden', span)),
   ];
 }
 

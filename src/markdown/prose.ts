@@ -1,6 +1,6 @@
 import type { ListItem, Nodes, Paragraph } from 'mdast';
 import { parseBlocks } from './checklist.ts';
-import { tangledMarkers } from './source.ts';
+import { findTangledMarkers } from './source.ts';
 
 /** A paragraph or heading as a person reads it. */
 export interface ProseBlock {
@@ -46,7 +46,7 @@ export function parseProse(text: string): readonly ProseBlock[] {
 /** Removes the markers of text that is so tangled that parsing would take seconds; it is then read line by line. */
 function withoutMarkers(text: string): string {
   const lines = text.replaceAll(/\r\n?/g, '\n');
-  return tangledMarkers(lines)
+  return findTangledMarkers(lines)
     .toReversed()
     .reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), lines);
 }

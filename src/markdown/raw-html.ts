@@ -1,5 +1,5 @@
 import { QuoteType, Tokenizer } from 'htmlparser2';
-import { htmlReferences, type Reference, type Span } from './source.ts';
+import { findHtmlReferences, type Reference, type Span } from './source.ts';
 
 /**
  * Names of the elements that GitHub renders, by the allow-list of its sanitizer; of other elements the tags are removed
@@ -120,7 +120,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     { decodeEntities: false },
     {
       ontext: (start, end) => {
-        references.push(...htmlReferences(html, start, end));
+        references.push(...findHtmlReferences(html, start, end));
       },
       onopentagname(start, end) {
         open = true;

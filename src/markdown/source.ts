@@ -91,7 +91,7 @@ export interface Reference extends Span {
 }
 
 /** Returns the references in raw HTML between two offsets; some references need no semicolon there. */
-export function htmlReferences(text: string, start: number, end: number): readonly Reference[] {
+export function findHtmlReferences(text: string, start: number, end: number): readonly Reference[] {
   return [...text.slice(start, end).matchAll(/&(?:shy;?|#\d+;?|#x[\da-f]+;?|[a-z][a-z\d]*;)/gi)].map((match) => ({
     start: start + match.index,
     end: start + match.index + match[0].length,
@@ -179,12 +179,12 @@ const MAX_MARK_PAIRS = 5_000 ** 2;
 
 /** Returns the tangles of a text; the blocks only if no markers have to be removed first. */
 export function findTangles(text: string): Tangles {
-  const markers = tangledMarkers(text);
+  const markers = findTangledMarkers(text);
   return { markers, blocks: markers.length > 0 ? [] : tangledBlocks(text) };
 }
 
 /** Returns the markers that have to be removed before the blocks of a text can be read. */
-export function tangledMarkers(text: string): readonly Span[] {
+export function findTangledMarkers(text: string): readonly Span[] {
   return [...deepMarkers(text), ...lazyMarkers(text), ...endingMarkers(text)];
 }
 

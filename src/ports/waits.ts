@@ -21,7 +21,7 @@ export async function withNamedWait<T>(what: string, work: () => Promise<T>): Pr
 }
 
 /** Returns the oldest wait of this process, or null if it waits for nothing. */
-export function oldestWait(): ExternalWait | null {
+export function findOldestWait(): ExternalWait | null {
   const [oldest = null] = waits;
   return oldest;
 }

@@ -106,7 +106,7 @@ function installedBelow(home: string, environment: Environment): Environment {
  * Returns the surroundings in a sandbox, where only the sandbox's user can have left files around a clean tree.
  * `refresh` removes these files, makes a new home folder and returns its path.
  */
-export function surroundingsInSandbox(
+export function createSandboxSurroundings(
   { environment, workspace, seenAt }: Pick<CleanOptions, 'environment' | 'workspace'> & Pick<AgentSandbox, 'seenAt'>,
   refresh: () => Promise<string>,
 ): CleanSurroundings {

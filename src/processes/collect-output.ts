@@ -75,7 +75,7 @@ const VERSION_MS = MINUTE_MS;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /** Returns the command that starts a file. A script is run by this very Node, whichever Node is on PATH. */
-export function programAt(path: string): Program {
+export function createProgramAt(path: string): Program {
   return ['.js', '.mjs', '.cjs', '.ts', '.mts'].includes(extname(path))
     ? { file: process.execPath, args: [path] }
     : { file: path, args: [] };

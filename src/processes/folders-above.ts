@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readdir, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { isSearchedUpward, namesSearchedInside } from '../core/clean-clone/searched-upward.ts';
-import { oneLine, completeSentence } from '../core/text/phrase.ts';
+import { isSearchedUpward, findSearchedNames } from '../core/clean-clone/searched-upward.ts';
+import { toOneLine, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
-import { pathWithAncestors } from './trusted-programs.ts';
+import { listPathAndAncestors } from './trusted-programs.ts';
 
 /** Paths that were restored to an earlier state, which `undo` takes back. */
 interface Restoration {
@@ -85,8 +85,8 @@ export async function rememberFoldersAbove({ trees, temporary, inUse }: Places):
   const place = await realPathOf(trees);
   // The folder `trees` itself is left out: it contains only the clones.
   const ways = {
-    deciding: pathWithAncestors(dirname(place)),
-    others: pathWithAncestors(await realPathOf(temporary)),
+    deciding: listPathAndAncestors(dirname(place)),
+    others: listPathAndAncestors(await realPathOf(temporary)),
     inUse,
   };
   const before = await survey(ways);
@@ -130,7 +130,7 @@ function differences(before: ReadonlyMap<string, PathState>, now: ReadonlyMap<st
 function changedAbove(path: string, error: unknown): UserError {
   return new UserError(
     'infrastructure',
-    `${oneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${completeSentence(messageOf(error))} Remove it or put it back, then re-run the workflow.`,
+    `${toOneLine(path, 300)} was added or changed since the run began, and build tools look for it from the clean clone, so a verification there cannot be trusted. It cannot be put aside: ${completeSentence(messageOf(error))} Remove it or put it back, then re-run the workflow.`,
     { cause: error },
   );
 }
@@ -181,7 +181,7 @@ async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<Rea
       if (kept.some((way) => way === path || way.startsWith(path + sep))) continue;
       const kind = await kindOf(path);
       if (kind === null || !isSearchedUpward(name, kind)) continue;
-      const inside = kind === 'folder' ? namesSearchedInside(name) : null;
+      const inside = kind === 'folder' ? findSearchedNames(name) : null;
       const parts = inside === null ? [] : (await readdir(path).catch(() => [])).filter((part) => inside.test(part));
       found.set(path, { ...(inside === null ? await stateOf(path, budget) : FOLDER_STATE), isAboveTrees });
       for (const part of parts)

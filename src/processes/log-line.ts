@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
-import { oneLine } from '../core/text/phrase.ts';
+import { toOneLine } from '../core/text/phrase.ts';
 
 /** Returns a program's output as one line of the log, cut to `maxChars`. */
-export function logLine(text: string, maxChars: number): string {
-  return oneLine(stripVTControlCharacters(text), maxChars);
+export function toLogLine(text: string, maxChars: number): string {
+  return toOneLine(stripVTControlCharacters(text), maxChars);
 }

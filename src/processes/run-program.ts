@@ -9,10 +9,10 @@ import type { CommandRunner } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
-import { logLine } from './log-line.ts';
+import { toLogLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
 import { endTree, hasBegun, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
-import { trustedEnvironment, trustedProgram } from './trusted-programs.ts';
+import { buildTrustedEnvironment, findTrustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
 export interface ProgramCall {
@@ -156,7 +156,7 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
         shell: 'plain',
       });
       if (end.kind !== 'exited' || end.code !== 0)
-        for (const line of tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${logLine(line, 300)}`);
+        for (const line of tail.split('\n').slice(-SHOWN_LINES)) options.log.info(`  ${toLogLine(line, 300)}`);
       return { end, tail };
     },
   };
@@ -173,7 +173,7 @@ export async function runShellCommand(
   const output = createTail(tailBytes);
   const file = bash();
   const cwd = join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
-  const problem = `The ${what} "${logLine(command, 200)}" cannot be run`;
+  const problem = `The ${what} "${toLogLine(command, 200)}" cannot be run`;
   if (file === null)
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
   // Lines of two pipes would be read in another order than they are written in.
@@ -363,10 +363,10 @@ export function startWatchdog(
   const seconds = String(Math.max(1, Math.ceil(afterMs / 1000)));
   void runProgram({
     // The plain shell of small images supports `read -t` as well.
-    file: trustedProgram('bash', environment) ?? 'sh',
+    file: findTrustedProgram('bash', environment) ?? 'sh',
     args: ['-c', SCRIPT, 'watchdog', seconds, String(process.pid), String(obeySeconds)],
     cwd: '/',
-    environment: trustedEnvironment(environment),
+    environment: buildTrustedEnvironment(environment),
     input: null,
     timeoutMs: Number.MAX_SAFE_INTEGER,
     signal: null,

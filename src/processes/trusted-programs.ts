@@ -27,7 +27,7 @@ const known = new Map<string, FoundProgram | null>();
  * outside of the workspace, the temporary folders and, if possible, the home folder, where agents leave files. Returns
  * null if there is no such program. Throws a UserError if the file was changed after it was found.
  */
-export function trustedProgram(name: string, environment: Environment): string | null {
+export function findTrustedProgram(name: string, environment: Environment): string | null {
   const key = JSON.stringify([name, ...SEARCHED_WITH.map((variable) => environment[variable] ?? '')]);
   let found = known.get(key);
   if (found === undefined) {
@@ -41,23 +41,23 @@ export function trustedProgram(name: string, environment: Environment): string |
 }
 
 /**
- * Returns the program that a shell would start by this name, with the reason why `trustedProgram` does not return it;
- * null if there is no such program, or it is the trusted one.
+ * Returns the program that a shell would start by this name, with the reason why `findTrustedProgram` does not return
+ * it; null if there is no such program, or it is the trusted one.
  */
-export function passedOverProgram(
+export function findPassedOverProgram(
   name: string,
   environment: Environment,
 ): { readonly path: string; readonly why: string } | null {
   const [path] = programsOnPath(name, environment);
-  if (path === undefined || path === trustedProgram(name, environment)) return null;
+  if (path === undefined || path === findTrustedProgram(name, environment)) return null;
   const isAgents = isWithinFolders(path, agentsFolders(environment));
   return { path, why: isAgents ? 'agents may leave files in its folder' : 'whatever runs as you can replace it' };
 }
 
 /** Returns the PATH for programs that start others by name: the system's folders and those of trusted programs. */
-export function trustedPath(environment: Environment): string {
+export function buildTrustedPath(environment: Environment): string {
   const named = ['git', ...STARTED_BY_NAME].flatMap((name) => {
-    const path = trustedProgram(name, environment);
+    const path = findTrustedProgram(name, environment);
     return path === null ? [] : [dirname(path)];
   });
   const folders = [...new Set([...SYSTEM_FOLDERS, ...named])];
@@ -66,8 +66,8 @@ export function trustedPath(environment: Environment): string {
 }
 
 /** Returns the smallest environment that a program of the system needs. */
-export function trustedEnvironment(environment: Environment): Record<string, string> {
-  return { LC_ALL: 'C', PATH: trustedPath(environment) };
+export function buildTrustedEnvironment(environment: Environment): Record<string, string> {
+  return { LC_ALL: 'C', PATH: buildTrustedPath(environment) };
 }
 
 const SEARCHED_WITH = ['PATH', 'HOME', 'GITHUB_WORKSPACE', 'RUNNER_TEMP', 'TMPDIR'] as const;
@@ -111,13 +111,13 @@ function isProgram(path: string): boolean {
 /** Returns true if this user can write to a path or to a folder on the way to it. */
 function isReplaceable(path: string): boolean {
   const ways = new Set([resolve(path), resolveLinks(path)]);
-  return [...ways].some((way) => pathWithAncestors(way).some(isWritable));
+  return [...ways].some((way) => listPathAndAncestors(way).some(isWritable));
 }
 
 /** Returns a path and all folders above it, with the path first. */
-export function pathWithAncestors(path: string): readonly string[] {
+export function listPathAndAncestors(path: string): readonly string[] {
   const above = dirname(path);
-  return above === path ? [path] : [path, ...pathWithAncestors(above)];
+  return above === path ? [path] : [path, ...listPathAndAncestors(above)];
 }
 
 function isWritable(path: string): boolean {

@@ -5,7 +5,7 @@ import type { Verifier, VerifyCall } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import type { CleanSurroundings } from './clean-surroundings.ts';
 import { namesOf } from '../core/text/phrase.ts';
-import { logLine } from './log-line.ts';
+import { toLogLine } from './log-line.ts';
 import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings, TAIL_BYTES } from './run-program.ts';
 
 interface VerifierOptions extends ShellSurroundings {
@@ -26,7 +26,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { environment, hidden, remove } = await options.clean.prepareFor(folder);
       if (hidden.length > 0)
         options.log.warning(
-          `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${logLine(namesOf(hidden), 1000)}.`,
+          `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${toLogLine(namesOf(hidden), 1000)}.`,
         );
       try {
         return await runCommands({ ...options, workFolder: folder, environment }, call);
@@ -65,7 +65,7 @@ async function runCommands(options: VerifierOptions, { timeoutMs, signal, onRepo
       if (end.kind !== 'timeout') await report();
       return failed;
     }
-    options.log.info(`verify passed: ${logLine(command, 200)}`, 'good');
+    options.log.info(`verify passed: ${toLogLine(command, 200)}`, 'good');
   }
   const passed: Verification = { kind: 'passed', durationMs: elapsed() };
   await report();
@@ -110,8 +110,8 @@ function failure(
   end: ShellEnd,
   { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log },
 ): Verification {
-  log.info(`verify failed: ${logLine(command, 200)} ${describeEnd(end)}`, 'bad');
-  for (const line of tail.split('\n').slice(-20)) log.info(`  ${logLine(line, 300)}`);
+  log.info(`verify failed: ${toLogLine(command, 200)} ${describeEnd(end)}`, 'bad');
+  for (const line of tail.split('\n').slice(-20)) log.info(`  ${toLogLine(line, 300)}`);
   return {
     kind: 'failed',
     command,

@@ -2,8 +2,8 @@ import { type Feedback, type FeedbackItem, isUnposted } from '../core/feedback/m
 import type { PullRequestNow, ThreadNow } from '../core/feedback/pull-request-now.ts';
 import { markPosted } from '../core/feedback/rounds.ts';
 import { isAnsweredByComment } from '../core/feedback/subject.ts';
-import { answerMarker } from '../core/people/command.ts';
-import { resolvedNeeds } from '../core/people/needs.ts';
+import { formatAnswerMarker } from '../core/people/command.ts';
+import { listResolvedNeeds } from '../core/people/needs.ts';
 import { markerOf } from '../core/people/notifications.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
@@ -12,7 +12,7 @@ import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import type { WishResult } from '../ports/forge.ts';
-import { doneTasks } from '../report/facts.ts';
+import { listDoneTasks } from '../report/facts.ts';
 import { renderFeedbackAnswer } from '../report/pages/answer.ts';
 import { WORKS_AGAIN } from '../report/pages/notification.ts';
 import {
@@ -159,7 +159,7 @@ async function postAnswer(
   const item = mapTexts(place.item, redact);
   const { owner, repo } = context.repository;
   const body = redact(renderFeedbackAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
-  if (place.kind === 'comment') return forge.upsertComment(now.number, answerMarker(id, item.asked), body);
+  if (place.kind === 'comment') return forge.upsertComment(now.number, formatAnswerMarker(id, item.asked), body);
   if (place.kind !== 'thread') return NOTHING_TO_RESOLVE;
   const thread = threadIn(place, now);
   // A person resolved or deleted the thread while the agent worked.
@@ -179,7 +179,7 @@ function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: 
 function answeredThread(place: Place, now: PullRequestNow): ThreadNow | null {
   if (place.kind !== 'thread' || place.item.answer?.kind !== 'changed') return null;
   const thread = threadIn(place, now);
-  const marker = answerMarker(place.id, place.item.asked);
+  const marker = formatAnswerMarker(place.id, place.item.asked);
   const newest = thread?.comments.findLast(({ text }) => !text.startsWith(marker));
   return thread !== null && newest !== undefined && newest.id <= Number(place.item.asked) ? thread : null;
 }
@@ -219,7 +219,7 @@ function statusThreads(report: WorkedReport): readonly StatusThread[] {
   const said = report.shown === null ? [] : [report.shown];
   const worked = new Set(
     catchesUp
-      ? doneTasks(report).map(({ task }) => task.id)
+      ? listDoneTasks(report).map(({ task }) => task.id)
       : [...said, ...report.iterations.map((entry) => entry.taskId)],
   );
   const issues = report.tasks
@@ -242,7 +242,7 @@ async function correctOlder(
   const writtenBefore = worked.startedAt;
   const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
   // A run that could keep no state may have posted these needs.
-  for (const need of resolvedNeeds(worked))
+  for (const need of listResolvedNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)
     await forge.amendComment(thread, marker, { body: APPROVED_SINCE, writtenBefore, closing: true });

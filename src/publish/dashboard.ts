@@ -1,17 +1,17 @@
-import { contentHash, MAX_TICKS, type Tick, ticksIn, ticksOnPage } from '../core/dashboard/boxes.ts';
-import { initialState } from '../core/lane/state/state.ts';
-import { usageAt } from '../core/lane/windows.ts';
-import { windowsFor } from '../core/sharing/budget.ts';
+import { hashPageContent, MAX_TICKS, type Tick, findTicks, findPageTicks } from '../core/dashboard/boxes.ts';
+import { createInitialState } from '../core/lane/state/state.ts';
+import { measureUsageAt } from '../core/lane/windows.ts';
+import { sumWindows } from '../core/sharing/budget.ts';
 import {
   addToQueue,
   changeDashboard,
-  dashboardIn,
+  parseDashboardIn,
   type DashboardRecord,
   rememberQueue,
   toQueuedEntry,
 } from '../core/snapshot/dashboard-record.ts';
-import { budgetIn, lanesIn, type Snapshot } from '../core/snapshot/snapshot.ts';
-import { runsIn } from '../core/snapshot/stored-run.ts';
+import { parseBudgetIn, listLanes, type Snapshot } from '../core/snapshot/snapshot.ts';
+import { listStoredRuns } from '../core/snapshot/stored-run.ts';
 import { issueOfId, QUEUE } from '../core/tasks/ids.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -90,7 +90,7 @@ async function writePage(
   { kept, seen, page }: { readonly kept: Kept; readonly seen: SeenDashboard; readonly page: Page },
 ): Promise<readonly string[]> {
   const body = buildPage(deps, kept, page);
-  if (contentHash(body) === seen.content) return [];
+  if (hashPageContent(body) === seen.content) return [];
   const written = await deps.forge.writeDashboard(seen.id, body);
   if (written.kind === 'refused') return [];
   if (written.value === null) return openPage(deps, kept, page);
@@ -105,7 +105,7 @@ async function writePage(
 function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue): readonly Tick[] {
   const count = edits - seen.edits - 1;
   const between = count <= 0 ? [] : revisions.slice(0, -1).slice(-count);
-  return ticksIn(between, between.length < count ? null : seen.ticks);
+  return findTicks(between, between.length < count ? null : seen.ticks);
 }
 
 /** Reads the dashboard, with the ticks that no run has obeyed; null if it is gone. */
@@ -114,8 +114,8 @@ async function look({ forge }: PublishDeps, record: DashboardRecord, number: num
   if (read.kind === 'refused') return 'unknown' as const;
   if (read.value === null) return null;
   const { id, isOpen, body, edits } = read.value;
-  const { all, fresh } = ticksOnPage(read.value, record.read);
-  return { seen: { number, id, isOpen, content: contentHash(body), edits, ticks: all, answers: [] }, fresh };
+  const { all, fresh } = findPageTicks(read.value, record.read);
+  return { seen: { number, id, isOpen, content: hashPageContent(body), edits, ticks: all, answers: [] }, fresh };
 }
 
 async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<readonly string[]> {
@@ -146,7 +146,7 @@ async function remember(
   change: (record: DashboardRecord) => DashboardRecord,
 ): Promise<Kept> {
   const changed = changeDashboard(change, 'dashboard: its queue and ticks');
-  if (changed(snapshot).snapshot === snapshot) return { snapshot, record: dashboardIn(snapshot) };
+  if (changed(snapshot).snapshot === snapshot) return { snapshot, record: parseDashboardIn(snapshot) };
   const updated = await store.update(changed);
   if (updated.kind === 'updated') return { snapshot: updated.snapshot, record: updated.answer };
   log.warning(`The record of the dashboard could not be saved: ${completeSentence(updated.why)}`);
@@ -161,7 +161,7 @@ function buildPage(
   const now = clock.now();
   const { owner, repo } = context.repository;
   const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`;
-  const lanes = [...new Set([QUEUE, ...lanesIn(snapshot)])]
+  const lanes = [...new Set([QUEUE, ...listLanes(snapshot)])]
     .toSorted((one, other) => (issueOfId(one) ?? 0) - (issueOfId(other) ?? 0))
     .map((lane): FoundLane => ({ lane, place: PLACE, stored: viewLane(snapshot, lane, { place: PLACE, now }) }));
   const pulls = train.pulls.map(({ number, branch }) => {
@@ -171,19 +171,19 @@ function buildPage(
   const overview = buildOverview(
     {
       lanes,
-      runs: runsIn(snapshot).map((run) => ({ place: PLACE, run })),
+      runs: listStoredRuns(snapshot).map((run) => ({ place: PLACE, run })),
       listed: record.queue.map((task) => ({ task, written: 'todo' as const })),
       github: { repository: `${owner}/${repo}`, titles: new Map(), pullRequests: new Map(pulls) },
-      initial: (lane) => initialState(lane, now),
+      initial: (lane) => createInitialState(lane, now),
       cooldownMs: config.policy.circuit.cooldownMs,
       problems: [],
     },
     now,
   );
-  const budget = budgetIn(snapshot, now);
-  const windows = budget.kind === 'budget' ? windowsFor(budget.budget, '', now) : { hour: null, day: null };
+  const budget = parseBudgetIn(snapshot, now);
+  const windows = budget.kind === 'budget' ? sumWindows(budget.budget, '', now) : { hour: null, day: null };
   const { branchPrefix, taskLabel, policy: limits } = config;
   const texts = mapTexts({ overview, lanes, answers, pending: record.ticks, runUrl: context.runUrl }, redact);
-  const usage = usageAt(windows, now);
+  const usage = measureUsageAt(windows, now);
   return renderDashboard({ ...texts, train, usage, limits, branchPrefix, taskLabel, now });
 }

@@ -3,14 +3,14 @@ import type { Outcome } from '../core/outcome.ts';
 import { subjectOfLane, EVERY_RUN, markerOf } from '../core/people/notifications.ts';
 import type { Order } from '../core/sharing/orders.ts';
 import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
-import { nextTask, progressOf } from '../core/tasks/queue.ts';
+import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
 import { type Intake, createUntouchedWork, type Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
-import { feedbackSection, peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
+import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { renderSettled, WORKS_AGAIN } from '../report/pages/notification.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import {
@@ -30,7 +30,7 @@ import { withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
-import { laneViewOf, reportOfEnd, reportOfWork, tasksWithProgress } from './report-of.ts';
+import { laneViewOf, reportOfEnd, reportOfWork, reportTasks } from './report-of.ts';
 import { notifyAtGate } from './rest.ts';
 import { publishTrain } from './train.ts';
 
@@ -168,8 +168,8 @@ async function showOutOfRounds(
   const work = createUntouchedWork(known, now);
   const published = { pullRequest, headSha: head, saved: null };
   const report = reportOfWork({ config, context, redact, now }, { ...work, outcome }, published);
-  if (pullRequest.body.replaceAll('\r\n', '\n').includes(redact(feedbackSection(report)))) return [];
-  const own = mapTexts(buildPullRequestText(report, peoplesChars(pullRequest)), redact);
+  if (pullRequest.body.replaceAll('\r\n', '\n').includes(redact(renderFeedbackSection(report)))) return [];
+  const own = mapTexts(buildPullRequestText(report, countPeoplesChars(pullRequest)), redact);
   try {
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
     // The status comment below the pull request's text reports it as well.
@@ -197,7 +197,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     showLive: (work, begins) => show(work, { kind: 'iterates', ...begins }),
     showWait: (work, { reason, resumeAt }) => {
       const { state, tasks } = work;
-      const task = nextTask(tasks, state.tasks, state.currentTask);
+      const task = chooseNextTask(tasks, state.tasks, state.currentTask);
       return task === null ? Promise.resolve() : show(work, { kind: 'waits', for: reason, task, until: resumeAt });
     },
   };
@@ -211,7 +211,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     if (isEarly && doing.kind === 'iterates') return;
     const body = renderLiveStatus({
       doing,
-      tasks: tasksWithProgress(tasks.filter(isListed), state, context),
+      tasks: reportTasks(tasks.filter(isListed), state, context),
       journal,
       limits: config.policy,
       jobs: jobsOf(config),

@@ -1,7 +1,7 @@
 import {
   definitionOf,
-  labelChange,
-  labelFor,
+  computeLabelChange,
+  chooseTaskLabel,
   hasLabel,
   NOTICE_LABEL,
   waitsForApproval,
@@ -43,13 +43,13 @@ export interface Notices {
  * Returns the labels that every issue of the lane should have after this run. An issue whose notice could not be
  * written is left out.
  */
-export function labelWishes(
+export function chooseLabels(
   facts: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] },
 ): readonly LabelWish[] {
   const { tasks, progress, notices, notified } = facts;
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
-    const wanted = labelFor(progressOf(progress, id), obstacle);
+    const wanted = chooseTaskLabel(progressOf(progress, id), obstacle);
     // This run did not check whether the issue still waits.
     const isUnknown = obstacle === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
@@ -82,7 +82,7 @@ export function labelWishesOfEnd(
   const settled = isCertain
     ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels))
     : [];
-  return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
+  return chooseLabels({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }
 
 /**
@@ -94,7 +94,7 @@ export async function publishLabels(
   wishes: readonly LabelWish[],
 ): Promise<readonly string[]> {
   const changes = wishes
-    .map((wish) => ({ ...wish, ...labelChange(wish.labels, wish.wanted) }))
+    .map((wish) => ({ ...wish, ...computeLabelChange(wish.labels, wish.wanted) }))
     .filter(({ add, remove }) => add.length + remove.length > 0);
   const writeAll = async (): Promise<void> => {
     let failures = 0;

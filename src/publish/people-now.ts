@@ -2,7 +2,7 @@ import { hasLabel } from '../core/people/labels.ts';
 import {
   describeRemoval,
   isWithdrawn,
-  renamedTo,
+  findRenamedBranch,
   withdrawalOf,
   type Withdrawal,
   type WithdrawalKind,
@@ -66,7 +66,8 @@ export async function lookAtLane(
     if (own?.state === 'merged') return null;
     if (isGone) {
       // Renaming a branch closes its pull request.
-      const newName = own?.state === 'closed' ? renamedTo(remoteHead, await remote.branches(''), baseBranch) : null;
+      const newName =
+        own?.state === 'closed' ? findRenamedBranch(remoteHead, await remote.branches(''), baseBranch) : null;
       return { kind: newName === null ? 'deleted' : 'renamed', by: describeRemoval(branch, newName) };
     }
     return own?.state === 'closed'

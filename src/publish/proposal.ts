@@ -2,7 +2,7 @@ import {
   hashOfComment,
   MAX_SHOWN_CHARS,
   parseProposal,
-  proposalMarker,
+  formatProposalMarker,
   type ProposedTask,
 } from '../core/proposal/proposal.ts';
 import { keepProposal } from '../core/snapshot/proposals.ts';
@@ -49,7 +49,7 @@ async function showProposal(deps: PublishDeps, work: Work, { text, words }: Prop
       : { kind: 'none' as const, why: parsed?.why ?? null };
   const { marker, body } =
     kept.kind === 'kept'
-      ? { marker: proposalMarker(kept.hash), body: kept.comment }
+      ? { marker: formatProposalMarker(kept.hash), body: kept.comment }
       : {
           marker: NO_PROPOSAL_MARKER,
           body: deps.redact(renderNoProposal({ why: kept.why ?? failureIn(work), outcome: work.outcome })),
@@ -73,7 +73,7 @@ async function keep(
 ): Promise<Kept> {
   // The same sub-tasks proposed again get a comment of their own: an edited one stays void.
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
-  const comment = `${proposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
+  const comment = `${formatProposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
   if (comment.length > MAX_SHOWN_CHARS)
     return { kind: 'none', why: 'Those of the agent are too long for one comment.' };
   const updated = await store.update(

@@ -1,9 +1,9 @@
 import type { Outcome } from '../core/outcome.ts';
 import {
   isWithdrawn,
-  outcomeAfterWithdrawal,
+  decideAfterWithdrawal,
   unclaimTasks,
-  withdrawalWarning,
+  describeWithdrawal,
   withdrawTasks,
 } from '../core/people/withdrawal.ts';
 import { describePushFailure } from '../core/refusals/refusal.ts';
@@ -11,7 +11,7 @@ import { pauseLane } from '../core/sharing/orders.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type ClearedHead, clearHead, type HeadDeps, outcomeOfHeldHead } from '../handover/clear-head.ts';
-import { atUnverifiedMerge, type Work } from '../handover/intake.ts';
+import { moveToUnverifiedMerge, type Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
 import type { LaneStart } from '../ports/repository.ts';
 import type { PushResult } from '../ports/remote.ts';
@@ -45,14 +45,14 @@ export async function markWithdrawnWork(
   const tasks = withdrawTasks(work.tasks, withdrawals);
   const warnings = withdrawals.flatMap(({ task: id, why }) => {
     const task = work.tasks.find((one) => one.id === id);
-    return task === undefined ? [] : [withdrawalWarning(task, why)];
+    return task === undefined ? [] : [describeWithdrawal(task, why)];
   });
   for (const warning of warnings) log.warning(warning);
   const unclaimed = tasks.filter((task) => lane !== null || isWithdrawn(task)).map(({ id }) => id);
   const now = deps.clock.now();
   const kept = unclaimTasks(work.state, { before: work.stateBefore, ids: unclaimed, now });
   const state = lane?.kind === 'renamed' ? pauseLane(kept, { by: lane.by, at: now }, 'renamed') : kept;
-  const outcome = outcomeAfterWithdrawal(work.outcome, tasks, state.tasks);
+  const outcome = decideAfterWithdrawal(work.outcome, tasks, state.tasks);
   return {
     work: {
       ...work,
@@ -120,7 +120,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
     // The loop has already logged its own pushes.
     const at = result.merged ?? taken.head;
     if (at !== remoteHead) deps.log.info(`pushed ${at.slice(0, 7)} to ${lane.branch}`);
-    const published = at === taken.head ? taken : atUnverifiedMerge(taken, at, deps);
+    const published = at === taken.head ? taken : moveToUnverifiedMerge(taken, at, deps);
     return { kind: 'published', remoteHead: at, outcome: published.outcome, work: published };
   }
   return lostBranch(deps, work, result);

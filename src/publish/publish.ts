@@ -4,22 +4,22 @@ import { loseIteration, loseProgress } from '../core/lane/settle/settle-publishe
 import type { LaneState } from '../core/lane/state/state.ts';
 import { isForReview, type Outcome } from '../core/outcome.ts';
 import { isAllWithdrawn } from '../core/people/withdrawal.ts';
-import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
+import { formatLaneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { type Train, withPublished } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { textOf, UserError } from '../errors.ts';
-import { stateToBuildOn, type Work } from '../handover/intake.ts';
+import { selectStateToBuildOn, type Work } from '../handover/intake.ts';
 import type { SavedReport, WorkedReport } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { Released } from '../ports/state.ts';
 import type { ReportFrame } from '../report/at-gate.ts';
-import { peoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
+import { countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
 import { buildPullRequestText } from '../report/pages/pull-request.ts';
 import { type AnswersPosted, publishAnswers, publishComments, requestReviewAgain, withTimeLimit } from './answers.ts';
 import { publishDashboard } from './dashboard.ts';
 import type { PublishDeps } from './deps.ts';
-import { labelPullRequest, labelWishes, publishLabels } from './labels.ts';
+import { labelPullRequest, chooseLabels, publishLabels } from './labels.ts';
 import { notifiesOfTask, publishNotifications, selectNotices } from './notifications.ts';
 import { markWithdrawnWork, publishBranch, type PublishedBranch } from './publish-branch.ts';
 import { reportOfWork, sumUsage } from './report-of.ts';
@@ -45,7 +45,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
   // The record of an earlier version has none.
   const proposal = unchecked.proposal ?? null;
   if (proposal !== null) return { ...(await publishProposal(deps, unchecked, proposal)), isOnRemote: true };
-  const verified = stateToBuildOn(unchecked, deps.config.policy, deps.clock.now());
+  const verified = selectStateToBuildOn(unchecked, deps.config.policy, deps.clock.now());
   const feedback = recordRound(verified, {
     startedAt: unchecked.startedAt,
     head: unchecked.base,
@@ -172,7 +172,7 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
   // Text that people wrote stays, also if they wrote it while the agent worked.
-  const own = mapTexts(buildPullRequestText(report, isOurs ? peoplesChars(newest) : 0), redact);
+  const own = mapTexts(buildPullRequestText(report, isOurs ? countPeoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
   // People took back everything that a new pull request would contain. The work stays on the branch.
@@ -269,7 +269,9 @@ function trainAfter(
 /** Deletes superseded caches. A later run deletes what this one cannot. */
 async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
-  await withTimeLimit(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
+  await withTimeLimit(stepWithinMs, forge.deleteSupersededCaches(formatLaneKeyPrefix(lane.id), KEPT_CACHES)).catch(
+    () => 0,
+  );
 }
 
 /** Returns true if GitHub was out of reach, so that a later run may succeed. */
@@ -287,7 +289,7 @@ async function notifyIssues(
   const notified = selectNotices(deps, notices, known);
   return [
     ...(await publishComments(deps, report)),
-    ...(await publishLabels(deps, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),
+    ...(await publishLabels(deps, chooseLabels({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),
   ];
 }
 

@@ -4,13 +4,13 @@ import { withoutUnprovenAnswers } from '../core/feedback/unproven.ts';
 import { changeFactTexts } from '../core/isolation/texts.ts';
 import { shareOf, type TaskShare } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
-import { type VerificationRecord, initialState, type LaneState } from '../core/lane/state/state.ts';
-import { callsRemaining, usageAt } from '../core/lane/windows.ts';
+import { type VerificationRecord, createInitialState, type LaneState } from '../core/lane/state/state.ts';
+import { countCallsRemaining, measureUsageAt } from '../core/lane/windows.ts';
 import { circuitOpenerOf } from '../core/others/left-circuit.ts';
 import { callsOf } from '../core/journal/journal.ts';
-import { type RunUsage, spentBetween } from '../core/sharing/budget.ts';
+import { type RunUsage, measureSpent } from '../core/sharing/budget.ts';
 import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
-import { isListed, shownProgress, type Task } from '../core/tasks/task.ts';
+import { isListed, computeShownProgress, type Task } from '../core/tasks/task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import type { Intake, Work } from '../handover/intake.ts';
@@ -26,9 +26,9 @@ import type {
   WorkedReport,
 } from '../handover/report.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import { factsOf, reportAtGate, type ReportFrame, settingOfRun } from '../report/at-gate.ts';
+import { factsOf, createGateReport, type ReportFrame, settingOfRun } from '../report/at-gate.ts';
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
-import { unfinishedCallsLine } from '../report/sentences/spend.ts';
+import { describeUnfinishedCalls } from '../report/sentences/spend.ts';
 
 /** A share without the agent's words on this branch, which do not apply to a question of another branch. */
 const noAgentWords = { question: null, summary: null, recommendation: null };
@@ -47,7 +47,7 @@ export function reportOfWork(
   const report = {
     ...factsOf(frame, work.outcome, work.startedAt),
     ...settingOfRun(frame, work.lane.id, {
-      warnings: [...work.notes.warnings, ...work.warnings, ...unfinishedCallsLine(used.unfinished)],
+      warnings: [...work.notes.warnings, ...work.warnings, ...describeUnfinishedCalls(used.unfinished)],
       found: work.notes.found,
       // An earlier version has recorded none.
       train: work.notes.train ?? null,
@@ -88,7 +88,7 @@ const ROUNDING_USD = 1e-6;
  * line.
  */
 export function sumUsage({ journal, stateBefore, state }: Work): RunUsage & { readonly unfinished: RunUsage } {
-  const booked = spentBetween(stateBefore, state);
+  const booked = measureSpent(stateBefore, state);
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
   const journaled = {
@@ -122,7 +122,7 @@ export function reportOfEnd(
     frame.redact,
   );
   if (state === null)
-    return { ...reportAtGate(frame, { outcome, lane: lane?.id ?? QUEUE, notes, startedAt }), findings };
+    return { ...createGateReport(frame, { outcome, lane: lane?.id ?? QUEUE, notes, startedAt }), findings };
   const report = {
     ...factsOf(frame, outcome, startedAt),
     ...settingOfRun(frame, lane?.id ?? state.lane, notes),
@@ -190,8 +190,8 @@ function laneFactsOf(
   | 'restored'
 > {
   return {
-    tasks: tasksWithProgress(tasks.filter(isListed), state, context),
-    feedback: tasksWithProgress(
+    tasks: reportTasks(tasks.filter(isListed), state, context),
+    feedback: reportTasks(
       tasks.filter((task) => !isListed(task)),
       state,
       context,
@@ -202,7 +202,7 @@ function laneFactsOf(
     held: notes.held,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     openedBy: circuitOpenerOf(state.transitions),
-    callsRemaining: callsRemaining(state.windows, config.policy, now),
+    callsRemaining: countCallsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
   };
 }
@@ -240,17 +240,17 @@ export function laneViewOf(
 ): LaneView {
   const { config, context, now } = run;
   const id = lane?.id ?? state?.lane ?? QUEUE;
-  const known = state ?? initialState(id, now);
+  const known = state ?? createInitialState(id, now);
   const circuit = viewCircuit(known.circuit, config.policy.circuit, now);
   return {
     lane: id,
     state,
     restored: notes.restored,
     claimedBy: notes.claimedBy,
-    tasks: tasksWithProgress(tasks.filter(isListed), known, context),
+    tasks: reportTasks(tasks.filter(isListed), known, context),
     circuit: circuit.kind,
     probeAt: circuit.kind === 'open' ? circuit.probeAt : null,
-    usage: usageAt(known.windows, now),
+    usage: measureUsageAt(known.windows, now),
     limits: config.policy,
     receipt: answer?.text.kind === 'status' ? answer.text.receipt : null,
     pullRequest: lane?.pullRequest ?? known.lastRun?.published?.pullRequest ?? null,
@@ -262,7 +262,7 @@ export function laneViewOf(
 }
 
 /** Returns tasks with the lane's progress on each. */
-export function tasksWithProgress(
+export function reportTasks(
   tasks: readonly Task[],
   state: LaneState,
   { serverUrl, repository: { owner, repo } }: Pick<RunContext, 'serverUrl' | 'repository'>,
@@ -275,7 +275,7 @@ export function tasksWithProgress(
   };
   return tasks.map((task) => {
     const share = isListed(task) ? shareOf(state.change, task.id) : answeredShare(state, task.id);
-    const progress = shownProgress(progressOf(state.tasks, task.id));
+    const progress = computeShownProgress(progressOf(state.tasks, task.id));
     return progress.answer !== undefined
       ? { task, progress, share: { ...share, ...noAgentWords }, asked: asked(task.id) }
       : { task, progress, share, asked: null };

@@ -1,4 +1,4 @@
-import { mayNotify, needsAtRest } from '../core/people/needs.ts';
+import { mayNotify, listNeedsAtRest } from '../core/people/needs.ts';
 import {
   subjectOfLane,
   MAX_NOTIFICATIONS_PER_DAY,
@@ -13,9 +13,9 @@ import { noChange } from '../core/lane/change.ts';
 import { leaseOf } from '../config/config.ts';
 import { advanceInSnapshot, claimInSnapshot, releaseInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
 import { emptySnapshot, type Snapshot } from '../core/snapshot/snapshot.ts';
-import { commentsAwaitingAnswer } from '../core/sharing/waiting-issues.ts';
-import { initialState, type LaneState } from '../core/lane/state/state.ts';
-import { issueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
+import { listUnansweredComments } from '../core/sharing/waiting-issues.ts';
+import { createInitialState, type LaneState } from '../core/lane/state/state.ts';
+import { toIssueLane, issueOfId, QUEUE, taskIdOfIssue, type LaneId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
@@ -70,7 +70,7 @@ export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promis
 function needsOfRest({ config, clock }: PublishDeps, { outcome, lane, state, tasks }: EndIntake): readonly Need[] {
   if (lane === null || state === null) return [];
   if (outcome.reason === 'waiting_for_review') return [{ kind: 'waiting_for_review', about: subjectOfLane(lane.id) }];
-  return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds: config.answers.maxRounds }, clock.now());
+  return listNeedsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds: config.answers.maxRounds }, clock.now());
 }
 
 function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly Need[] {
@@ -97,7 +97,7 @@ async function notifyAlone(
   const memory =
     stored === null || state === null
       ? stored
-      : { ...stored, notified: commentsAwaitingAnswer(stored.notified, state) };
+      : { ...stored, notified: listUnansweredComments(stored.notified, state) };
   try {
     const known = memory?.notified ?? before;
     const needs = withoutKnown(wanted, known);
@@ -157,7 +157,7 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
   if (config.stateStore === 'none' || config.stateStore === 'cache') return none;
   const own = issueOfNeeds(wanted);
   // An event about one issue is remembered by the issue's own lane, or else by the queue.
-  const ids = lane !== null ? [lane.id] : own === null ? [QUEUE] : [issueLane(own), QUEUE];
+  const ids = lane !== null ? [lane.id] : own === null ? [QUEUE] : [toIssueLane(own), QUEUE];
   for (const id of ids) {
     // The state that this run decided by contains orders and other lanes' usage, and must not replace the stored one.
     const restored = await store.restore(id);
@@ -195,7 +195,7 @@ function storedState(
   now: number,
 ): LaneState | null {
   if (restored.kind === 'found') return restored.state;
-  return restored.kind === 'absent' && isNew ? initialState(id, now) : null;
+  return restored.kind === 'absent' && isNew ? createInitialState(id, now) : null;
 }
 
 /**

@@ -5,11 +5,11 @@ import { recordPublished } from '../core/lane/settle/settle-published.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { advanceInSnapshot, finishInSnapshot, settleSnapshot } from '../core/snapshot/changes.ts';
-import { andRememberPulls } from '../core/snapshot/stored-pull.ts';
+import { rememberPullsToo } from '../core/snapshot/stored-pull.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { documentOf, transcriptBefore, type Work } from '../handover/intake.ts';
+import { documentOf, findPreviousTranscript, type Work } from '../handover/intake.ts';
 import type { SavedReport } from '../handover/report.ts';
 import { publishedPullOf } from '../handover/published-pull.ts';
 import { storedRunOf } from '../handover/stored-run.ts';
@@ -37,7 +37,7 @@ export async function saveStateFirst(deps: PublishDeps, work: Work, end: Publish
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
   // The conversation is stored with the state at the end, so until then the previous one counts.
-  const transcript = transcriptBefore(stateBefore, state);
+  const transcript = findPreviousTranscript(stateBefore, state);
   const kept = await deps.store.update(
     advanceInSnapshot({
       lane: lane.id,
@@ -120,7 +120,7 @@ export async function saveState(
         });
   const news = { closed: work.notes.train?.closed ?? [], reverts: work.notes.reverts };
   const finished = finishInSnapshot({ ...copy, saver: leaseOf(deps, now), now, run, stored });
-  const change = andRememberPulls(finished, published, news);
+  const change = rememberPullsToo(finished, published, news);
   const saved = await deps.store.save({ ...copy, transcript }, change, deps.runTag);
   await withTimeLimit(deps.stepWithinMs, deps.keepReceipt(stored)).catch((error: unknown) => {
     deps.log.warning(`The receipt could not be kept: ${completeSentence(textOf(error))}`);

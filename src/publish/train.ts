@@ -1,6 +1,6 @@
-import { type AutoMerge, whyNotArmed } from '../core/train/auto-merge.ts';
+import { type AutoMerge, explainNotArmed } from '../core/train/auto-merge.ts';
 import { findNextPull, type Train } from '../core/train/train.ts';
-import { trainPart, withTrainPart } from '../report/sentences/train.ts';
+import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function publishTrain(deps: PublishDeps, seen: Train, alone: number
   if (train.pulls.length > alone || train.autoMerge !== null)
     await forge.rewriteBodies(
       train.pulls.map(({ number }) => number),
-      (number, body) => withTrainPart(body, redact(trainPart(train, number))),
+      (number, body) => withTrainPart(body, redact(renderTrainPart(train, number))),
     );
   return train;
 }
@@ -32,7 +32,7 @@ async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
   const armedBefore = train.pulls.find(({ isArmed, obstacle }) => isArmed && obstacle === null);
   if (armedBefore !== undefined) return ended({ number: armedBefore.number, kind: 'armed', detail: '' });
   const restored = (await deps.store.restore(branch.slice(branchPrefix.length))).lane;
-  const prevented = whyNotArmed(restored.kind === 'found' ? restored.state : null, next, prevents);
+  const prevented = explainNotArmed(restored.kind === 'found' ? restored.state : null, next, prevents);
   if (prevented !== null) return ended(prevented);
   const armed = await deps.forge.armAutoMerge(branch, head);
   if (armed.kind === 'refused') return ended({ number, kind: 'refused', detail: armed.why });

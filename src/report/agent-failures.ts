@@ -7,11 +7,11 @@ import { formatCount } from './format.ts';
 /** Describes how the last failed call failed, with its own words in `backticks`; null when no call failed. */
 export function describeLastFailure(report: RunReport): string | null {
   const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
-  return last === undefined ? null : quotedFailure(last);
+  return last === undefined ? null : quoteAgentFailure(last);
 }
 
 /** Returns text such as `the agent failed (exit code 1): ` followed by the agent's own words in `backticks`. */
-export function quotedFailure({ analysis, evidence }: JournalEntry): string {
+export function quoteAgentFailure({ analysis, evidence }: JournalEntry): string {
   const { how, words } = describeFailure({ analysis, end: evidence.end });
   return words === null ? how : `${how}: \`${words.replaceAll('`', "'")}\``;
 }
@@ -25,5 +25,5 @@ export function warnOfFailedCalls(report: RunReport): readonly string[] {
   const last = failed.at(-1);
   if (last === undefined) return [];
   const where = failed.length === 1 ? `Iteration ${String(last.iteration)}` : formatCount(failed.length, 'iteration');
-  return [`⚠️ ${where} came to nothing: ${quotedFailure(last)}`];
+  return [`⚠️ ${where} came to nothing: ${quoteAgentFailure(last)}`];
 }

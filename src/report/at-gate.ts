@@ -13,7 +13,7 @@ export interface ReportFrame {
 }
 
 /** Creates the report of a run that ended before it knew the lane's state. */
-export function reportAtGate(
+export function createGateReport(
   frame: ReportFrame,
   end: {
     readonly outcome: Outcome;

@@ -77,7 +77,7 @@ export function isPromptAlone(report: RunReport): boolean {
 }
 
 /** Returns the name of the first task, without backticks so that `backticks` can enclose it. */
-export function promptName(report: RunReport): string {
+export function nameFirstTask(report: RunReport): string {
   return tasksOf(report)
     .slice(0, 1)
     .map(({ task }) => nameOfTask(task).replaceAll('`', "'"))
@@ -85,22 +85,22 @@ export function promptName(report: RunReport): string {
 }
 
 /** Returns the lane's tasks that are done, whichever run finished them. */
-export function doneTasks(report: RunReport): readonly TaskReport[] {
+export function listDoneTasks(report: RunReport): readonly TaskReport[] {
   return tasksOf(report).filter(({ progress }) => progress.state === 'done');
 }
 
 /** Returns the tasks that were worked on or finished, in this run or before. */
-export function startedTasks({ tasks }: WorkedReport): readonly TaskReport[] {
+export function listStartedTasks({ tasks }: WorkedReport): readonly TaskReport[] {
   return tasks.filter(({ progress }) => progress.state === 'done' || progress.attempts > 0);
 }
 
 /** Returns this run's iterations on one task. */
-export function iterationsOn(report: RunReport, taskId: string): readonly JournalEntry[] {
+export function listIterationsOn(report: RunReport, taskId: string): readonly JournalEntry[] {
   return iterationsOf(report).filter((entry) => entry.taskId === taskId);
 }
 
 /** Returns the verification of the published head in a clean clone; null when it is not known. */
-export function publishedVerification(report: RunReport): HeadVerification | null {
+export function findPublishedVerification(report: RunReport): HeadVerification | null {
   const record = workOf(report)?.headVerification ?? null;
   return record?.of === 'head' ? record : null;
 }
@@ -108,8 +108,8 @@ export function publishedVerification(report: RunReport): HeadVerification | nul
 /**
  * Returns the verification that counts: of the published head in a clean clone, else the newest that ran in this run.
  */
-export function lastVerification(report: RunReport): Verification {
-  const published = publishedVerification(report);
+export function pickVerification(report: RunReport): Verification {
+  const published = findPublishedVerification(report);
   if (published !== null) return published.verification;
   const ran = iterationsOf(report)
     .map((entry) => entry.evidence.verification)
@@ -118,7 +118,7 @@ export function lastVerification(report: RunReport): Verification {
 }
 
 /** Returns the pipeline commands that passed after the last change of this run's last iteration. */
-export function passedCommands(report: RunReport): readonly string[] {
+export function listPassedCommands(report: RunReport): readonly string[] {
   const steps = iterationsOf(report).at(-1)?.evidence.steps ?? [];
   const lastChange = steps.findLastIndex(({ kind, changed }) => kind === 'agent' && changed);
   return steps
@@ -127,7 +127,7 @@ export function passedCommands(report: RunReport): readonly string[] {
 }
 
 /** Returns the claims that the evidence contradicted, each with its iteration. */
-export function reportedDiscrepancies(report: RunReport): readonly string[] {
+export function listDiscrepancies(report: RunReport): readonly string[] {
   return iterationsOf(report).flatMap((entry) =>
     entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`),
   );
@@ -142,7 +142,7 @@ export function shortenStores(where: string): string {
 }
 
 /** Returns the instant from which a later run continues; null when nothing waits for a time. */
-export function resumeInstant(outcome: Outcome): number | null {
+export function findResumeInstant(outcome: Outcome): number | null {
   if (outcome.kind === 'parked') return outcome.resumeAt;
   if (outcome.kind === 'halted' && outcome.reason === 'circuit_open') return outcome.probeAt;
   return null;

@@ -3,7 +3,7 @@ import { formatCost, formatCount } from './format.ts';
 import { renderCode } from './markdown.ts';
 
 /** Returns Markdown lines about a task before it starts: what similar tasks took, and advice on its text. */
-export function forecastLines(forecast: Forecast | null): readonly string[] {
+export function describeForecast(forecast: Forecast | null): readonly string[] {
   if (forecast === null) return [];
   const { similar, advice } = forecast;
   return [...(similar === null ? [] : [renderSimilar(similar)]), ...advice.map(renderAdvice)];

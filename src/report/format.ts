@@ -35,7 +35,7 @@ export function formatTokens(tokens: number): string {
 }
 
 /** Renders `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.`; empty when no request was sent. */
-export function apiUsageLine({ sent, limit, remaining, resetAt }: NonNullable<RunFacts['requests']>): string {
+export function renderApiUsage({ sent, limit, remaining, resetAt }: NonNullable<RunFacts['requests']>): string {
   if (sent === 0) return '';
   const until = resetAt === null ? '' : ` until ${formatInstant(resetAt).slice('2026-11-21 '.length)}`;
   const left =

@@ -1,5 +1,5 @@
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
-import { ANSI_SEQUENCE, breakReferences, hasSkipWords, oneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
+import { ANSI_SEQUENCE, breakReferences, hasSkipWords, toOneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
 
 // These functions put foreign text (titles, agent prose, file names, command output) into Markdown as plain text: it
 // cannot mark up, link, ping a person, mention or close an issue, neither on GitHub's page nor in a commit message that
@@ -7,12 +7,12 @@ import { ANSI_SEQUENCE, breakReferences, hasSkipWords, oneLine, ZERO_WIDTH_SPACE
 
 /** Returns one line of plain text, safe in a paragraph, list item, heading or table cell. */
 export function renderText(foreign: string, maxChars: number): string {
-  return escapeText(oneLine(foreign, maxChars));
+  return escapeText(toOneLine(foreign, maxChars));
 }
 
 /** Renders one line of our own wording around foreign values, in which `backticks` mark code. */
 export function renderProse(sentence: string, maxChars: number): string {
-  const parts = oneLine(sentence, maxChars).split('`');
+  const parts = toOneLine(sentence, maxChars).split('`');
   const closed = parts.length % 2 === 1 ? parts.length : parts.length - 1;
   return parts
     .map((part, index) => {
@@ -23,7 +23,7 @@ export function renderProse(sentence: string, maxChars: number): string {
 }
 
 /** Renders a message of several lines like `renderProse`: the first line is a paragraph, the others become a list. */
-export function proseLines(message: string, maxChars: number): string {
+export function renderProseLines(message: string, maxChars: number): string {
   const [first = '', ...others] = message
     .split(/[\r\n]+/)
     .map((line) => line.replace(/^\s*[-*•]\s+/, '').trim())
@@ -41,8 +41,10 @@ export function proseLines(message: string, maxChars: number): string {
  * the raw text must not show.
  */
 export function renderCode(foreign: string, maxChars: number): string {
-  const line = oneLine(foreign, maxChars);
-  return line === '' || NOT_IN_BACKTICKS.test(line) || hasSkipWords(line) ? codeElement(line, maxChars) : `\`${line}\``;
+  const line = toOneLine(foreign, maxChars);
+  return line === '' || NOT_IN_BACKTICKS.test(line) || hasSkipWords(line)
+    ? renderCodeElement(line, maxChars)
+    : `\`${line}\``;
 }
 
 /**
@@ -55,8 +57,8 @@ const NOT_IN_BACKTICKS = /[`|@]|#\d|gh-\d|:\/\/|www\.|<!--|-->/i;
  * Renders inline code that also holds in an HTML block, where Markdown is not read. Marks of HTML, Markdown and
  * references are entities.
  */
-export function codeElement(foreign: string, maxChars: number): string {
-  const line = oneLine(foreign, maxChars);
+export function renderCodeElement(foreign: string, maxChars: number): string {
+  const line = toOneLine(foreign, maxChars);
   return `<code>${line.replace(MARKS_IN_CODE, (char) => ENTITIES[char] ?? char)}</code>`;
 }
 
@@ -110,12 +112,12 @@ export function renderLink(label: string, url: string): string {
 }
 
 /** Renders the name of the task, as a link where it has a page. */
-export function taskLink(task: Task): string {
+export function renderTaskLink(task: Task): string {
   return 'url' in task.source ? renderLink(nameOfTask(task), task.source.url) : renderCode(nameOfTask(task), 80);
 }
 
 /** Renders a short commit id that links to the commit. */
-export function commitPage(sha: string, repositoryUrl: string): string {
+export function renderCommitPageLink(sha: string, repositoryUrl: string): string {
   return /^[0-9a-f]{7,64}$/.test(sha)
     ? renderLink(`\`${sha.slice(0, 7)}\``, `${repositoryUrl}/commit/${sha}`)
     : renderCode(sha, 64);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AgentName } from '../core/agent-names.ts';
-import { agentToCall } from '../core/lane/decide.ts';
+import { chooseAgentToCall } from '../core/lane/decide.ts';
 import { sessionsOf } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { Policy } from '../core/policy.ts';
@@ -36,12 +36,12 @@ export type LoopAgents = Pick<LoopDeps, 'agents' | 'stepAgents'>;
  * Opens the agent whose turn comes first and those of the pipeline's steps, so that an agent that cannot be installed
  * ends the run before people read that it works.
  */
-export async function openFirst(
+export async function openFirstAgents(
   { agents, stepAgents }: LoopAgents,
   { state, policy }: Pick<WorkIntake, 'state' | 'policy'>,
   now: number,
 ): Promise<void> {
-  const name = agentToCall({ state, policy: { ...policy, agents: agentNamesOf(agents) }, now });
+  const name = chooseAgentToCall({ state, policy: { ...policy, agents: agentNamesOf(agents) }, now });
   await (agents.find((agent) => agent.name === name) ?? agents[0]).open();
   for (const agent of stepAgents) await agent.open();
 }
@@ -55,12 +55,12 @@ export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['ag
 export type Exporters = (name: AgentName) => Promise<Pick<Agent, 'exportSession'> | null>;
 
 /** Returns the exporters of the agents that this process opened. */
-export function openedExporters(agents: LoopDeps['agents']): Exporters {
+export function listOpenedExporters(agents: LoopDeps['agents']): Exporters {
   return (name) => Promise.resolve(agents.find((agent) => agent.name === name)?.opened()?.agent ?? null);
 }
 
 /** Returns the exporters of the agents that the recorded run called, for a later process. */
-export function recordedExporters({ agents }: Pick<Connections, 'agents'>, { state, journal }: Work): Exporters {
+export function listRecordedExporters({ agents }: Pick<Connections, 'agents'>, { state, journal }: Work): Exporters {
   const called = new Set([state.agent ?? agents[0].name, ...journal.map(({ agent }) => agent)]);
   return async (name) => {
     const agent = called.has(name) ? agents.find((known) => known.name === name) : undefined;

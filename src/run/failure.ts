@@ -8,7 +8,7 @@ export type FailedOutcome = Extract<Outcome, { readonly kind: 'failed' }>;
  * Returns the log line for a failure that people could not be notified of. The failure itself is often what stops the
  * notification.
  */
-export function unnotifiedLine(failure: FailedOutcome, error: unknown): string {
+export function renderUnnotified(failure: FailedOutcome, error: unknown): string {
   const why = messageOf(error);
   return why === failure.message
     ? 'Nobody could be notified of this failure.'

@@ -12,13 +12,13 @@ import { createLiveStatus, publishEnd } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { withTimeLimit } from '../publish/answers.ts';
-import { createLoopAgents, openedExporters, openFirst } from './agents.ts';
+import { createLoopAgents, listOpenedExporters, openFirstAgents } from './agents.ts';
 import { connectStages, type Stages } from './stages.ts';
-import { logRefusedWishes, reportUnpublished, withGitHubFacts } from './reports.ts';
+import { logRefusedWishes, createUnpublishedReport, withGitHubFacts } from './reports.ts';
 import type { ActionDeps, RunEnd } from './deps.ts';
-import { loopJob } from './jobs/loop-job.ts';
+import { runLoopJob } from './jobs/loop-job.ts';
 import { finishJob } from './jobs/finish-job.ts';
-import { gateJob } from './jobs/gate-job.ts';
+import { runGateJob } from './jobs/gate-job.ts';
 import { publishJob } from './jobs/publish-job.ts';
 import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
@@ -58,10 +58,10 @@ async function flow(deps: ActionDeps, recording: Recording, signal: AbortSignal)
       return ended(await inOneJob(deps, recording, signal));
     case 'gate': {
       const entered = await enter(deps, recording, signal);
-      return entered.kind === 'ended' ? ended(entered.report) : gateJob(deps, recording, entered);
+      return entered.kind === 'ended' ? ended(entered.report) : runGateJob(deps, recording, entered);
     }
     case 'loop':
-      return loopJob(deps, recording, signal);
+      return runLoopJob(deps, recording, signal);
     case 'publish':
       return ended(await publishJob(deps, recording));
     case 'finish':
@@ -81,7 +81,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
   const { stages, intake } = entered;
   const called = createLoopAgents(deps.connect, intake, () => undefined);
   const { agents } = called;
-  await openFirst(called, intake, deps.clock.now());
+  await openFirstAgents(called, intake, deps.clock.now());
   const begun = await acknowledgeIssue(stages.forge, intake);
   const { remote, store, forge } = stages;
   const live = createLiveStatus({ ...stages, config: { ...deps.config, policy: begun.policy }, debug: deps.debug });
@@ -107,10 +107,10 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
     begun,
   );
   // A cancelled job has seconds left: post publishes what the loop put on disk.
-  if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
+  if (work.outcome.kind === 'cancelled') return createUnpublishedReport(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
   return publishRecorded(
-    await connectStages({ ...deps, context }, { exporters: openedExporters(agents), stepWithinMs: null }),
+    await connectStages({ ...deps, context }, { exporters: listOpenedExporters(agents), stepWithinMs: null }),
     recording,
     work,
   );

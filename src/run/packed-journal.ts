@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { StoredRun } from '../core/snapshot/stored-run.ts';
-import { linesUpTo } from '../core/journal/parse-journal.ts';
+import { selectLinesUpTo } from '../core/journal/parse-journal.ts';
 
 /**
  * Returns a journal as it is stored: gzip in base64, up to the line with this hash, which the state names. Null without
@@ -11,7 +11,7 @@ export function packJournal(
   text: string | null,
   { lastHash, redact }: { readonly lastHash: string | null; readonly redact: (text: string) => string },
 ): string | null {
-  const lines = text === null || lastHash === null ? null : linesUpTo(text, lastHash, hashText);
+  const lines = text === null || lastHash === null ? null : selectLinesUpTo(text, lastHash, hashText);
   return lines === null || redact(lines) !== lines ? null : gzipSync(lines, { level: 9 }).toString('base64');
 }
 

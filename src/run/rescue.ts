@@ -1,4 +1,4 @@
-import { unstoredTasks } from '../core/sharing/trusted-state.ts';
+import { listUnstoredTasks } from '../core/sharing/trusted-state.ts';
 import type { Claim } from '../core/sharing/lease.ts';
 import { isLaneId, nameOfLane, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -14,12 +14,12 @@ import type { RunRecord } from './run-record.ts';
 import { claimsOfRun } from '../core/snapshot/changes.ts';
 import type { RunDeps } from './deps.ts';
 import { takeIntake } from './jobs/parcels.ts';
-import { recordedExporters } from './agents.ts';
+import { listRecordedExporters } from './agents.ts';
 import { connectStages, giveBackLane } from './stages.ts';
-import { logRefusedWishes, reportUnpublished, reportWithoutWork, withGitHubFacts } from './reports.ts';
+import { logRefusedWishes, createUnpublishedReport, createWorklessReport, withGitHubFacts } from './reports.ts';
 import { failureOf } from './failure.ts';
 import { completeSentence } from '../core/text/phrase.ts';
-import { answersIn } from '../core/snapshot/snapshot.ts';
+import { listLaneAnswers } from '../core/snapshot/snapshot.ts';
 
 /** The dependencies of post for a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
@@ -150,7 +150,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
   if (stage === 'ended') return { report: null, lane: untried };
   if (work === null) {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
-    return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
+    return { report: createWorklessReport(deps, killed, record.startedAt), lane: untried };
   }
   // A run of the queue may have claimed the branch of an issue whose work continues, or whose pull request needs work.
   if (!isPossible(deps, work) && !(await isClaimed(deps, work)))
@@ -167,12 +167,12 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 /** Publishes as main does, through the same ports, which make the same inspections before a push. */
 async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
-  const exporters = deps.config.handoff.phase === 'publish' ? null : recordedExporters(deps.connect, recorded);
+  const exporters = deps.config.handoff.phase === 'publish' ? null : listRecordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const kept = await storedLane(deps, recorded.lane.id);
   const restored = kept?.lane ?? null;
   const work = trustedPartOf(recorded, knownTo(deps, kept));
-  const unstored = unstoredTasks(work.state, recorded.state).length;
+  const unstored = listUnstoredTasks(work.state, recorded.state).length;
   if (unstored > 0)
     deps.log.info(
       `${String(unstored)} ${unstored === 1 ? 'task was' : 'tasks were'} finished after the state was last saved: the next run verifies that.`,
@@ -183,7 +183,7 @@ async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued
 }
 
 function knownTo({ config, runTag, clock }: RescueDeps, kept: RestoredStore | null): KnownFacts {
-  const answers = kept?.snapshot == null ? [] : answersIn(kept.snapshot);
+  const answers = kept?.snapshot == null ? [] : listLaneAnswers(kept.snapshot);
   return { restored: kept?.lane ?? null, answers, config, runTag, now: clock.now() };
 }
 
@@ -238,11 +238,11 @@ async function giveBackInTime(deps: RescueDeps, claim: Claim, what: Parameters<t
 function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
   failureOf(error, deps.debug);
   const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}`);
-  return reportUnpublished(deps, { ...work, outcome });
+  return createUnpublishedReport(deps, { ...work, outcome });
 }
 
 function unusable(deps: RescueDeps, problem: string): Rescued {
-  return { report: reportWithoutWork(deps, failed(deps, problem), deps.clock.now()), lane: untried };
+  return { report: createWorklessReport(deps, failed(deps, problem), deps.clock.now()), lane: untried };
 }
 
 function failed({ log }: RescueDeps, problem: string): Outcome {

@@ -5,7 +5,7 @@ import { meaningOfRun } from '../gate/event/event-table.ts';
 import type { DismissedEvent, Meaning } from '../gate/event/intent.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Log } from '../ports/machine.ts';
-import { reportAtGate } from '../report/at-gate.ts';
+import { createGateReport } from '../report/at-gate.ts';
 import type { ActionDeps, RunEnd } from './deps.ts';
 import { createRecording, type Recording } from './recording.ts';
 
@@ -30,7 +30,7 @@ function reportOfDismissed(deps: ActionDeps, recording: Recording): RunReport | 
   const outcome = dismiss(meaning, deps.log);
   recording.tryToRecord('ended');
   const frame = { config, context, redact, now: clock.now() };
-  return reportAtGate(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [], train: null }, startedAt });
+  return createGateReport(frame, { outcome, lane: QUEUE, notes: { warnings: [], found: [], train: null }, startedAt });
 }
 
 /** Returns the meaning of the event, or null if it is unreadable, which the stages report. */

@@ -5,7 +5,7 @@ import type { LoopDeps } from '../loop/deps.ts';
 import { runIterations } from '../loop/loop.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
-import { handOverLine } from '../report/sentences/lane-status.ts';
+import { describeHandOver } from '../report/sentences/lane-status.ts';
 import { agentNamesOf } from './agents.ts';
 import { hashText } from './packed-journal.ts';
 import type { ActionDeps } from './deps.ts';
@@ -80,7 +80,7 @@ function measured({ journalHash, connect }: ActionDeps, work: Work): Work {
 function narrateTo(log: Log): LoopDeps['narrate'] {
   return (entry, { tasks, state, journal }) => {
     const { done, all } = countTasks(tasks, state.tasks);
-    for (const line of handOverLine(entry, journal.at(-2) ?? null)) log.info(line);
+    for (const line of describeHandOver(entry, journal.at(-2) ?? null)) log.info(line);
     log.info(renderIterationEnd(entry), toneOf(entry));
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
   };

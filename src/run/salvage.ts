@@ -8,8 +8,8 @@ import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 import { connectStages, giveBackLane } from './stages.ts';
-import { reportUnpublished, reportWithoutWork } from './reports.ts';
-import { type FailedOutcome, failureOf, unnotifiedLine } from './failure.ts';
+import { createUnpublishedReport, createWorklessReport } from './reports.ts';
+import { type FailedOutcome, failureOf, renderUnnotified } from './failure.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
@@ -21,7 +21,7 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
     await giveBackClaims(deps, recording, 'claim-and-reservation');
     // If a lane is still claimed, post gives it back.
     recording.tryToRecord('ended');
-    const report = reportWithoutWork(deps, outcome, deps.startedAt);
+    const report = createWorklessReport(deps, outcome, deps.startedAt);
     if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
     return report;
   }
@@ -33,7 +33,7 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
     return await publishRecorded(stages, recording, unfinished);
   } catch (second) {
     // Post tries again.
-    return reportUnpublished(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
+    return createUnpublishedReport(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
   }
 }
 
@@ -56,7 +56,7 @@ async function tryToNotify(deps: ActionDeps, outcome: FailedOutcome, report: Run
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     if (await isAskedFor(stages, meaning)) await notifyOfConfiguration(stages, report);
   } catch (error) {
-    deps.log.warning(unnotifiedLine(outcome, error));
+    deps.log.warning(renderUnnotified(outcome, error));
   }
 }
 
@@ -84,7 +84,7 @@ export async function giveUpRun(deps: ActionDeps, recording: Recording, why: str
     deps.machine.exit(1);
   }
   recording.tryToRecord('ended');
-  deps.leave(reportWithoutWork(deps, { kind: 'cancelled', reason: 'signal' }, deps.startedAt));
+  deps.leave(createWorklessReport(deps, { kind: 'cancelled', reason: 'signal' }, deps.startedAt));
 }
 
 function whatFailed({ machine, debug }: ActionDeps, error: unknown): FailedOutcome {

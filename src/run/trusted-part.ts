@@ -1,15 +1,15 @@
 import type { Config } from '../config/config.ts';
-import { recordedFacts } from '../core/isolation/texts.ts';
+import { restoreRecordedFacts } from '../core/isolation/texts.ts';
 import { callsOf, type JournalEntry, parseJournalLine } from '../core/journal/journal.ts';
-import { initialState, type LaneState, parseStateAt, stateToProbe } from '../core/lane/state/state.ts';
+import { createInitialState, type LaneState, parseStateAt, createProbeState } from '../core/lane/state/state.ts';
 import { serializeState } from '../core/lane/state/serialize-state.ts';
 import { type Outcome, outcomeSchema } from '../core/outcome.ts';
 import { MAX_CALLS_PER_ITERATION } from '../core/pipeline/pipeline.ts';
-import { recordedLookAt } from '../core/review/look-at.ts';
-import { trustedLedger, trustedState } from '../core/sharing/trusted-state.ts';
+import { restoreLookAt } from '../core/review/look-at.ts';
+import { limitTrustedLedger, mergeTrustedState } from '../core/sharing/trusted-state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
 import { progressOf, withChangedTasks } from '../core/tasks/queue.ts';
-import { notesOn, type Work } from '../handover/intake.ts';
+import { createRunNotes, type Work } from '../handover/intake.ts';
 import type { RestoredState } from '../ports/state.ts';
 import { type LaneAnswer, withAnswers } from '../core/sharing/waiting-issues.ts';
 
@@ -44,15 +44,15 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
   return {
     ...work,
     outcome: trustedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
-    notes: notesOn(config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED),
+    notes: createRunNotes(config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED),
     warnings: [FINISHED_BY_POST],
     // The record of an earlier version has no isolation.
-    isolation: recordedFacts(work.isolation),
+    isolation: restoreRecordedFacts(work.isolation),
     isolationFrom: 'record',
     waitSkippedBy: null,
     journal,
     withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
-    lookAt: recordedLookAt(work.lookAt),
+    lookAt: restoreLookAt(work.lookAt),
     cleanVerification:
       work.cleanVerification?.commit === headVerification?.commit &&
       work.cleanVerification !== null &&
@@ -77,10 +77,13 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
         ...known,
         approval: progressOf(stored.tasks, id).approval,
       })),
-      ledger: trustedLedger(work.stateBefore.ledger, stored.ledger),
+      ledger: limitTrustedLedger(work.stateBefore.ledger, stored.ledger),
     },
     state: {
-      ...trustedState(stored, recorded, { now, policy: { ...config.policy, callsPerIteration: mostCalls(journal) } }),
+      ...mergeTrustedState(stored, recorded, {
+        now,
+        policy: { ...config.policy, callsPerIteration: mostCalls(journal) },
+      }),
       // While the run holds its claim, nobody else has saved. Otherwise a number that is not newer is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
@@ -107,13 +110,13 @@ function storedState({ lane, state }: Work, { restored, answers, now }: KnownFac
     case 'found':
     case 'unreadable':
     case 'absent': {
-      const begun = restored.kind === 'unreadable' ? stateToProbe(lane.id, now) : initialState(lane.id, now);
+      const begun = restored.kind === 'unreadable' ? createProbeState(lane.id, now) : createInitialState(lane.id, now);
       const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
       const left = answers.filter(({ task }) => progressOf(state.tasks, task).answer !== undefined);
       return applyOrders(withAnswers(restored.kind === 'found' ? restored.state : begun, left, []), obeyed);
     }
     default:
-      return { ...initialState(lane.id, now), ordersApplied: state.ordersApplied };
+      return { ...createInitialState(lane.id, now), ordersApplied: state.ordersApplied };
   }
 }
 

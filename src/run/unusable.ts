@@ -3,12 +3,12 @@ import type { NotificationInputs } from '../config/inputs.ts';
 import { meaningOfRun } from '../gate/event/event-table.ts';
 import { requesterOf } from '../gate/event/intent.ts';
 import { isAskedFor } from '../gate/people/trust.ts';
-import { reportWithoutLane } from '../handover/report.ts';
+import { createLanelessReport } from '../handover/report.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log, SendWebhook } from '../ports/machine.ts';
 import { withTimeLimit } from '../publish/answers.ts';
 import { notifyOfConfiguration } from '../publish/notifications.ts';
-import { type FailedOutcome, unnotifiedLine } from './failure.ts';
+import { type FailedOutcome, renderUnnotified } from './failure.ts';
 import { hashText } from './packed-journal.ts';
 
 /** Maximum time for the notification of a run that has already failed, in ms. */
@@ -27,7 +27,7 @@ interface UnusableDeps {
 /** Notifies people of inputs that stop every run, once for each reason. Never throws. */
 export async function notifyOfInputs(deps: UnusableDeps, failure: FailedOutcome): Promise<void> {
   await withTimeLimit(WITHIN_MS, tryToNotify(deps, failure)).catch((error: unknown) => {
-    deps.log.warning(unnotifiedLine(failure, error));
+    deps.log.warning(renderUnnotified(failure, error));
   });
 }
 
@@ -38,7 +38,7 @@ async function tryToNotify(deps: UnusableDeps, outcome: FailedOutcome): Promise<
   if (!(await isAskedFor({ config, forge }, meaning))) return;
   const { owner, repo } = context.repository;
   const now = clock.now();
-  const report = reportWithoutLane({
+  const report = createLanelessReport({
     outcome,
     repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
     runUrl: context.runUrl,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chainLine, CHAIN_START } from '../core/journal/parse-journal.ts';
+import { chainJournalLine, CHAIN_START } from '../core/journal/parse-journal.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { appendToPlainFile, readPlainFileNow } from '../files/plain-file.ts';
@@ -57,7 +57,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
     path: () => (hash === null ? null : file),
     hash: () => hash,
     append: (line) => {
-      const chained = chainLine(line, hash ?? CHAIN_START);
+      const chained = chainJournalLine(line, hash ?? CHAIN_START);
       try {
         appendToPlainFile(file, `${chained}\n`, 0o600);
       } catch (error) {

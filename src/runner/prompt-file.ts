@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { KNOWN_SIGNALS, type DoneSignals } from '../core/analysis/done-signals.ts';
 import {
   INSTRUCTION_PLACES,
-  promptPlaces,
+  listPromptPlaces,
   ROOT_LOOP,
   SETUP_MARKER_PATH,
   SETUP_PROMPT_PATH,
@@ -60,7 +60,7 @@ async function readPromptText(
   log: Pick<Log, 'info' | 'warning'>,
 ): Promise<Pick<UserPrompt, 'text' | 'path'>> {
   const { folder, promptFile, actionFolder } = places;
-  for (const path of promptPlaces(promptFile, await present(places, ROOT_LOOP))) {
+  for (const path of listPromptPlaces(promptFile, await present(places, ROOT_LOOP))) {
     const text = await readPromptFile(places, path);
     if (text !== null && text.trim() !== '') {
       log.info(`prompt: ${toRootPath(folder, path)}`);
@@ -92,7 +92,7 @@ async function readSignals(
   pipelines: Readonly<Record<string, string>>,
 ): Promise<{ readonly signals: DoneSignals; readonly problems: readonly string[] }> {
   if (Object.keys(pipelines).length === 0) return { signals: KNOWN_SIGNALS, problems: [] };
-  const { signalsInFiles } = await import('../core/pipeline/reading/signals-in-files.ts');
+  const { parseSignalFiles: signalsInFiles } = await import('../core/pipeline/reading/signals-in-files.ts');
   return signalsInFiles(pipelines);
 }
 
@@ -101,7 +101,7 @@ async function readLockTools(
   paths: readonly string[],
 ): Promise<UserPrompt['lockTools']> {
   if (paths.length === 0) return [];
-  const { toolsNamedIn } = await import('../core/feedback/conflict/lock-tools.ts');
+  const { findNamedTools: toolsNamedIn } = await import('../core/feedback/conflict/lock-tools.ts');
   const texts = await Promise.all(
     paths.map((path) => readWorkspaceFile(workspace, toRootPath(folder, path), MAX_INSTRUCTIONS_BYTES)),
   );

@@ -37,7 +37,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
 }
 
 /** Returns the texts of the inputs that the runner was given, by name. */
-export function inputTexts(
+export function readInputTexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
   const given = Object.entries(environment).flatMap(([variable, text]) => {

@@ -23,7 +23,7 @@ const STEERING = [
  * Returns digests, made with the run's key, of the variables that decide where the token goes, and where spans go with
  * the headers of their collector, so that main's values are recognized; null when none is set.
  */
-export function steeringDigests(
+export function digestSteering(
   environment: Readonly<Record<string, string | undefined>>,
   key: Buffer,
 ): { readonly steeringDigest: string | null; readonly collectorDigest: string | null } {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { keysByPattern } from '../core/secrets/key-patterns.ts';
+import { findKeyPatterns } from '../core/secrets/key-patterns.ts';
 
 /** A scanner that finds keys by their well-known patterns. */
 export interface SecretScanner {
@@ -37,7 +37,7 @@ export function createSecretScanner(): SecretScanner {
     });
     const found = messages.map((message) => message.ruleId.replace(/^@secretlint\/secretlint-rule-/, ''));
     const keys = found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
-    return [...keys, ...surplusNames(keysByPattern(text), keys)];
+    return [...keys, ...surplusNames(findKeyPatterns(text), keys)];
   }
 }
 

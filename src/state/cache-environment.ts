@@ -1,4 +1,4 @@
-import { trustedPath } from '../processes/trusted-programs.ts';
+import { buildTrustedPath } from '../processes/trusted-programs.ts';
 
 /**
  * A request of the action's process to the cache worker. The `key` of a restore is a prefix; a `lookup` is a restore
@@ -37,7 +37,7 @@ export const STATE_FOLDER_NAME = 'ralph-state';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns why the cache cannot serve this run at all, for people, or null if it can be tried. */
-export function cacheObstacle(kind: CacheRequest['kind'], environment: Environment): string | null {
+export function findCacheObstacle(kind: CacheRequest['kind'], environment: Environment): string | null {
   if (
     !environment['ACTIONS_RUNTIME_TOKEN'] ||
     !(environment['ACTIONS_RESULTS_URL'] || environment['ACTIONS_CACHE_URL'])
@@ -58,7 +58,7 @@ export const READ_ONLY_EVENT =
  * Returns the worker's environment: only what the cache library needs of the run's environment. `workFolder` contains
  * the cached folder, `tempFolder` the library's archives.
  */
-export function workerEnvironment(
+export function buildWorkerEnvironment(
   environment: Environment,
   folders: { readonly workFolder: string; readonly tempFolder: string },
 ): Record<string, string> {
@@ -67,7 +67,7 @@ export function workerEnvironment(
   );
   return {
     ...Object.fromEntries(kept),
-    PATH: trustedPath(environment),
+    PATH: buildTrustedPath(environment),
     // The library searches the path in its directory but packs it relative to the workspace, so both are the same
     // folder.
     GITHUB_WORKSPACE: folders.workFolder,

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { laneKeyPrefix, sequenceKeyPrefix, sequenceOfKey } from '../core/sharing/cache-keys.ts';
+import { formatLaneKeyPrefix, formatSequenceKeyPrefix, sequenceOfKey } from '../core/sharing/cache-keys.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { cutText } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
@@ -9,12 +9,12 @@ import type { CopyStore, FoundCopy, PartialCopy, RestoredCopy, SavedCopy, Seal, 
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import {
   type CacheAnswer,
-  cacheObstacle,
+  findCacheObstacle,
   type CacheRequest,
   type Environment,
   READ_ONLY_EVENT,
   STATE_FOLDER_NAME,
-  workerEnvironment,
+  buildWorkerEnvironment,
   type WorkerLine,
 } from './cache-environment.ts';
 import { readStateFolder, writeStateFolder } from './state-folder.ts';
@@ -80,7 +80,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
 
   async function restore(lane: LaneId, beyond?: number): Promise<RestoredCopy> {
     return within('restore', async ({ workFolder, ask }): Promise<RestoredCopy> => {
-      const find = async (kind: 'lookup' | 'restore') => entryIn(await ask({ kind, key: laneKeyPrefix(lane) }));
+      const find = async (kind: 'lookup' | 'restore') => entryIn(await ask({ kind, key: formatLaneKeyPrefix(lane) }));
       if (beyond !== undefined) {
         const newest = await find('lookup');
         if (newest.kind !== 'entry') return newest;
@@ -96,7 +96,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       const read = await readStateFolder(join(workFolder, STATE_FOLDER_NAME), options.seal.sign);
       if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
       const { lane: owner, ...copy } = read.copy;
-      if (owner !== lane || !key.startsWith(sequenceKeyPrefix(lane, copy.sequence))) {
+      if (owner !== lane || !key.startsWith(formatSequenceKeyPrefix(lane, copy.sequence))) {
         return unavailable(
           `the cached state ${key} was refused: it is of ${JSON.stringify(owner)}, number ${String(copy.sequence)}`,
         );
@@ -108,7 +108,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
   async function save(copy: PartialCopy): Promise<SavedCopy> {
     return within('save', async ({ workFolder, ask }): Promise<SavedCopy> => {
       await writeStateFolder(join(workFolder, STATE_FOLDER_NAME), copy, options.seal.sign);
-      const key = `${sequenceKeyPrefix(copy.lane, copy.sequence)}${options.runId}-${String(options.runAttempt)}-${String(options.now())}`;
+      const key = `${formatSequenceKeyPrefix(copy.lane, copy.sequence)}${options.runId}-${String(options.runAttempt)}-${String(options.now())}`;
       const end = await ask({ kind: 'save', key });
       if (end.kind !== 'answered') return notSaved(end.why);
       if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
@@ -126,7 +126,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     kind: Way,
     body: (staging: Staging) => Promise<Result>,
   ): Promise<Result> {
-    const obstacle = cacheObstacle(kind, options.environment) ?? (await hangOf(kind));
+    const obstacle = findCacheObstacle(kind, options.environment) ?? (await hangOf(kind));
     if (obstacle !== null) throw new Error(obstacle);
     await mkdir(options.stagingFolder, { recursive: true });
     const folder = await mkdtemp(join(await realpath(options.stagingFolder), `${kind}-`));
@@ -148,7 +148,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       command: options.workerCommand,
       request,
       folder: folders.workFolder,
-      environment: workerEnvironment(options.environment, folders),
+      environment: buildWorkerEnvironment(options.environment, folders),
       timeoutMs: request.kind === 'save' ? options.saveTimeoutMs : options.restoreTimeoutMs,
       debug: options.debug,
     });

@@ -36,7 +36,7 @@ type ResponseEnd =
  * Runs the worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is the lifeline to the
  * action.
  */
-export async function cacheWorkerProcess(argument: string): Promise<never> {
+export async function startCacheWorker(argument: string): Promise<never> {
   process.stdin.on('end', endWithDescendants).resume();
   const send = (line: WorkerLine): void => {
     writeSync(ANSWER_DESCRIPTOR, `${JSON.stringify(line)}\n`);

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { mayHold, type SaveAnswer } from '../core/snapshot/changes.ts';
-import { judgeCopy, judgeRecord, sufficientSequence } from '../core/snapshot/judged.ts';
-import { emptySnapshot, laneIn, recordIn, type SnapshotChange, type Snapshot } from '../core/snapshot/snapshot.ts';
+import { judgeCopy, judgeRecord, findSufficientSequence } from '../core/snapshot/judged.ts';
+import {
+  emptySnapshot,
+  parseLaneIn,
+  parseRecordIn,
+  type SnapshotChange,
+  type Snapshot,
+} from '../core/snapshot/snapshot.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type {
   Carrier,
@@ -156,8 +162,8 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     const looked = place === null ? null : await look(place);
     // Only the place has leases and orders, and a copy without them is not enough to work on.
     if (looked?.kind === 'unavailable') return { snapshot: null, lane: looked };
-    const parsed = looked === null ? null : laneIn(looked.snapshot, lane);
-    const beyond = parsed === null || forbidden !== null ? null : sufficientSequence(parsed, lane, now());
+    const parsed = looked === null ? null : parseLaneIn(looked.snapshot, lane);
+    const beyond = parsed === null || forbidden !== null ? null : findSufficientSequence(parsed, lane, now());
     const copy = (await copies?.store.restore(lane, beyond ?? undefined)) ?? null;
     if (copy?.kind === 'found') seen.set(lane, copy);
     else seen.delete(lane);
@@ -213,7 +219,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     const back = await look(into);
     if (back.kind === 'unavailable')
       return { kind: 'not-kept', why: `it could not be read back: ${back.why}`, lane: free };
-    const record = recordIn(back.snapshot, lane);
+    const record = parseRecordIn(back.snapshot, lane);
     const isThere =
       record !== null && (record.sequence > sequence || (record.sequence === sequence && record.savedBy === runTag));
     const why = `what was read back from the ${into.name} is not what was saved`;

@@ -1,20 +1,20 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { agentEnvironment } from '../config/agent-environment.ts';
+import { buildAgentEnvironment } from '../config/agent-environment.ts';
 import { NO_REMAINS, type SandboxRemains } from '../core/isolation/sandbox-record.ts';
 import { loadableAgents } from '../agents/all.ts';
 import type { CliCall, CliPlace } from '../agents/cli/cli.ts';
 import type { Agent, CommandRunner, Verifier } from '../ports/agent.ts';
 import type { ShellSurroundings } from '../processes/run-program.ts';
 import { relocateEnvironment } from '../processes/clean-surroundings.ts';
-import { treeFolder } from '../git/checkout/tree/tree-folder.ts';
-import { identityVariables } from '../git/git.ts';
-import { COMMIT_IDENTITY, gitFolder } from './git.ts';
+import { locateTreeFolder } from '../git/checkout/tree/tree-folder.ts';
+import { buildIdentityVariables } from '../git/git.ts';
+import { COMMIT_IDENTITY, locateGitFolder } from './git.ts';
 import { AGENTS, type AgentName } from '../core/agent-names.ts';
 import type { ConfiguredAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../run/deps.ts';
-import { mcpToolRules } from '../core/mcp/values.ts';
-import { noPriceText } from '../core/spending/prices.ts';
+import { buildMcpToolRules } from '../core/mcp/values.ts';
+import { describeMissingPrice } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
 import type { BrokerOptions } from '../isolation/broker.ts';
 import {
@@ -35,7 +35,7 @@ export async function createAgent(
   needs: AgentNeeds & { readonly isolation: Isolation; readonly login: AgentLogin },
 ): Promise<Agent> {
   const { isolation, login, mcpServers, pipeline } = needs;
-  const [{ createCliAgent }, cli, { installFolder }] = await Promise.all([
+  const [{ createCliAgent }, cli, { locateInstallFolder: installFolder }] = await Promise.all([
     import('../agents/cli/agent.ts'),
     loadableAgents[name].adapter(),
     import('./isolation/sandbox-place.ts'),
@@ -50,7 +50,7 @@ export async function createAgent(
         ? { kind: 'install', version, folder: installFolder(world, { name, version }) }
         : { kind: 'path', path },
     model,
-    allowedTools: [...config.policy.allowedTools, ...mcpToolRules(mcpServers)],
+    allowedTools: [...config.policy.allowedTools, ...buildMcpToolRules(mcpServers)],
     servers: mcpServers,
     extraArgs,
     stallMs: config.agent.stallMs,
@@ -102,7 +102,7 @@ function agentFoldersOf(world: World, name: AgentName, agentSandbox: Isolation['
   };
 }
 
-/** Returns the agent's own config folder: that of the person whose login it uses, see loginAtHome. */
+/** Returns the agent's own config folder: that of the person whose login it uses, see findHomeLogin. */
 function configFolderOf(
   { agentFolder, runFolder }: World,
   name: AgentName,
@@ -113,7 +113,7 @@ function configFolderOf(
 }
 
 function treeFolderOf(world: World, agentSandbox: Isolation['agentSandbox']): string {
-  return treeFolder('work', { top: world.context.workspace, workFolder: gitFolder(world), agentSandbox });
+  return locateTreeFolder('work', { top: world.context.workspace, workFolder: locateGitFolder(world), agentSandbox });
 }
 
 /** Returns the environment with paths into the checkout changed to lead into the tree. */
@@ -135,8 +135,8 @@ export async function openLogin(
   await checkRules(world, name, isolation);
   const { config, environment } = world;
   // The agent's own `git commit` fails on a runner, which has no git user.
-  const identity = identityVariables(COMMIT_IDENTITY);
-  const given = { ...identity, ...agentEnvironment(environment, config.agent.envNames, AGENTS[name].provider) };
+  const identity = buildIdentityVariables(COMMIT_IDENTITY);
+  const given = { ...identity, ...buildAgentEnvironment(environment, config.agent.envNames, AGENTS[name].provider) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
   const login = await createAgentLogin(name, given, {
     allowedTools,
@@ -149,17 +149,18 @@ export async function openLogin(
     throw new UserError('configuration', directLogin);
   // Known before a call, so that nothing is spent on it.
   if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
-    throw new UserError('configuration', noPriceText(model));
+    throw new UserError('configuration', describeMissingPrice(model));
   return login;
 }
 
 /** Creates the verifier with the user's verify commands. */
 export async function createVerifyCommands(world: World, isolation: Isolation): Promise<Verifier> {
-  const [{ createVerifier }, { rememberSurroundings, surroundingsInSandbox }, surroundings] = await Promise.all([
-    import('../processes/verifier.ts'),
-    import('../processes/clean-surroundings.ts'),
-    shellOf(world, isolation),
-  ]);
+  const [{ createVerifier }, { rememberSurroundings, createSandboxSurroundings: surroundingsInSandbox }, surroundings] =
+    await Promise.all([
+      import('../processes/verifier.ts'),
+      import('../processes/clean-surroundings.ts'),
+      shellOf(world, isolation),
+    ]);
   const { config, context } = world;
   const { agentSandbox } = isolation;
   const environment = isolation.environmentFor(world.variables);
@@ -173,7 +174,9 @@ export async function createVerifyCommands(world: World, isolation: Isolation): 
             environment,
             workspace,
             folder: join(world.runFolder, 'surroundings'),
-            trees: dirname(treeFolder('clean', { top: workspace, workFolder: gitFolder(world), agentSandbox })),
+            trees: dirname(
+              locateTreeFolder('clean', { top: workspace, workFolder: locateGitFolder(world), agentSandbox }),
+            ),
           })
         : surroundingsInSandbox({ environment, seenAt: agentSandbox.seenAt, workspace }, () => agentSandbox.refresh()),
     log: world.log,
@@ -189,7 +192,7 @@ export async function loadStepCommands(world: World, isolation: Isolation): Prom
 
 /** Returns the surroundings of people's commands: in the agent's sandbox, without its keys. */
 async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation): Promise<ShellSurroundings> {
-  const { trustedProgram } = await import('../processes/trusted-programs.ts');
+  const { findTrustedProgram: trustedProgram } = await import('../processes/trusted-programs.ts');
   const bash = (): string | null => trustedProgram('bash', world.environment);
   // Found before the first call, so that it cannot be replaced later.
   bash();
@@ -235,7 +238,7 @@ async function removeWithoutRoot(runFolder: string): Promise<SandboxRemains> {
 
 async function removeWithRoot(runFolder: string, environment: World['environment']): Promise<SandboxRemains> {
   if (!['sandbox-record.json', 'room.json'].some((name) => existsSync(join(runFolder, name)))) return NO_REMAINS;
-  const [{ removeAgentSandbox }, { agentSandboxPlaces }] = await Promise.all([
+  const [{ removeAgentSandbox }, { buildSandboxPlaces: agentSandboxPlaces }] = await Promise.all([
     import('../isolation/namespaces/remove.ts'),
     import('./isolation/sandbox-place.ts'),
   ]);

@@ -6,7 +6,7 @@ import type { SendWebhook } from '../ports/machine.ts';
 import type { AgentConnection, AgentNeeds, Connections } from '../run/deps.ts';
 import { createWorkFiles } from '../runner/workspace-files.ts';
 import type { AgentLogin } from './agents/agent-settings.ts';
-import { connectRemote, openRepository, publishingRules } from './git.ts';
+import { connectRemote, openRepository, buildPublishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import type { LazyIsolation } from './isolation/isolated.ts';
 import type { ServerTimeouts, World } from './world.ts';
@@ -33,7 +33,7 @@ export function connectPorts(
   world: World,
   { timeouts, isolated }: { readonly timeouts: ServerTimeouts | null; readonly isolated: LazyIsolation },
 ): WiredConnections {
-  const rules = once(() => publishingRules(world));
+  const rules = once(() => buildPublishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   const [first, ...others] = world.config.agent.order;
   // One agent works at a time, so all share one entrance.

@@ -12,7 +12,7 @@ import type { ServerTimeouts, World } from './world.ts';
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
 /** Returns the folder of a run's repositories and trees. */
-export function gitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string {
+export function locateGitFolder({ runFolder }: Pick<RunIdentity, 'runFolder'>): string {
   return join(runFolder, 'git');
 }
 
@@ -27,7 +27,7 @@ export async function connectRemote(
 ): Promise<Remote> {
   const { rules, timeouts, forge } = options;
   const { signCommits } = world.config;
-  const [{ createRemote }, { quarantineFolder }] = await Promise.all([
+  const [{ createRemote }, { locateQuarantine: quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),
     import('../git/checkout/quarantine.ts'),
   ]);
@@ -38,7 +38,7 @@ export async function connectRemote(
     baseBranch: world.config.baseBranch,
     folder: world.config.workingDirectory,
     workFolder: join(world.runFolder, 'push'),
-    quarantineFolder: quarantineFolder(gitFolder(world)),
+    quarantineFolder: quarantineFolder(locateGitFolder(world)),
     rules,
     identity: COMMIT_IDENTITY,
     coAuthors: coAuthorsOf(world.config.agent.order),
@@ -63,7 +63,7 @@ export async function openRepository(
     folder: context.workspace,
     remote: { url: world.remoteUrl, token: config.githubToken },
     workingDirectory: config.workingDirectory,
-    workFolder: gitFolder(world),
+    workFolder: locateGitFolder(world),
     rules,
     identity: COMMIT_IDENTITY,
     signOff: config.signOff,
@@ -73,7 +73,7 @@ export async function openRepository(
     agentSandbox: async () => {
       const { agentSandbox, environmentFor } = await isolated.open();
       if (agentSandbox === null) return null;
-      const { sandboxWorkerProgram } = await import('./isolation/sandbox-place.ts');
+      const { createWorkerProgram: sandboxWorkerProgram } = await import('./isolation/sandbox-place.ts');
       const { file, args } = sandboxWorkerProgram(world.actionFolder);
       const environment = environmentFor({ PATH: world.environment['PATH'] ?? '' });
       return { agentSandbox, worker: { file, args: [...args, 'tree'], environment } };
@@ -82,7 +82,7 @@ export async function openRepository(
 }
 
 /** Returns the rules that decide what may be published; they are the same for commits and pushes. */
-export async function publishingRules({ config, secrets }: World): Promise<PublishingRules> {
+export async function buildPublishingRules({ config, secrets }: World): Promise<PublishingRules> {
   const { createSecretScanner } = await import('../secrets/scanner.ts');
   return {
     allowProtectedPaths: config.allowProtectedPaths,

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
-import { userAgent } from '../runner/user-agent.ts';
+import { formatUserAgent } from '../runner/user-agent.ts';
 import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
 /** Connects to GitHub's API. */
@@ -18,7 +18,7 @@ export async function connectForge(
     tokenFrom: 'input',
     apiUrl: context.apiUrl,
     repository: context.repository,
-    userAgent: userAgent(environment),
+    userAgent: formatUserAgent(environment),
     log,
     debug,
     now: systemClock.now,

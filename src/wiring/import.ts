@@ -7,7 +7,7 @@ import { ALL_PROVIDERS } from './agents/providers.ts';
 import { ownFolderOf } from './home/login.ts';
 import { DEFAULT_AGENT_STALL_MINUTES } from '../cli/defaults.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import.ts';
-import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
+import { buildAgentEnvironment, listSecretValues } from '../config/agent-environment.ts';
 import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import { MAX_LIST_BYTES, type FoundTask } from '../core/tasks/files/requirements.ts';
 import type { Issue } from '../ports/forge.ts';
@@ -59,7 +59,7 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       prices: {},
       extraArgs: [],
       stallMs: STALL_MS,
-      environment: agentEnvironment(process.env, [], AGENT.provider),
+      environment: buildAgentEnvironment(process.env, [], AGENT.provider),
       installEnvironment: {},
       broker: null,
       agentSandbox: null,
@@ -73,8 +73,8 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       runTag,
       log: createPrintingLog(log),
       now,
-      redact: createRedactor(secretValues(process.env, [], ALL_PROVIDERS)),
-      holdsSecret: createSecretFinder(secretValues(process.env, [], ALL_PROVIDERS)),
+      redact: createRedactor(listSecretValues(process.env, [], ALL_PROVIDERS)),
+      holdsSecret: createSecretFinder(listSecretValues(process.env, [], ALL_PROVIDERS)),
     });
     const { name, version } = await agent.prepare().catch((error: unknown) => {
       throw withoutAgent(error, agentPath);

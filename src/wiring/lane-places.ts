@@ -6,14 +6,14 @@ import type { OpenPlaces, StatePlace } from '../cli/lane/read-lane.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
 import { findCheckout, readFirstLine } from '../git/home/person-checkout.ts';
 import { withoutLeases } from '../core/snapshot/changes.ts';
-import { lanesIn } from '../core/snapshot/snapshot.ts';
+import { listLanes } from '../core/snapshot/snapshot.ts';
 import { createRefSnapshot, listBranches } from '../git/refs/ref-snapshot.ts';
 import { isLastRunOver } from '../home/own-folder.ts';
 import type { SnapshotPlace, StateStore } from '../ports/state.ts';
 import { createDirectorySnapshot } from '../state/directory-snapshot.ts';
 import { createSnapshotStore } from '../state/snapshot-store.ts';
 import { UserError } from '../errors.ts';
-import { checkoutFiles, stateFolder } from './home/checkout-state.ts';
+import { createCheckoutFiles, locateStateFolder } from './home/checkout-state.ts';
 import { realPace } from './state.ts';
 
 const now = (): number => Date.now();
@@ -26,7 +26,7 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
   try {
     const { top, git } = await findCheckout(folder, process.env);
     const url = await readFirstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
-    const hasFolder = existsSync(stateFolder(top).folder);
+    const hasFolder = existsSync(locateStateFolder(top).folder);
     if (url === null && (remote !== null || !hasFolder))
       return {
         kind: 'missing',
@@ -67,7 +67,7 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
 }
 
 function directoryPlace(top: string): StatePlace {
-  const files = checkoutFiles(top);
+  const files = createCheckoutFiles(top);
   const kept = storeAt(createDirectorySnapshot(files, now));
   const read: StateStore['read'] = async () => {
     const found = await kept.read();
@@ -88,7 +88,7 @@ async function withStored(
 ): ReturnType<StatePlace['lanes']> {
   const found = await read();
   if (found.kind === 'unavailable') return found;
-  const stored = found.kind === 'snapshot' ? lanesIn(found.snapshot) : [];
+  const stored = found.kind === 'snapshot' ? listLanes(found.snapshot) : [];
   return { kind: 'lanes', lanes: [...new Set([...stored, ...lanes])], trace };
 }
 

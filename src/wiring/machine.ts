@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { toRootPath } from '../core/folder.ts';
-import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, shownNotes } from '../core/prompt/learnings.ts';
+import { ISSUE_NOTES, LEARNINGS_PATH, notebookOf, selectShownNotes } from '../core/prompt/learnings.ts';
 import type { Machine } from '../run/deps.ts';
 import { writeRunRecord } from '../run/run-record.ts';
 import type { WorkTreeFiles } from '../ports/repository.ts';
 import { listenForCancel, sleepFor } from '../runner/cancellation.ts';
 import { readPrompt } from '../runner/prompt-file.ts';
-import { steeringDigests } from '../runner/steering.ts';
+import { digestSteering } from '../runner/steering.ts';
 import type { World } from './world.ts';
 
 /** Maximum size in bytes: the prompt shows the last 2,000 characters of at most four bytes each. */
@@ -18,7 +18,7 @@ export function createMachine(
   { startedAt, workFiles }: { readonly startedAt: number; readonly workFiles: () => Promise<WorkTreeFiles> },
 ): Machine {
   const { context, config, actionFolder, log, runFolder, runTag, runKey, environment } = world;
-  const steering = steeringDigests(environment, runKey);
+  const steering = digestSteering(environment, runKey);
   return {
     readPrompt: () => {
       const { promptFile, workingDirectory: folder } = config;
@@ -31,7 +31,7 @@ export function createMachine(
       const end = async (name: string): Promise<string> => (await files.readEnd(name, MAX_LEARNINGS_BYTES)) ?? '';
       const shared = path === LEARNINGS_PATH ? [] : [{ path: LEARNINGS_PATH, text: await end(LEARNINGS_PATH) }];
       const others = ofIssues.map(([name, text]) => ({ path: name, text })).reverse();
-      return shownNotes(await end(path), [...shared, ...others]);
+      return selectShownNotes(await end(path), [...shared, ...others]);
     },
     readLeftCircuit: async () => {
       const [{ readEnd }, { LEFT_CIRCUIT_PATHS, MAX_LEFT_CIRCUIT_BYTES }] = await Promise.all([

@@ -3,7 +3,7 @@ import { UserError } from '../errors.ts';
 import { repositoryOfRemote } from '../git/names.ts';
 import type { ForgeOptions } from '../github/client.ts';
 import type { Log } from '../ports/machine.ts';
-import { userAgent } from '../runner/user-agent.ts';
+import { formatUserAgent } from '../runner/user-agent.ts';
 
 const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
 
@@ -20,7 +20,10 @@ export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
 };
 
 async function connect(checkout: GitHubCheckout, token: string): Promise<RepositoryAccess> {
-  const [{ createForge }, options] = await Promise.all([import('../github/forge.ts'), ownRepository(checkout, token)]);
+  const [{ createForge }, options] = await Promise.all([
+    import('../github/forge.ts'),
+    findOwnRepository(checkout, token),
+  ]);
   const { owner, repo } = options.repository;
   return { repository: `${owner}/${repo}`, forge: createForge(options) };
 }
@@ -32,7 +35,7 @@ const NO_CHECKOUT = 128;
  * Returns the checkout's repository as its person reaches it; throws UserError if it is not on a server that may have
  * the token.
  */
-export async function ownRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
+export async function findOwnRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
   const { createGit } = await import('../git/git.ts');
   const name = remote ?? 'origin';
   const { exitCode, stdout } = await createGit({ folder, env: process.env, configuration: 'own' }).answer([
@@ -61,7 +64,7 @@ export async function ownRepository({ folder, remote, log }: GitHubCheckout, tok
     tokenFrom: 'person',
     apiUrl: apiUrl.replace(/\/+$/, ''),
     repository: named.repository,
-    userAgent: userAgent(process.env),
+    userAgent: formatUserAgent(process.env),
     log: createPrintingLog(log),
     now: () => Date.now(),
   };

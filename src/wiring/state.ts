@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES, sealWith } from '../state/seal.ts';
 import type { UpdatePace, SnapshotStoreOptions } from '../state/snapshot-store.ts';
-import { lastingKeys } from './agents/providers.ts';
+import { listLastingKeys } from './agents/providers.ts';
 import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
 /** The waits of a real run while others are faster. */
@@ -40,7 +40,7 @@ async function openRefs(
 export function openSeal({ environment, config, context }: World): Seal {
   const { owner, repo } = context.repository;
   const repository = `${owner}/${repo}`.toLowerCase();
-  const keys = config.handoff.login.kind === 'lasting' ? lastingKeys(environment, config.agent.order) : [];
+  const keys = config.handoff.login.kind === 'lasting' ? listLastingKeys(environment, config.agent.order) : [];
   return keys.length === 0
     ? createSeal({ credential: null, repository })
     : sealWith(keys.map((credential) => createSeal({ credential, repository })));

@@ -40,7 +40,7 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   );
   const { owner, repo } = context.repository;
   const { sendSpans } = await import('../runner/send-spans.ts');
-  const { proxyAgentFor } = await import('../github/proxied-fetch.ts');
+  const { createProxyAgent: proxyAgentFor } = await import('../github/proxied-fetch.ts');
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ofTraces = '', OTEL_EXPORTER_OTLP_ENDPOINT: ofAll = '' } = environment;
   const ofJob = {
     'vcs.repository.url.full': `${context.serverUrl}/${owner}/${repo}`,

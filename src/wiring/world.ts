@@ -1,6 +1,6 @@
 import { ALL_PROVIDERS } from './agents/providers.ts';
 import { dirname } from 'node:path';
-import { secretValues, verifyEnvironment } from '../config/agent-environment.ts';
+import { listSecretValues, buildVerifyEnvironment } from '../config/agent-environment.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { createRedactor, createSecretFinder } from '../core/text/redact.ts';
 import type { RequestPace } from '../github/client.ts';
@@ -63,7 +63,7 @@ export function createWorld(
     debug: (text) => {
       logDebug(redact(text));
     },
-    variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
+    variables: buildVerifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     readJournal: () => readJournalFile(runFolder),
     // Nothing reads outputs of post.
     keepReceipt: () => undefined,
@@ -102,21 +102,21 @@ export function secretsOf(
   environment: World['environment'],
   config: (Pick<Config, 'webhook'> & Partial<Pick<Config, 'agent'>>) | null,
 ): Secrets {
-  const secrets = secretsFrom(environment, { envNames: config?.agent?.envNames ?? [], announce: maskValues });
+  const secrets = collectSecrets(environment, { envNames: config?.agent?.envNames ?? [], announce: maskValues });
   const { address = null, secret = '' } = config?.webhook ?? {};
   secrets.learn([address ?? '', secret].filter((text) => text !== ''));
   return secrets;
 }
 
 /** Works like `secretsOf`, but passes secrets that are found later to `announce` and not to the runner. */
-export function secretsFrom(
+export function collectSecrets(
   environment: World['environment'],
   {
     envNames,
     announce,
   }: { readonly envNames: readonly string[]; readonly announce: (found: readonly string[]) => void },
 ): Secrets {
-  let values: readonly string[] = secretValues(environment, envNames, ALL_PROVIDERS);
+  let values: readonly string[] = listSecretValues(environment, envNames, ALL_PROVIDERS);
   let redact = createRedactor(values);
   let holdsSecret = createSecretFinder(values);
   return {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import type { ModelStep } from '../../testbed/scripted-model/step.ts';
-import { statusBlock } from '../../testbed/scripted-work.ts';
+import { writeStatusBlock } from '../../testbed/scripted-work.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import { callOf } from '../integration/agents/agent-fixture.ts';
 import { commandOf, isRunning, processesWith } from '../integration/processes/process-fixture.ts';
@@ -12,7 +12,7 @@ import { mentions } from './mentions.ts';
 
 export const DONE: ModelStep = {
   kind: 'reply',
-  text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
+  text: `Done.\n\n${writeStatusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
 };
 
 const LOOK = 'env | sort; cat /proc/$PPID/environ | tr "\\0" "\\n"';

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, inject, test, vi } from 'vitest';
 import type { ModelRequest, ScriptedModel } from '../../testbed/scripted-model/server.ts';
 import type { Conversation, ModelStep } from '../../testbed/scripted-model/step.ts';
-import { statusBlock } from '../../testbed/scripted-work.ts';
+import { writeStatusBlock } from '../../testbed/scripted-work.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 import { clis } from './clis.ts';
 import { createWorld } from './fixture.ts';
 
 const missing = inject('missing');
-const BLOCK = statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
+const BLOCK = writeStatusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
 const work: readonly ModelStep[] = [
   { kind: 'write', text: 'I write.', path: 'hello.txt', content: 'hello\n' },
   { kind: 'run', command: 'git add hello.txt && git commit -qm "Say hello"' },

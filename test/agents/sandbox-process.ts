@@ -8,7 +8,7 @@ import { createCliAgent } from '../../src/agents/cli/agent.ts';
 import { loadableAgents } from '../../src/agents/all.ts';
 import type { AgentName } from '../../src/core/agent-names.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
-import { agentSandboxEnvironment } from '../../src/core/isolation/environment.ts';
+import { buildSandboxEnvironment } from '../../src/core/isolation/environment.ts';
 import { openAgentSandbox } from '../../src/isolation/namespaces/open-sandbox.ts';
 import { collectOutput } from '../../src/processes/collect-output.ts';
 import { createAgentLogin } from '../../src/wiring/agents/agent-settings.ts';
@@ -106,7 +106,7 @@ async function openPlace(nth: number, calls: SandboxPlay['calls']) {
     prices: {},
     extraArgs: [],
     stallMs: 180_000,
-    environment: agentSandboxEnvironment(login.environment, {
+    environment: buildSandboxEnvironment(login.environment, {
       home: agentSandbox.folders.home,
       proxyPort: null,
       isVisible: () => true,

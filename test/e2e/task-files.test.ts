@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { git } from '../../testbed/git.ts';
 import { closePull } from '../../testbed/github/state.ts';
 import type { Behaviour } from '../../testbed/scripted-agent.ts';
-import { statusBlock } from '../../testbed/scripted-work.ts';
+import { writeStatusBlock } from '../../testbed/scripted-work.ts';
 import { deepTest } from '../runs.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
@@ -49,7 +49,7 @@ function plays(
   files: Readonly<Record<string, string | null>>,
   claims: { readonly done: number } = { done: 1 },
 ): Behaviour {
-  const block = statusBlock({
+  const block = writeStatusBlock({
     finishes: claims.done > 0,
     exit: false,
     tests: 'NOT_RUN',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { budgetIn } from '../../src/core/snapshot/snapshot.ts';
+import { parseBudgetIn } from '../../src/core/snapshot/snapshot.ts';
 import { faultRows } from './stage/fault-rows.ts';
 import { history } from './stage/in-memory.ts';
 import { playFault } from './stage/play-fault.ts';
@@ -18,7 +18,7 @@ describe('a fault, and the ends of this run and the next one', () => {
 
 /** Returns the reservations that runs never settled. */
 function reservationsOf({ kept, clock }: Project): readonly unknown[] {
-  const parsed = budgetIn(kept.refs.shared.snapshot, clock.now());
+  const parsed = parseBudgetIn(kept.refs.shared.snapshot, clock.now());
   return parsed.kind === 'budget' ? parsed.budget.reservations : [];
 }
 

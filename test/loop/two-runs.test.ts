@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { IS_DEEP, runs } from '../runs.ts';
-import { nextSteps } from '../../src/report/next/for-run.ts';
+import { suggestNextSteps } from '../../src/report/next/for-run.ts';
 import { renderSteps } from '../../src/report/next/step.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
@@ -295,7 +295,7 @@ describe('a label whose work cannot begin now is not lost: the answer says so, a
     );
     expect(queue).toMatchObject({ end: 'limit (iterations)', calls: 1 });
     expect(label).toMatchObject({ end: 'refused (another_run)', calls: 0 });
-    expect(label?.report && renderSteps(nextSteps(label.report), 'log')).toContain(
+    expect(label?.report && renderSteps(suggestNextSteps(label.report), 'log')).toContain(
       'Nothing to do: the next scheduled run picks up what is left.',
     );
     const next = await runOnce(project);

@@ -10,15 +10,15 @@ import { withAnswers } from '../../src/core/sharing/waiting-issues.ts';
 import { migrateSnapshot } from '../../src/core/snapshot/migration.ts';
 import { hasWorkLeft } from '../../src/core/snapshot/going-on.ts';
 import {
-  answersIn,
-  budgetIn,
+  listLaneAnswers,
+  parseBudgetIn,
   isSnapshotFile,
-  laneIn,
-  lanesIn,
+  parseLaneIn,
+  listLanes,
   parseSnapshot,
-  waitingIn,
+  listWaitingIssues,
 } from '../../src/core/snapshot/snapshot.ts';
-import { runsIn } from '../../src/core/snapshot/stored-run.ts';
+import { listStoredRuns } from '../../src/core/snapshot/stored-run.ts';
 import { storedTask } from './core/snapshot/fixtures.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
 import { readRunRecord, type RunRecord, writeRunRecord } from '../../src/run/run-record.ts';
@@ -195,24 +195,26 @@ test.each<[string, readonly object[]]>([
   ],
 ])('%s: what waits for a person or a probe, wherever it goes', (name, expected) => {
   const snapshot = migrateSnapshot(new Map([['budget', textOf(name)]]), 1795345930000);
-  expect(budgetIn(snapshot, 1795345930000)).toMatchObject({ problem: null, budget: { reservations: [] } });
-  expect(waitingIn(snapshot)).toMatchObject(expected);
+  expect(parseBudgetIn(snapshot, 1795345930000)).toMatchObject({ problem: null, budget: { reservations: [] } });
+  expect(listWaitingIssues(snapshot)).toMatchObject(expected);
 });
 
 test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => {
   const snapshot = parseSnapshot(textOf('snapshot-v1.json'));
   const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000 };
-  expect(lanesIn(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
-  expect(waitingIn(snapshot)).toMatchObject([{ lane: 'issue-3', task: 'issue-3', attempts: 3, isAsked: false }]);
+  expect(listLanes(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
+  expect(listWaitingIssues(snapshot)).toMatchObject([
+    { lane: 'issue-3', task: 'issue-3', attempts: 3, isAsked: false },
+  ]);
   // The copies in the issue's file are what its lane's state says.
   const { version, approval, progress, ...copy } = JSON.parse(snapshot.get('issues/3.json') ?? '') as {
     readonly [name: string]: object;
   };
-  expect(answersIn(snapshot)).toMatchObject([{ ...copy, progress: { ...progress, approval } }]);
+  expect(listLaneAnswers(snapshot)).toMatchObject([{ ...copy, progress: { ...progress, approval } }]);
   expect(version).toBe(1);
   expect(['issue-3', 'issue-4', 'queue'].map((lane) => hasWorkLeft(snapshot, lane, at))).toEqual([true, true, false]);
-  for (const lane of lanesIn(snapshot)) {
-    const parsed = laneIn(snapshot, lane);
+  for (const lane of listLanes(snapshot)) {
+    const parsed = parseLaneIn(snapshot, lane);
     if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
     const { tasks } = stateIn(parsed.record.document, lane);
     expect(Object.values(tasks).map(({ approval }) => approval?.by)).toEqual(Object.keys(tasks).map(() => 'owner'));
@@ -221,9 +223,9 @@ test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => 
 
 test('snapshot-v1-copies.json: the copy of an answer in another lane gives way to the state of its own lane', () => {
   const snapshot = parseSnapshot(textOf('snapshot-v1-copies.json'));
-  const answers = answersIn(snapshot);
+  const answers = listLaneAnswers(snapshot);
   expect(answers).toMatchObject([{ lane: 'queue', task: 'issue-1', progress: { state: 'failed', attempts: 1 } }]);
-  const parsed = laneIn(snapshot, 'issue-1');
+  const parsed = parseLaneIn(snapshot, 'issue-1');
   if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
   const state = stateIn(parsed.record.document, 'issue-1');
   expect(state.tasks['issue-1']).toMatchObject({ state: 'failed', answer: { lane: 'queue' } });
@@ -236,7 +238,7 @@ test('snapshot-v1-copies.json: the copy of an answer in another lane gives way t
 });
 
 test('stored-run-v1.json: a run without what later versions record, and with its journal', () => {
-  const [run] = runsIn(new Map([['runs/1.1.issue-1.json', textOf('stored-run-v1.json')]]));
+  const [run] = listStoredRuns(new Map([['runs/1.1.issue-1.json', textOf('stored-run-v1.json')]]));
   expect(run).toEqual({
     ...(JSON.parse(textOf('stored-run-v1.json')) as object),
     unpriced: null,
@@ -267,9 +269,9 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
         ]),
         now,
       );
-      expect(laneIn(snapshot, lane)).toEqual(parseRecord(textOf(name), lane));
-      expect(budgetIn(snapshot, now)).toEqual(parseBudget(textOf(budget), now));
-      expect(waitingIn(snapshot)).toHaveLength({ [budgets[0]]: 0, [budgets[1]]: 1, [budgets[2]]: 2 }[budget]);
+      expect(parseLaneIn(snapshot, lane)).toEqual(parseRecord(textOf(name), lane));
+      expect(parseBudgetIn(snapshot, now)).toEqual(parseBudget(textOf(budget), now));
+      expect(listWaitingIssues(snapshot)).toHaveLength({ [budgets[0]]: 0, [budgets[1]]: 1, [budgets[2]]: 2 }[budget]);
       expect([...snapshot.keys()].filter((path) => !isSnapshotFile(path))).toEqual([]);
     },
   );
@@ -279,7 +281,7 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
       const document = textOf(`state-v${String(version)}.json`);
       const { lane } = JSON.parse(document) as { readonly lane: string };
       const record = { version: 2, lane, sequence: 7, document, savedBy: 'old', lease: null, orders: [] };
-      const parsed = laneIn(migrateSnapshot(new Map([[lane, JSON.stringify(record)]]), now), lane);
+      const parsed = parseLaneIn(migrateSnapshot(new Map([[lane, JSON.stringify(record)]]), now), lane);
       if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
       expect(stateIn(parsed.record.document, lane)).toEqual(stateIn(document, lane));
     }
@@ -289,11 +291,11 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
     const budget = { ...(JSON.parse(textOf('budget-v1-waiting.json')) as object), unfinished: ['issue-3'] };
     const more = { ...budget, unanswered: ['issue-4'], looked: [{ lane: 'issue-3', seen: 'a b', at: now }] };
     const snapshot = migrateSnapshot(new Map([['budget', JSON.stringify(more)]]), now);
-    expect(waitingIn(snapshot)).toHaveLength(2);
-    expect(laneIn(snapshot, 'issue-3')).toMatchObject({
+    expect(listWaitingIssues(snapshot)).toHaveLength(2);
+    expect(parseLaneIn(snapshot, 'issue-3')).toMatchObject({
       record: { goesOn: 'unfinished', looked: { seen: 'a b', at: now }, document: null },
     });
-    expect(laneIn(snapshot, 'issue-4')).toMatchObject({ record: { goesOn: 'unanswered' } });
+    expect(parseLaneIn(snapshot, 'issue-4')).toMatchObject({ record: { goesOn: 'unanswered' } });
   });
 
   test('what cannot be read, or is of a newer version, stays as it is', () => {
@@ -305,9 +307,9 @@ describe('what earlier versions kept in texts of their own is one snapshot', () 
       ]),
       now,
     );
-    expect(laneIn(snapshot, 'queue').kind).toBe('unreadable');
-    expect(laneIn(snapshot, 'issue-1')).toEqual({ kind: 'newer', version: 9 });
-    expect(budgetIn(snapshot, now)).toEqual({ kind: 'newer', version: 2 });
+    expect(parseLaneIn(snapshot, 'queue').kind).toBe('unreadable');
+    expect(parseLaneIn(snapshot, 'issue-1')).toEqual({ kind: 'newer', version: 9 });
+    expect(parseBudgetIn(snapshot, now)).toEqual({ kind: 'newer', version: 2 });
   });
 });
 

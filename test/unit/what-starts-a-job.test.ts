@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { holds, interpolate } from '../../testbed/workflow/expressions.ts';
-import { within } from '../../testbed/workflow/permissions.ts';
+import { isConditionTrue, interpolate } from '../../testbed/workflow/expressions.ts';
+import { limitPermissions } from '../../testbed/workflow/permissions.ts';
 import { parseWorkflow } from '../../testbed/workflow/workflow.ts';
 import { KEY_INPUTS } from '../../src/core/agent-names.ts';
 import { DASHBOARD_MARKER as page } from '../../src/core/dashboard/boxes.ts';
-import { answerMarker } from '../../src/core/people/command.ts';
+import { formatAnswerMarker } from '../../src/core/people/command.ts';
 import { KEYLESS, WITH_KEYS } from '../../scripts/reusable-workflow.ts';
 import { read } from './documents/pages.ts';
 
@@ -16,7 +16,7 @@ const gate = called.jobs['gate'];
 
 const issue = { title: 'Greet', labels: [{ name: 'ralph' }] };
 const pull = (ref: string, user?: object) => ({ number: 9, head: { ref }, user });
-const ours = { body: `${answerMarker('thread-7', '7')}\nDone.`, in_reply_to_id: 7 };
+const ours = { body: `${formatAnswerMarker('thread-7', '7')}\nDone.`, in_reply_to_id: 7 };
 const empty = { state: 'commented', body: null };
 const bot = { type: 'Bot' };
 const app = { type: 'Bot', login: 'our-app[bot]' };
@@ -26,7 +26,7 @@ const repository = { default_branch: 'trunk' };
 
 type Event = Readonly<Record<string, unknown>>;
 const starts = (condition: string | undefined, event: Event): boolean =>
-  holds(
+  isConditionTrue(
     condition ?? '',
     { github: { event }, inputs: { 'task-label': 'ralph', 'branch-prefix': 'ralph/' } },
     { status: 'success' },
@@ -117,7 +117,8 @@ describe.each([WITH_KEYS, KEYLESS])('$reusable', ({ reusable, branch: path, logs
   test('calls a workflow of one branch with no permission that it does not grant, and with every secret', () => {
     const { permissions, uses, secrets = {}, with: given = {} } = calls.jobs['branch'] ?? {};
     expect(uses).toBe(`$/${path}`);
-    for (const job of Object.values(ofBranch.jobs)) expect(() => within(job.permissions, permissions)).not.toThrow();
+    for (const job of Object.values(ofBranch.jobs))
+      expect(() => limitPermissions(job.permissions, permissions)).not.toThrow();
     expect(Object.keys(given).sort()).toEqual(Object.keys(ofBranch.on.called?.inputs ?? {}).sort());
     const used = [...read(path).matchAll(/secrets\.([\w-]+)/g)].map(([, name]) => name);
     expect([...new Set(used)].sort()).toEqual(Object.keys(secrets).sort());

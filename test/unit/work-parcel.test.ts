@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { IsolationFacts } from '../../src/core/isolation/probe.ts';
 import type { HandedIntake } from '../../src/handover/intake.ts';
 import { createLostWork, receiveWork, serializeWork } from '../../src/handover/work-parcel.ts';
-import { initialState } from '../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../src/core/lane/state/state.ts';
 import { noon } from './core/core-fixtures.ts';
 import { policy } from './report/fixtures.ts';
 
@@ -16,7 +16,7 @@ const handed = {
     lane: { id: 'queue' },
     tasks: [],
     notes: {},
-    state: initialState('queue', noon),
+    state: createInitialState('queue', noon),
     opened: { head: HEAD, base: { branch: 'main', commit: HEAD } },
     policy,
     claimedAt: noon,

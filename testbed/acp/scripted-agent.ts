@@ -16,7 +16,7 @@ import {
   type RequestPermissionResponse,
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
-import { isLastTask, statusBlock, taskIn, visitOf } from '../scripted-work.ts';
+import { isLastTask, writeStatusBlock, parseNamedTask, visitOf } from '../scripted-work.ts';
 
 // A stand-in for an agent that speaks the Agent Client Protocol, made with the agent's side of the library. It uses no
 // model and does honest work, unless RALPH_ACP_SCRIPT names a JSON file with a list of steps for each prompt.
@@ -214,7 +214,7 @@ async function report(
 
 /** Does the next visit of the task named in the prompt. */
 async function work(client: AgentContext, sessionId: string, prompt: string): Promise<{ readonly stopReason: Stop }> {
-  const task = taskIn(prompt);
+  const task = parseNamedTask(prompt);
   if (task === null) {
     await say(client, sessionId, { kind: 'say', text: 'The prompt names no task, so I did nothing.' });
     return { stopReason: 'end_turn' };
@@ -236,7 +236,7 @@ async function work(client: AgentContext, sessionId: string, prompt: string): Pr
     call: { title: command, kind: 'execute', rawInput: { command } },
     run: command,
   });
-  const block = statusBlock({
+  const block = writeStatusBlock({
     finishes: visit.finishes,
     exit: visit.finishes && isLastTask(prompt),
     tests: 'NOT_RUN',

@@ -23,10 +23,12 @@ export function personOf(state: KnownAccounts, login: string): Person {
 
 /** Returns the account of a login; its id is derived from the login unless the state gives one. */
 export function accountOf(state: KnownAccounts, login: string): Account {
-  return state.accounts.get(login) ?? { id: checksum(login), type: login.endsWith('[bot]') ? 'Bot' : 'User' };
+  return (
+    state.accounts.get(login) ?? { id: computeNameChecksum(login), type: login.endsWith('[bot]') ? 'Bot' : 'User' }
+  );
 }
 
 /** Returns a number that is always the same for the same name. */
-export function checksum(name: string): number {
+export function computeNameChecksum(name: string): number {
   return [...name].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
 }

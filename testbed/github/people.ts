@@ -5,7 +5,7 @@ import {
   type GivenField,
   type Gone,
   type IssueReference,
-  sameName,
+  isSameName,
   type StoredComment,
   type StoredIssue,
 } from './state.ts';
@@ -37,7 +37,7 @@ export function unlabelIssue(
   { label, by, now }: Deed & { readonly label: string },
 ): boolean {
   const issue = issueOf(state, number);
-  const name = issue.labels.find((present) => sameName(present, label));
+  const name = issue.labels.find((present) => isSameName(present, label));
   if (name === undefined) return false;
   issue.labels = issue.labels.filter((present) => present !== name);
   issue.events.push({ kind: 'unlabeled', label: name, by: personOf(state, by), at: now });

@@ -1,4 +1,4 @@
-import { accountOf, checksum, type Person, personOf } from './accounts.ts';
+import { accountOf, computeNameChecksum, type Person, personOf } from './accounts.ts';
 import type {
   GitHubState,
   IssueReference,
@@ -309,7 +309,7 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
   function repositoryJson(owner: string): object {
     const name = `${owner}/${state.repository.name}`;
     return {
-      ...identity('R', checksum(name)),
+      ...identity('R', computeNameChecksum(name)),
       ...addresses(`${apiUrl}/repos/${name}`, repositoryAddresses),
       name: state.repository.name,
       full_name: name,

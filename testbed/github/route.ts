@@ -68,11 +68,11 @@ export interface GitHubAnswer {
   readonly more?: { readonly next: number; readonly last: number };
 }
 
-export const notFound = refusal(404, 'Not Found');
-export const issuesDisabled = refusal(410, 'Issues has been disabled in this repository.');
+export const notFound = createRefusal(404, 'Not Found');
+export const issuesDisabled = createRefusal(410, 'Issues has been disabled in this repository.');
 
 /** Returns an answer in the form of GitHub's basic error. */
-export function refusal(status: number, message: string): GitHubAnswer {
+export function createRefusal(status: number, message: string): GitHubAnswer {
   return { status, body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status) } };
 }
 
@@ -83,7 +83,7 @@ export interface FieldError {
   readonly message?: string;
 }
 
-export function invalid(...errors: readonly FieldError[]): GitHubAnswer {
+export function createInvalidAnswer(...errors: readonly FieldError[]): GitHubAnswer {
   return {
     status: 422,
     body: { message: 'Validation Failed', documentation_url: 'https://docs.github.com/rest', errors, status: '422' },
@@ -94,9 +94,9 @@ export function invalid(...errors: readonly FieldError[]): GitHubAnswer {
 const MAX_BODY_CHARS = 65_536;
 
 /** Returns the answer to a body that is too long, or null if it is short enough. */
-export function tooLong(body: unknown, resource: string): GitHubAnswer | null {
+export function refuseTooLong(body: unknown, resource: string): GitHubAnswer | null {
   if (typeof body !== 'string' || [...body].length <= MAX_BODY_CHARS) return null;
-  return invalid({
+  return createInvalidAnswer({
     resource,
     code: 'custom',
     field: 'body',
@@ -105,7 +105,7 @@ export function tooLong(body: unknown, resource: string): GitHubAnswer | null {
 }
 
 /** Returns the page of `items` that the call requests. */
-export function page<T>(call: Call, items: readonly T[], render: (item: T) => object): GitHubAnswer {
+export function paginateItems<T>(call: Call, items: readonly T[], render: (item: T) => object): GitHubAnswer {
   const size = Math.min(Number(call.query.get('per_page') ?? 30), 100);
   const number = Number(call.query.get('page') ?? 1);
   const last = Math.max(1, Math.ceil(items.length / size));

@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { git } from '../git.ts';
 import { accountOf } from './accounts.ts';
-import { type Call, type GitHubAnswer, notFound, refusal, type Route, text } from './route.ts';
+import { type Call, type GitHubAnswer, notFound, createRefusal, type Route, text } from './route.ts';
 
 /** Routes of git's objects. */
 export const commitRoutes: readonly Route[] = [
@@ -27,7 +27,7 @@ async function createCommit(call: Call): Promise<GitHubAnswer> {
   const parents = (body['parents'] ?? []) as readonly string[];
   const kinds = await Promise.all([tree, ...parents].map((id) => kindOf(folder, id)));
   if (kinds.some((kind, at) => kind !== (at === 0 ? 'tree' : 'commit')))
-    return refusal(
+    return createRefusal(
       422,
       kinds[0] === 'tree'
         ? 'Parent SHA does not exist or is not a commit object'

@@ -1,7 +1,7 @@
 import { type GitHubAnswer, type Call, notFound } from './route.ts';
-import { fileAnswer } from './routes-settings.ts';
+import { createFileAnswer } from './routes-settings.ts';
 import { searchIssues } from './routes-search.ts';
-import { strangeIssue } from './state.ts';
+import { createStrangeIssue } from './state.ts';
 
 /**
  * Answers requests outside the repository: searches, and those for accounts, files of other repositories, and issues
@@ -16,11 +16,13 @@ export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly meth
     (gone) => gone.kind === 'transferred' && path === `/repos/${gone.to}/issues/${String(gone.number)}`,
   );
   if (method === 'GET' && moved?.kind === 'transferred')
-    return { status: 200, body: render.issue(strangeIssue({ number: moved.number, state: 'open' }), moved.to) };
+    return { status: 200, body: render.issue(createStrangeIssue({ number: moved.number, state: 'open' }), moved.to) };
   const file = /^\/repos\/([^/]+\/[^/]+)\/contents\/(.+)$/.exec(path);
   const text =
     file === null ? undefined : state.filesElsewhere.get(`${file[1] ?? ''}:${decodeURIComponent(file[2] ?? '')}`);
-  return method === 'GET' && text !== undefined ? fileAnswer(decodeURIComponent(file?.[2] ?? ''), text) : notFound;
+  return method === 'GET' && text !== undefined
+    ? createFileAnswer(decodeURIComponent(file?.[2] ?? ''), text)
+    : notFound;
 }
 
 function user({ render }: Pick<Call, 'render'>, login: string): GitHubAnswer {

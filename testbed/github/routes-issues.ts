@@ -1,24 +1,24 @@
 import {
   type GitHubAnswer,
   type Call,
-  invalid,
+  createInvalidAnswer,
   issuesDisabled,
   notFound,
-  page,
-  refusal,
+  paginateItems,
+  createRefusal,
   type Route,
   text,
-  tooLong,
+  refuseTooLong,
 } from './route.ts';
 import { closeIssue, editComment, editIssue, labelIssue, reopenIssue, unlabelIssue } from './people.ts';
 import {
   addComment,
   type GitHubState,
   type IssueReference,
-  newId,
-  newIssue,
-  sameName,
-  strangeIssue,
+  createStoredId,
+  createStoredIssue,
+  isSameName,
+  createStrangeIssue,
   type StoredComment,
   type StoredIssue,
   type StoredReaction,
@@ -69,7 +69,7 @@ export const issueRoutes: readonly Route[] = [
     method: 'GET',
     path: '/labels',
     needs: ['issues=read'],
-    answer: (call) => page(call, call.state.labels, call.render.label),
+    answer: (call) => paginateItems(call, call.state.labels, call.render.label),
   },
   { method: 'POST', path: '/labels', needs: ['issues=write'], answer: createLabel },
   { method: 'GET', path: '/issues/:number/labels', needs: ['issues=read'], answer: withIssue(labelsOf) },
@@ -137,7 +137,7 @@ function goneOrNever({ state, parameters, render, path }: Call): GitHubAnswer {
   const number = Number(parameters['number']);
   const gone = state.gone.get(number);
   if (gone === undefined) return notFound;
-  if (gone.kind === 'deleted') return refusal(410, 'This issue was deleted');
+  if (gone.kind === 'deleted') return createRefusal(410, 'This issue was deleted');
   const location = render.address(
     path.replace(/^\/repos\/[^/]+\/[^/]+\/issues\/\d+/, `/repos/${gone.to}/issues/${String(gone.number)}`),
   );
@@ -159,7 +159,7 @@ function writable(
     const isPull = call.state.pulls.some((pull) => pull.number === issue.number);
     return isPull || call.token.permissions.issues === 'write'
       ? answer(issue, call)
-      : refusal(
+      : createRefusal(
           403,
           `Resource not accessible by ${call.token.kind === 'app' ? 'integration' : 'personal access token'}`,
         );
@@ -180,18 +180,18 @@ function listIssues(call: Call): GitHubAnswer {
   const wantedState = query.get('state') ?? 'open';
   const found = state.issues
     .filter((issue) => wantedState === 'all' || issue.state === wantedState)
-    .filter((issue) => wanted.every((name) => issue.labels.some((label) => sameName(label, name))))
+    .filter((issue) => wanted.every((name) => issue.labels.some((label) => isSameName(label, name))))
     .sort((left, right) => left.number - right.number);
-  return page(call, query.get('direction') === 'asc' ? found : found.reverse(), render.issue);
+  return paginateItems(call, query.get('direction') === 'asc' ? found : found.reverse(), render.issue);
 }
 
 function createIssue({ state, body, render, viewer, now }: Call): GitHubAnswer {
   if (!state.settings.issuesEnabled) return issuesDisabled;
   const [title, written] = [text(body['title']), text(body['body'])];
-  if (title.trim() === '') return invalid({ resource: 'Issue', code: 'missing_field', field: 'title' });
-  const refused = tooLong(written, 'Issue');
+  if (title.trim() === '') return createInvalidAnswer({ resource: 'Issue', code: 'missing_field', field: 'title' });
+  const refused = refuseTooLong(written, 'Issue');
   if (refused !== null) return refused;
-  const { number } = newIssue(state, { title, body: written, author: viewer }, now);
+  const { number } = createStoredIssue(state, { title, body: written, author: viewer }, now);
   for (const label of labelNames(body['labels'])) labelIssue(state, number, { label, by: viewer.login, now });
   const made = state.issues.find((issue) => issue.number === number);
   return made === undefined ? notFound : { status: 201, body: render.issue(made) };
@@ -210,19 +210,19 @@ function addReference(
   const has = ({ subIssues, blockedBy }: StoredIssue): boolean =>
     (kind === 'subIssues' ? subIssues : blockedBy).some(({ number }) => number === other.number);
   if (has(issue))
-    return refusal(
+    return createRefusal(
       422,
       kind === 'subIssues'
         ? 'An error occurred while adding the sub-issue to the parent issue. Issue may not contain duplicate sub-issues'
         : 'Validation failed: Target issue has already been taken',
     );
-  if (kind === 'subIssues' && state.issues.some(has)) return refusal(422, 'Sub issue may only have one parent');
+  if (kind === 'subIssues' && state.issues.some(has)) return createRefusal(422, 'Sub issue may only have one parent');
   issue[kind].push({ number: other.number });
   return { status: 201, body: render.issue(kind === 'subIssues' ? issue : other) };
 }
 
 function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: Call): GitHubAnswer {
-  const refused = tooLong(body['body'], 'Issue');
+  const refused = refuseTooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
   const deed = { by: viewer.login, now };
   const { number } = issue;
@@ -235,7 +235,7 @@ function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: C
   if (body['state'] === 'open') reopenIssue(state, number, deed);
   if (Array.isArray(body['labels'])) {
     const wanted = labelNames(body['labels']);
-    for (const label of issue.labels.filter((present) => !wanted.some((name) => sameName(name, present))))
+    for (const label of issue.labels.filter((present) => !wanted.some((name) => isSameName(name, present))))
       unlabelIssue(state, number, { ...deed, label });
     for (const label of wanted) labelIssue(state, number, { ...deed, label });
   }
@@ -252,15 +252,16 @@ function assign(issue: StoredIssue, { state, body, render }: Call): GitHubAnswer
 function listComments(issue: StoredIssue, call: Call): GitHubAnswer {
   const since = Date.parse(call.query.get('since') ?? '1970-01-01T00:00:00Z');
   const found = call.state.comments.filter((comment) => comment.issue === issue.number && comment.updatedAt >= since);
-  return page(call, found, call.render.comment);
+  return paginateItems(call, found, call.render.comment);
 }
 
 function createComment(issue: StoredIssue, { state, body, render, viewer, now }: Call): GitHubAnswer {
-  if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
+  if (issue.locked) return createRefusal(403, 'Unable to create comment because issue is locked.');
   const written = text(body['body']);
-  if (written.trim() === '') return invalid({ resource: 'IssueComment', code: 'missing_field', field: 'body' });
+  if (written.trim() === '')
+    return createInvalidAnswer({ resource: 'IssueComment', code: 'missing_field', field: 'body' });
   return (
-    tooLong(written, 'IssueComment') ?? {
+    refuseTooLong(written, 'IssueComment') ?? {
       status: 201,
       body: render.comment(addComment(state, { issue: issue.number, body: written, author: viewer }, now)),
     }
@@ -268,7 +269,7 @@ function createComment(issue: StoredIssue, { state, body, render, viewer, now }:
 }
 
 function updateComment(comment: StoredComment, { state, body, render, viewer, now }: Call): GitHubAnswer {
-  const refused = tooLong(body['body'], 'IssueComment');
+  const refused = refuseTooLong(body['body'], 'IssueComment');
   if (refused !== null) return refused;
   editComment(state, comment.id, { body: text(body['body']), by: viewer.login, now });
   return { status: 200, body: render.comment(comment) };
@@ -276,10 +277,10 @@ function updateComment(comment: StoredComment, { state, body, render, viewer, no
 
 function createLabel({ state, body, render }: Call): GitHubAnswer {
   const name = text(body['name']);
-  if (state.labels.some((label) => sameName(label.name, name)))
-    return invalid({ resource: 'Label', code: 'already_exists', field: 'name' });
+  if (state.labels.some((label) => isSameName(label.name, name)))
+    return createInvalidAnswer({ resource: 'Label', code: 'already_exists', field: 'name' });
   const label = {
-    id: newId(state),
+    id: createStoredId(state),
     name,
     color: text(body['color']) || 'ededed',
     description: text(body['description']),
@@ -299,7 +300,7 @@ function addLabels(issue: StoredIssue, call: Call): GitHubAnswer {
   const { state, viewer, now } = call;
   const names = labelNames(call.body['labels']);
   if (names.some((name) => name.length > MAX_LABEL_CHARS))
-    return invalid({
+    return createInvalidAnswer({
       resource: 'Label',
       code: 'custom',
       field: 'name',
@@ -312,7 +313,7 @@ function addLabels(issue: StoredIssue, call: Call): GitHubAnswer {
 function removeLabel(issue: StoredIssue, call: Call): GitHubAnswer {
   const { state, viewer, now, parameters } = call;
   const isRemoved = unlabelIssue(state, issue.number, { label: parameters['name'] ?? '', by: viewer.login, now });
-  return isRemoved ? labelsOf(issue, call) : refusal(404, 'Label does not exist');
+  return isRemoved ? labelsOf(issue, call) : createRefusal(404, 'Label does not exist');
 }
 
 function labelNames(labels: unknown): readonly string[] {
@@ -326,7 +327,7 @@ function labelNames(labels: unknown): readonly string[] {
 function listReferences(call: Call, references: readonly IssueReference[]): GitHubAnswer {
   const { state, render } = call;
   if (!state.settings.dependenciesKnown) return notFound;
-  return page(
+  return paginateItems(
     call,
     references.map((reference) => resolve(state, reference)),
     ({ issue, repository }) => render.issue(issue, repository),
@@ -340,14 +341,14 @@ function resolve(
   { issues, repository }: GitHubState,
   reference: IssueReference,
 ): { readonly issue: StoredIssue; readonly repository: string } {
-  if ('repository' in reference) return { issue: strangeIssue(reference), repository: reference.repository };
+  if ('repository' in reference) return { issue: createStrangeIssue(reference), repository: reference.repository };
   const issue = issues.find(({ number }) => number === reference.number);
   if (issue === undefined) throw new Error(`The stand-in has no issue ${String(reference.number)}.`);
   return { issue, repository: `${repository.owner}/${repository.name}` };
 }
 
 function listReactions(call: Call, on: StoredReaction['on']): GitHubAnswer {
-  return page(
+  return paginateItems(
     call,
     call.state.reactions.filter((reaction) => sameTarget(reaction.on, on)),
     call.render.reaction,
@@ -359,7 +360,7 @@ function react(call: Call, on: StoredReaction['on']): GitHubAnswer {
   const { state } = call;
   const thread = on.kind === 'issue' ? on.number : state.comments.find(({ id }) => id === on.id)?.issue;
   if (state.issues.some(({ number, locked }) => number === thread && locked))
-    return refusal(403, 'Unable to create reaction because issue is locked.');
+    return createRefusal(403, 'Unable to create reaction because issue is locked.');
   const { reaction, isNew } = reactTo(call, { on, content: text(call.body['content']) });
   return { status: isNew ? 201 : 200, body: call.render.reaction(reaction) };
 }
@@ -373,7 +374,7 @@ export function reactTo(
     (reaction) => sameTarget(reaction.on, on) && reaction.content === content && reaction.author.login === viewer.login,
   );
   if (known !== undefined) return { reaction: known, isNew: false };
-  const reaction: StoredReaction = { id: newId(state), on, author: viewer, content, createdAt: now };
+  const reaction: StoredReaction = { id: createStoredId(state), on, author: viewer, content, createdAt: now };
   state.reactions.push(reaction);
   return { reaction, isNew: true };
 }

@@ -1,5 +1,15 @@
-import { type GitHubAnswer, type Call, invalid, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
-import { newId, newIssue, type StoredIssue, type StoredPull } from './state.ts';
+import {
+  type GitHubAnswer,
+  type Call,
+  createInvalidAnswer,
+  notFound,
+  paginateItems,
+  createRefusal,
+  type Route,
+  text,
+  refuseTooLong,
+} from './route.ts';
+import { createStoredId, createStoredIssue, type StoredIssue, type StoredPull } from './state.ts';
 
 export const pullRoutes: readonly Route[] = [
   { method: 'GET', path: '/pulls', needs: ['pull_requests=read'], answer: listPulls },
@@ -49,7 +59,7 @@ async function listPulls(call: Call): Promise<GitHubAnswer> {
   const ascending =
     query.get('direction') === 'asc' ||
     (query.has('sort') && query.get('sort') !== 'created' && !query.has('direction'));
-  return page(call, ascending ? found : found.reverse(), render.pullInList);
+  return paginateItems(call, ascending ? found : found.reverse(), render.pullInList);
 }
 
 /**
@@ -59,7 +69,7 @@ async function listPulls(call: Call): Promise<GitHubAnswer> {
 async function createPull(call: Call): Promise<GitHubAnswer> {
   const { state, body, token, render, viewer, now } = call;
   if (token.kind === 'app' && token.login === 'github-actions[bot]' && !state.settings.actionsMayOpenPullRequests) {
-    return refusal(403, 'GitHub Actions is not permitted to create or approve pull requests.');
+    return createRefusal(403, 'GitHub Actions is not permitted to create or approve pull requests.');
   }
   const branches = await call.branches();
   const [head, base] = [text(body['head']).replace(`${state.repository.owner}:`, ''), text(body['base'])];
@@ -69,30 +79,39 @@ async function createPull(call: Call): Promise<GitHubAnswer> {
     { field: 'base', sha: baseSha },
   ].filter(({ sha }) => sha === undefined);
   if (headSha === undefined || baseSha === undefined)
-    return invalid(...missing.map(({ field }) => ({ resource: 'PullRequest', field, code: 'invalid' })));
+    return createInvalidAnswer(...missing.map(({ field }) => ({ resource: 'PullRequest', field, code: 'invalid' })));
   const fullHead = `${state.repository.owner}:${head}`;
   if (
     state.pulls.some(
       (pull) => pull.head === head && pull.base === base && pull.fork === null && stateOf(call, pull) === 'open',
     )
   ) {
-    return invalid({
+    return createInvalidAnswer({
       resource: 'PullRequest',
       code: 'custom',
       message: `A pull request already exists for ${fullHead}.`,
     });
   }
   if (headSha === baseSha)
-    return invalid({ resource: 'PullRequest', code: 'custom', message: `No commits between ${base} and ${head}` });
-  if (text(body['title']).trim() === '') return invalid({ resource: 'Issue', code: 'missing_field', field: 'title' });
+    return createInvalidAnswer({
+      resource: 'PullRequest',
+      code: 'custom',
+      message: `No commits between ${base} and ${head}`,
+    });
+  if (text(body['title']).trim() === '')
+    return createInvalidAnswer({ resource: 'Issue', code: 'missing_field', field: 'title' });
   if (body['draft'] === true && !state.settings.draftsSupported)
-    return refusal(422, 'Draft pull requests are not supported in this repository.');
-  const refused = tooLong(body['body'], 'Issue');
+    return createRefusal(422, 'Draft pull requests are not supported in this repository.');
+  const refused = refuseTooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
 
-  const { number } = newIssue(state, { title: text(body['title']), body: text(body['body']), author: viewer }, now);
+  const { number } = createStoredIssue(
+    state,
+    { title: text(body['title']), body: text(body['body']), author: viewer },
+    now,
+  );
   const pull: StoredPull = {
-    id: newId(state),
+    id: createStoredId(state),
     number,
     head,
     fork: null,
@@ -109,7 +128,7 @@ async function createPull(call: Call): Promise<GitHubAnswer> {
 }
 
 function updatePull({ pull, issue }: Found, { body, render, now }: Call): GitHubAnswer {
-  const refused = tooLong(body['body'], 'Issue');
+  const refused = refuseTooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
   if (body['title'] !== undefined) issue.title = text(body['title']);
   if (body['body'] !== undefined) issue.body = text(body['body']);

@@ -1,4 +1,4 @@
-import { type GitHubAnswer, type Call, notFound, page, type Route } from './route.ts';
+import { type GitHubAnswer, type Call, notFound, paginateItems, type Route } from './route.ts';
 import type { StoredCache } from './state.ts';
 
 /** Routes of the repository itself, its collaborators and its Actions caches. */
@@ -40,7 +40,7 @@ function listJobs(call: Call): GitHubAnswer {
     ({ runId, runAttempt }) => String(runId) === run && String(runAttempt) === attempt,
   );
   if (found.length === 0) return notFound;
-  const answer = page(call, found, call.render.job);
+  const answer = paginateItems(call, found, call.render.job);
   return { ...answer, body: { total_count: found.length, jobs: answer.body } };
 }
 
@@ -50,7 +50,11 @@ function listCaches(call: Call): GitHubAnswer {
   const measure = (cache: StoredCache) =>
     call.query.get('sort') === 'size_in_bytes' ? cache.sizeInBytes : cache.createdAt;
   const ascending = found.toSorted((left, right) => measure(left) - measure(right) || left.id - right.id);
-  const answer = page(call, call.query.get('direction') === 'asc' ? ascending : ascending.reverse(), call.render.cache);
+  const answer = paginateItems(
+    call,
+    call.query.get('direction') === 'asc' ? ascending : ascending.reverse(),
+    call.render.cache,
+  );
   return { ...answer, body: { total_count: found.length, actions_caches: answer.body } };
 }
 

@@ -1,16 +1,16 @@
-import { type Call, type GitHubAnswer, invalid, refusal } from './route.ts';
-import { sameName, type StoredIssue } from './state.ts';
+import { type Call, type GitHubAnswer, createInvalidAnswer, createRefusal } from './route.ts';
+import { isSameName, type StoredIssue } from './state.ts';
 
 /**
  * Answers a search for issues of the repository: words in title or body, and qualifiers of which each must hold.
  * Operators and parentheses are not known.
  */
 export function searchIssues({ state, query, render, token }: Omit<Call, 'parameters'>): GitHubAnswer {
-  if (token.permissions.issues === undefined) return refusal(403, 'Resource not accessible by integration');
+  if (token.permissions.issues === undefined) return createRefusal(403, 'Resource not accessible by integration');
   const terms = (query.get('q') ?? '').match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
   const stranger = terms.find((term) => /^(?:author|assignee):nobody-/.test(term));
   if (stranger !== undefined)
-    return invalid({
+    return createInvalidAnswer({
       resource: 'Search',
       field: 'q',
       code: 'invalid',
@@ -40,10 +40,10 @@ export function searchIssues({ state, query, render, token }: Omit<Call, 'parame
   }
 
   function fits(issue: StoredIssue, field: string, value: string): boolean {
-    const isOf = (values: readonly string[]): boolean => values.some((one) => sameName(one, value));
+    const isOf = (values: readonly string[]): boolean => values.some((one) => isSameName(one, value));
     switch (field) {
       case 'repo':
-        return sameName(value, `${owner}/${name}`);
+        return isSameName(value, `${owner}/${name}`);
       case 'is':
         if (value === 'open') return issue.state === 'open' || state.stillIndexed.has(issue.number);
         return value === 'issue' && !state.pulls.some(({ number }) => number === issue.number);

@@ -1,5 +1,5 @@
-import { type GitHubAnswer, type Call, notFound, page, refusal, type Route } from './route.ts';
-import { sameName } from './state.ts';
+import { type GitHubAnswer, type Call, notFound, paginateItems, createRefusal, type Route } from './route.ts';
+import { isSameName } from './state.ts';
 
 /** Routes of the repository's settings, as far as a token may read them. */
 export const settingRoutes: readonly Route[] = [
@@ -23,7 +23,7 @@ export const settingRoutes: readonly Route[] = [
 const SHA = 'c'.repeat(40);
 
 function label({ state, parameters, render }: Call): GitHubAnswer {
-  const found = state.labels.find(({ name }) => sameName(name, parameters['name'] ?? ''));
+  const found = state.labels.find(({ name }) => isSameName(name, parameters['name'] ?? ''));
   return found === undefined ? notFound : { status: 200, body: render.label(found) };
 }
 
@@ -40,7 +40,7 @@ function workflowPermissions({ state }: Call): GitHubAnswer {
 function secrets(call: Call, of: 'secrets' | 'organizationSecrets'): GitHubAnswer {
   const names = call.state.setUp[of];
   const at = new Date(call.now).toISOString();
-  const answer = page(call, names, (name) => ({ name, created_at: at, updated_at: at }));
+  const answer = paginateItems(call, names, (name) => ({ name, created_at: at, updated_at: at }));
   return { ...answer, body: { total_count: names.length, secrets: answer.body } };
 }
 
@@ -48,7 +48,7 @@ function workflows(call: Call): GitHubAnswer {
   const known = call.state.setUp.workflows;
   const at = new Date(call.now).toISOString();
   const url = 'https://github.example/workflow';
-  const answer = page(call, known, ({ path, state }) => ({
+  const answer = paginateItems(call, known, ({ path, state }) => ({
     ...{ id: 1, node_id: 'W_1', name: path, path, state, created_at: at, updated_at: at },
     ...{ url, html_url: url, badge_url: url },
   }));
@@ -58,11 +58,11 @@ function workflows(call: Call): GitHubAnswer {
 async function content({ parameters, textOf }: Call): Promise<GitHubAnswer> {
   const path = parameters['path'] ?? '';
   const text = await textOf(path);
-  return text === null ? notFound : fileAnswer(path, text);
+  return text === null ? notFound : createFileAnswer(path, text);
 }
 
 /** Returns GitHub's answer for a file. */
-export function fileAnswer(path: string, text: string): GitHubAnswer {
+export function createFileAnswer(path: string, text: string): GitHubAnswer {
   const url = `https://github.example/${path}`;
   return {
     status: 200,
@@ -90,7 +90,7 @@ function rules(call: Call): GitHubAnswer {
   const { owner, name } = call.state.repository;
   const branch = call.parameters.branch;
   const applied = call.state.setUp.rules.filter((rule) => (rule.branch ?? branch) === branch);
-  return page(call, applied, ({ type, ruleset }) => ({
+  return paginateItems(call, applied, ({ type, ruleset }) => ({
     type,
     ruleset_source_type: 'Repository',
     ruleset_source: `${owner}/${name}`,
@@ -100,7 +100,7 @@ function rules(call: Call): GitHubAnswer {
 
 function rulesets(call: Call): GitHubAnswer {
   const { owner, name } = call.state.repository;
-  return page(call, call.state.setUp.pushRulesets, (ruleset) => ({
+  return paginateItems(call, call.state.setUp.pushRulesets, (ruleset) => ({
     ...ruleset,
     target: 'push',
     source_type: 'Repository',
@@ -114,5 +114,5 @@ async function protection({ state, parameters, branches }: Call): Promise<GitHub
   const found = state.setUp.protections.get(branch);
   if (found !== undefined) return { status: 200, body: found };
   const isThere = Object.hasOwn(await branches(), branch);
-  return refusal(404, isThere ? 'Branch not protected' : 'Branch not found');
+  return createRefusal(404, isThere ? 'Branch not protected' : 'Branch not found');
 }

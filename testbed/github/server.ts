@@ -1,13 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { openapiValidator, type Violation } from '../openapi/validator.ts';
+import { createOpenapiValidator, type Violation } from '../openapi/validator.ts';
 import { personOf } from './accounts.ts';
 import { feedbackRoutes } from './feedback/routes-feedback.ts';
 import { type LogStorage, startLogStorage } from './feedback/log-storage.ts';
 import { createFaults, type FaultEffect, type Faults } from './faults.ts';
-import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql/graphql.ts';
+import { answerGraphql, graphqlExhausted, findGraphqlViolations } from './graphql/graphql.ts';
 import { createRenderer } from './render.ts';
-import { type GitHubAnswer, type Call, notFound, refusal, type Route, text, type TokenIdentity } from './route.ts';
+import {
+  type GitHubAnswer,
+  type Call,
+  notFound,
+  createRefusal,
+  type Route,
+  text,
+  type TokenIdentity,
+} from './route.ts';
 import { answerElsewhere } from './routes-elsewhere.ts';
 import { commitRoutes } from './routes-commits.ts';
 import { issueRoutes } from './routes-issues.ts';
@@ -72,7 +80,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   const state = createState(options.repository, options.now());
   const logStorage = await startLogStorage(state);
   const faults = createFaults();
-  const validator = openapiValidator();
+  const validator = createOpenapiValidator();
   const violations: Violation[] = [];
   const requests: RecordedRequest[] = [];
 
@@ -113,20 +121,20 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     requests.push({ method, path, query: query.toString(), body: sent, login: token?.login ?? null });
     violations.push(
       ...(path === '/graphql'
-        ? await graphqlViolations(text((sent as { readonly query?: unknown } | null)?.query))
+        ? await findGraphqlViolations(text((sent as { readonly query?: unknown } | null)?.query))
         : validator.request(method, path, { query, body: sent })),
     );
 
     const fault = faults.take(method, path);
     if (fault !== null && suffersBefore(fault, outgoing)) return;
     const answer =
-      token === null ? refusal(401, 'Bad credentials') : await operate({ method, path, query, sent, token });
+      token === null ? createRefusal(401, 'Bad credentials') : await operate({ method, path, query, sent, token });
     if (path !== '/graphql') violations.push(...validator.response(method, path, answer));
     for (const [name, value] of rateHeaders(path === '/graphql' ? 'graphql' : 'core')) outgoing.setHeader(name, value);
     if (answer.more !== undefined)
       outgoing.setHeader('link', linkHeader(new URL(incoming.url ?? '/', url), answer.more));
     if (fault?.kind === 'cut') cut(outgoing, answer);
-    else send(outgoing, fault?.kind === 'lost' ? refusal(502, 'Server Error') : answer);
+    else send(outgoing, fault?.kind === 'lost' ? createRefusal(502, 'Server Error') : answer);
   }
 
   async function operate(request: {
@@ -140,7 +148,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     if (path === '/rate_limit') return { status: 200, body: render.rate() };
     const isGraphql = method === 'POST' && path === '/graphql';
     if (!isWithinRate(isGraphql ? state.graphqlRate : state.rate))
-      return isGraphql ? graphqlExhausted : refusal(403, 'API rate limit exceeded for installation ID 1.');
+      return isGraphql ? graphqlExhausted : createRefusal(403, 'API rate limit exceeded for installation ID 1.');
 
     const call: Omit<Call, 'parameters'> = {
       state,
@@ -168,7 +176,10 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     if (found === null || token.permissions.metadata === undefined) return notFound;
     return mayDo(token, found.route)
       ? found.route.answer({ ...call, parameters: found.parameters })
-      : refusal(403, `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
+      : createRefusal(
+          403,
+          `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`,
+        );
   }
 
   /** Uses up one request of the rate limit; returns false if none is left. */

@@ -299,7 +299,11 @@ export function addIssue(
   now: number,
 ): StoredIssue {
   const labels = issue.labels.map((label) => ensureLabel(state, label).name);
-  const added = newIssue(state, { title: issue.title, body: issue.body, author: personOf(state, issue.author) }, now);
+  const added = createStoredIssue(
+    state,
+    { title: issue.title, body: issue.body, author: personOf(state, issue.author) },
+    now,
+  );
   const by = personOf(
     state,
     issue.labelledBy ?? (mayWrite(state, issue.author) ? issue.author : state.repository.owner),
@@ -310,14 +314,14 @@ export function addIssue(
 }
 
 /** Creates an open issue, or the part of a pull request that is an issue. */
-export function newIssue(
+export function createStoredIssue(
   state: GitHubState,
   { title, body, author }: Pick<StoredIssue, 'title' | 'body' | 'author'>,
   now: number,
 ): StoredIssue {
   const added: StoredIssue = {
     ...blankIssue(),
-    id: newId(state),
+    id: createStoredId(state),
     number: nextNumber(state),
     author,
     createdAt: now,
@@ -330,7 +334,7 @@ export function newIssue(
 }
 
 /** Creates an issue of another repository, with the few fields that the stand-in knows. */
-export function strangeIssue({
+export function createStrangeIssue({
   number,
   state,
 }: {
@@ -374,7 +378,7 @@ export function addComment(
 ): StoredComment {
   const { issue, body, author } = comment;
   const added: StoredComment = {
-    id: newId(state),
+    id: createStoredId(state),
     issue,
     author,
     createdAt: now,
@@ -416,14 +420,14 @@ export function closePull(
 
 /** Returns the label, and creates it at its first use as GitHub does. Names are compared without case. */
 export function ensureLabel(state: GitHubState, name: string): StoredLabel {
-  const known = state.labels.find((label) => sameName(label.name, name));
+  const known = state.labels.find((label) => isSameName(label.name, name));
   if (known !== undefined) return known;
-  const added: StoredLabel = { id: newId(state), name, color: 'ededed', description: '' };
+  const added: StoredLabel = { id: createStoredId(state), name, color: 'ededed', description: '' };
   state.labels.push(added);
   return added;
 }
 
-export function sameName(left: string, right: string): boolean {
+export function isSameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
@@ -439,12 +443,19 @@ export function startJob(
     { name: 'Run ralph', status: 'in_progress' },
     { name: 'Post Run ralph', status: 'queued' },
   ] as const;
-  const added: StoredJob = { ...job, id: newId(state), name: 'ralph', startedAt: now, completedAt: null, steps };
+  const added: StoredJob = {
+    ...job,
+    id: createStoredId(state),
+    name: 'ralph',
+    startedAt: now,
+    completedAt: null,
+    steps,
+  };
   state.jobs.push(added);
   return added;
 }
 
-export function newId(state: GitHubState): number {
+export function createStoredId(state: GitHubState): number {
   return state.nextId++;
 }
 

@@ -31,7 +31,7 @@ export interface Validator {
  */
 let made: Validator | null = null;
 
-export function openapiValidator(): Validator {
+export function createOpenapiValidator(): Validator {
   return (made ??= createValidator());
 }
 

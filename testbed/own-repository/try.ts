@@ -5,7 +5,7 @@ import { labelIssue } from '../github/people.ts';
 import { keepBranches, keepGitHub, keepRun } from '../keep-results.ts';
 import { events, REPOSITORY, TESTBED_KEY, SCRIPTED_AGENT, startTestbed, TOKEN, type Testbed } from '../testbed.ts';
 import type { Performance } from '../workflow/performance.ts';
-import { endOfRun, playWorkflow } from '../workflow/play.ts';
+import { findRunEnd, playWorkflow } from '../workflow/play.ts';
 import { parseWorkflow, usesAction } from '../workflow/workflow.ts';
 import { copyRepository, NotPlayable, openRepository, readWorkflows } from './repository.ts';
 
@@ -124,7 +124,7 @@ async function playAll(testbed: Testbed, text: string, trial: Trial): Promise<re
     const played = await playWorkflow(testbed, {
       ...{ workflow: text, event: happen(), secrets, standIn, commands: trial.commands },
     })
-      .then(endOfRun)
+      .then(findRunEnd)
       .catch((error: unknown) => ({ kind: 'unplayable' as const, why: reasonOf(error) }));
     const said = { event, ...endOf(played), left: leftOf(played) };
     tried.push(said);
@@ -142,7 +142,7 @@ async function playAll(testbed: Testbed, text: string, trial: Trial): Promise<re
 }
 
 /** `unplayable` means that the testbed cannot play the workflow, although GitHub may be able to. */
-type Came = ReturnType<typeof endOfRun> | { readonly kind: 'unplayable'; readonly why: string };
+type Came = ReturnType<typeof findRunEnd> | { readonly kind: 'unplayable'; readonly why: string };
 
 function endOf(played: Came): Pick<TriedEvent, 'end' | 'says'> {
   switch (played.kind) {

@@ -15,7 +15,7 @@ const frameHeaders = Buffer.concat(
  * Encodes one event in Amazon's framing: lengths, their checksum, headers, JSON with the event in base64, checksum of
  * the whole frame.
  */
-export function eventFrame(event: object): Buffer {
+export function encodeEventFrame(event: object): Buffer {
   const payload = Buffer.from(
     JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abc' }),
   );

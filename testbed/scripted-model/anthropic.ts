@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ModelAnswer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError } from './step.ts';
-import { folderIn } from './tools.ts';
+import { findNamedFolder } from './tools.ts';
 
 /** The Anthropic Messages API, as Anthropic, Amazon Bedrock and Google Vertex offer it. */
 export const anthropic: Dialect = {
@@ -14,7 +14,7 @@ export const anthropic: Dialect = {
       // The test of a key offers no tools, but it does use a step.
       isSide: false,
       tools: (body.tools ?? []).map(toolOf),
-      folder: folderIn(JSON.stringify(body.system ?? '')),
+      folder: findNamedFolder(JSON.stringify(body.system ?? '')),
       form: formOf(path, body),
       whole: (answer) => ({ ...messageOf(body), ...endOf(answer), content: contentOf(answer) }),
       stream: (answer) => streamOf(body, answer),

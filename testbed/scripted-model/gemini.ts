@@ -1,7 +1,7 @@
 import type { ModelAnswer, Dialect, ServerEvent } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
-import { promptIn } from './prompt-text.ts';
-import { folderIn } from './tools.ts';
+import { extractPrompt } from './prompt-text.ts';
+import { findNamedFolder } from './tools.ts';
 
 /** Google's Gemini API. */
 export const gemini: Dialect = {
@@ -15,7 +15,7 @@ export const gemini: Dialect = {
       conversation: conversationOf(body.contents ?? []),
       isSide: tools.length === 0,
       tools: tools.map(({ name }) => ({ name, namespace: null, isText: false })),
-      folder: folderIn(JSON.stringify([body.systemInstruction, body.contents])),
+      folder: findNamedFolder(JSON.stringify([body.systemInstruction, body.contents])),
       form: path.endsWith(':streamGenerateContent') ? 'events' : 'whole',
       whole: (answer) => chunk(answer, 'STOP'),
       stream: (answer) => ({
@@ -57,7 +57,7 @@ function conversationOf(contents: readonly Content[]): Conversation {
 
 function promptOf({ role, parts = [] }: Content): string | null {
   if (role !== 'user' || parts.some(({ functionResponse }) => functionResponse !== undefined)) return null;
-  return promptIn(parts.map(({ text = '' }) => text).join('\n'));
+  return extractPrompt(parts.map(({ text = '' }) => text).join('\n'));
 }
 
 function resultOf({ output, error }: Readonly<Record<string, unknown>>): ToolResult {

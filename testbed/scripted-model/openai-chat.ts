@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ModelAnswer, Dialect, OfferedTool, ServerEvent, Stream } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
-import { promptIn } from './prompt-text.ts';
-import { folderIn } from './tools.ts';
+import { extractPrompt } from './prompt-text.ts';
+import { findNamedFolder } from './tools.ts';
 
 /** The OpenAI Chat Completions API, which other providers offer too. */
 export const openaiChat: Dialect = {
@@ -15,7 +15,7 @@ export const openaiChat: Dialect = {
       conversation: conversationOf(body.messages ?? []),
       isSide: tools.length === 0,
       tools,
-      folder: folderIn(JSON.stringify(body.messages ?? [])),
+      folder: findNamedFolder(JSON.stringify(body.messages ?? [])),
       form: body.stream === true ? 'events' : 'whole',
       whole: (answer) => wholeOf(body, answer),
       stream: (answer) => streamOf(body, answer),
@@ -57,7 +57,7 @@ function conversationOf(messages: readonly Message[]): Conversation {
 }
 
 function promptOf(message: Message): string | null {
-  return message.role === 'user' ? promptIn(textOf(message)) : null;
+  return message.role === 'user' ? extractPrompt(textOf(message)) : null;
 }
 
 /** Reads a tool's result; each CLI words a failure differently, so it is recognized by its text. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ModelAnswer, Dialect, OfferedTool, ServerEvent, Stream, TypedData } from './exchange.ts';
 import type { Conversation, StepError, ToolResult } from './step.ts';
-import { promptIn } from './prompt-text.ts';
-import { folderIn } from './tools.ts';
+import { extractPrompt } from './prompt-text.ts';
+import { findNamedFolder } from './tools.ts';
 
 /** The OpenAI Responses API. */
 export const openaiResponses: Dialect = {
@@ -15,7 +15,7 @@ export const openaiResponses: Dialect = {
       conversation: conversationOf(itemsOf(body)),
       isSide: tools.length === 0,
       tools,
-      folder: folderIn(JSON.stringify(body)),
+      folder: findNamedFolder(JSON.stringify(body)),
       form: body.stream === true ? 'events' : 'whole',
       whole: (answer) => responseOf(body, { status: 'completed', output: outputOf(answer) }),
       stream: (answer) => streamOf(body, answer),
@@ -78,7 +78,7 @@ function conversationOf(items: readonly Item[]): Conversation {
 }
 
 function promptOf({ role, content }: Item): string | null {
-  return role === 'user' ? promptIn(textOf(content)) : null;
+  return role === 'user' ? extractPrompt(textOf(content)) : null;
 }
 
 /** Reads a tool's result; a failure is recognized by its text. */

@@ -1,5 +1,5 @@
 /** Removes the text that CLIs put before the prompt; returns null if the turn contains nothing else. */
-export function promptIn(turn: string): string | null {
+export function extractPrompt(turn: string): string | null {
   const prompt = turn.replace(PREFACE, '').trim();
   return prompt === '' ? null : prompt;
 }

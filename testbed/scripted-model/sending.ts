@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { eventFrame } from './amazon-frames.ts';
+import { encodeEventFrame } from './amazon-frames.ts';
 import type { ModelAnswer, Exchange, ServerEvent } from './exchange.ts';
 import type { ModelStep } from './step.ts';
-import { useFor } from './tools.ts';
+import { chooseToolUse } from './tools.ts';
 
 /** Answers with a step, in the API format of the request. */
 export function send(response: ServerResponse, step: ModelStep, exchange: Exchange): void {
@@ -41,7 +41,7 @@ function sendStream(
   response.writeHead(200, { 'content-type': type, 'request-id': `req_${randomUUID()}` });
   const write = (events: readonly ServerEvent[]): void => {
     for (const { name, data } of events)
-      response.write(form === 'frames' ? eventFrame(data as object) : eventText(name, data));
+      response.write(form === 'frames' ? encodeEventFrame(data as object) : eventText(name, data));
   };
   const { said, end } = exchange.stream(answerOf(step, exchange));
   write(said);
@@ -66,7 +66,7 @@ function answerOf(step: Spoken, { tools, folder }: Exchange): ModelAnswer {
   if (step.kind === 'use')
     return { text, use: { tool: step.tool, namespace: step.namespace ?? null, input: step.input } };
   if (step.kind !== 'run' && step.kind !== 'read' && step.kind !== 'write') return { text, use: null };
-  const use = useFor(step, tools, folder);
+  const use = chooseToolUse(step, tools, folder);
   if (use !== null) return { text, use };
   const offered = tools.map(({ name }) => name).join(', ');
   return { text: `I was offered no tool to ${step.kind} with, only: ${offered}`, use: null };

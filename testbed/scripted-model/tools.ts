@@ -5,7 +5,7 @@ import type { ModelStep } from './step.ts';
 type Intent = Extract<ModelStep, { kind: 'run' | 'read' | 'write' }>;
 
 /** Returns the call of the offered tool that fulfils the intent, or null if none does. */
-export function useFor(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {
+export function chooseToolUse(intent: Intent, tools: readonly OfferedTool[], folder: string | null): ToolUse | null {
   if (intent.kind === 'run') return firstOf(tools, ({ name }) => runners[name]?.(intent.command));
   const path = posix.resolve(folder ?? '/', intent.path);
   const use = firstOf(tools, ({ name, isText }) => {
@@ -81,7 +81,7 @@ function quoted(path: string): string {
 }
 
 /** Returns the working folder that a CLI names to its model. */
-export function folderIn(text: string): string | null {
+export function findNamedFolder(text: string): string | null {
   return FOLDER.exec(text)?.[1] ?? null;
 }
 

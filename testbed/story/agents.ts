@@ -77,7 +77,7 @@ export function keysOf(name: PackagedAgent): readonly string[] {
  * Returns a template's workflow for this agent, with these inputs in place of the comment about `verify`; the lines
  * above it may be comments as well.
  */
-export function workflowFor(template: string, { key, inputs: own }: WorkflowLines, inputs: Variables): string {
+export function buildAgentWorkflow(template: string, { key, inputs: own }: WorkflowLines, inputs: Variables): string {
   return template
     .replace(
       /anthropic-api-key: ('?)\$\{\{ secrets\.ANTHROPIC_API_KEY \}\}/,

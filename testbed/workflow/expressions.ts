@@ -23,7 +23,7 @@ export function interpolate(text: string, contexts: Contexts): string {
 }
 
 /** True if an `if:` lets a job or step start, by the rules of the runner. */
-export function holds(
+export function isConditionTrue(
   condition: string,
   contexts: Contexts,
   { status, functions = {} }: { readonly status: JobStatus; readonly functions?: TextFunctions },

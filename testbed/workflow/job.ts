@@ -4,9 +4,9 @@ import { cp, mkdir, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { JobResult, RunningAction, StepResult } from '../runner.ts';
 import type { Checkout, TestbedMachine } from '../testbed.ts';
-import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
+import { isConditionTrue, interpolate, type Contexts, type JobStatus } from './expressions.ts';
 import type { Performance } from './performance.ts';
-import { compositeSteps, usesAction, type WorkflowStep } from './workflow.ts';
+import { parseCompositeSteps, usesAction, type WorkflowStep } from './workflow.ts';
 
 interface PlayedStep {
   readonly name: string;
@@ -78,11 +78,11 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
     const name = step.name ?? step.uses ?? step.run ?? '';
     const runner = { os: 'Linux', temp: on.environment['RUNNER_TEMP'] };
     const known = { ...scene.open, steps, runner, env: { ...on.environment, ...scene.env } };
-    const env = { ...scene.env, ...evaluated(step.env ?? {}, { ...known, secrets: scene.secrets }) };
+    const env = { ...scene.env, ...evaluateTexts(step.env ?? {}, { ...known, secrets: scene.secrets }) };
     const open = { ...known, env: { ...known.env, ...env } };
     const hashFiles = (...paths: readonly string[]): string => hashOf(on.workspace, paths);
     const given = { contexts: { ...open, secrets: scene.secrets }, env };
-    const isHeld = holds(step.if ?? '', open, { status, functions: { hashFiles } });
+    const isHeld = isConditionTrue(step.if ?? '', open, { status, functions: { hashFiles } });
     const own = isHeld ? ownSteps(on.workspace, step) : null;
     // A local action is replaced by its steps, as far as they can be played.
     for (const inner of own ?? []) {
@@ -110,7 +110,7 @@ export async function playSteps(scene: Scene): Promise<PlayedJob> {
 function ownSteps(workspace: string, { uses = '' }: WorkflowStep): readonly WorkflowStep[] | null {
   if (!uses.startsWith('./') || uses === './') return null;
   const file = join(workspace, uses, 'action.yml');
-  return existsSync(file) ? compositeSteps(readFileSync(file, 'utf8')) : null;
+  return existsSync(file) ? parseCompositeSteps(readFileSync(file, 'utf8')) : null;
 }
 
 const skipped: Act = { end: 'skipped', log: '', outputs: {}, action: null };
@@ -124,10 +124,10 @@ async function perform(
   const kind = kindOf(step);
   switch (kind) {
     case 'checkout':
-      await on.checkOut(wantedCheckout(evaluated(step.with ?? {}, contexts), github['ref'] ?? ''));
+      await on.checkOut(wantedCheckout(evaluateTexts(step.with ?? {}, contexts), github['ref'] ?? ''));
       return { ...skipped, end: 'success' };
     case 'action': {
-      const inputs = evaluated(step.with ?? {}, contexts);
+      const inputs = evaluateTexts(step.with ?? {}, contexts);
       const { uses = '' } = step;
       const running = await on.runAction({
         ...on.action,
@@ -153,12 +153,12 @@ async function perform(
     }
     case 'upload':
     case 'download':
-      return { ...skipped, ...(await carry(kind, artifacts, evaluated(step.with ?? {}, contexts))) };
+      return { ...skipped, ...(await carry(kind, artifacts, evaluateTexts(step.with ?? {}, contexts))) };
     // The testbed's GitHub creates no App tokens; the step returns the job's own token.
     case 'app-token':
       return { ...skipped, end: 'success', outputs: { token: github['token'] ?? '' } };
     case 'cloud-login':
-      return { ...skipped, ...logIn(evaluated(step.with ?? {}, contexts), env) };
+      return { ...skipped, ...logIn(evaluateTexts(step.with ?? {}, contexts), env) };
     case 'other':
       return { ...skipped, end: 'not-played' };
   }
@@ -267,6 +267,6 @@ export function variablesOf(github: Readonly<Record<string, string>>): Record<st
 }
 
 /** Returns the texts with their expressions evaluated. */
-export function evaluated(given: Readonly<Record<string, string>>, contexts: Contexts): Record<string, string> {
+export function evaluateTexts(given: Readonly<Record<string, string>>, contexts: Contexts): Record<string, string> {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, interpolate(value, contexts)]));
 }

@@ -37,7 +37,10 @@ function rightsOf(asked: Permissions): Rights {
 }
 
 /** Limits the permissions of a called workflow's job to those of the calling job; GitHub refuses more. */
-export function within(asked: Permissions | undefined, caller: Permissions | undefined): Permissions | undefined {
+export function limitPermissions(
+  asked: Permissions | undefined,
+  caller: Permissions | undefined,
+): Permissions | undefined {
   if (asked === undefined || caller === undefined) return asked ?? caller;
   if (mayLogIn(asked) && !mayLogIn(caller))
     throw new Error('The called workflow asks for id-token: write, and the calling job has none.');
@@ -55,7 +58,7 @@ function mayLogIn(asked: Permissions | undefined): boolean {
 }
 
 /** The variables by which a job asks for identity tokens, as GitHub sets them for `id-token: write`. */
-export function loginVariables(asked: Permissions | undefined): Readonly<Record<string, string>> {
+export function buildLoginVariables(asked: Permissions | undefined): Readonly<Record<string, string>> {
   return mayLogIn(asked)
     ? {
         ACTIONS_ID_TOKEN_REQUEST_URL: 'https://id.example/login-of-url?api-version=2.0',

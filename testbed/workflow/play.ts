@@ -2,11 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ACTION_FOLDER, REPOSITORY, TOKEN, type Testbed } from '../testbed.ts';
 import { readEvent } from './event.ts';
-import { holds, interpolate, type Contexts, type JobStatus } from './expressions.ts';
-import { evaluated, playSteps, variablesOf, type PlayedJob } from './job.ts';
+import { isConditionTrue, interpolate, type Contexts, type JobStatus } from './expressions.ts';
+import { evaluateTexts, playSteps, variablesOf, type PlayedJob } from './job.ts';
 import type { Performance } from './performance.ts';
-import { loginVariables, within, withPermissions } from './permissions.ts';
-import { dispatchInputs, parseWorkflow, whyNot, type Job, type Permissions, type Workflow } from './workflow.ts';
+import { buildLoginVariables, limitPermissions, withPermissions } from './permissions.ts';
+import {
+  buildDispatchInputs,
+  parseWorkflow,
+  explainNotStarted,
+  type Job,
+  type Permissions,
+  type Workflow,
+} from './workflow.ts';
 
 /** The result of an event. */
 export type Played =
@@ -34,7 +41,7 @@ export async function playWorkflow(testbed: Testbed, performance: Performance): 
   const { event, secrets, vars = {} } = performance;
   const workflow = parseWorkflow(performance.workflow);
   const happening = readEvent(event);
-  const why = whyNot(workflow, happening);
+  const why = explainNotStarted(workflow, happening);
   if (why !== null) return { kind: 'not-triggered', why };
   const source = await happening.source(testbed);
   if (source === null) return { kind: 'not-triggered', why: 'the pull request has conflicts' };
@@ -54,10 +61,10 @@ export async function playWorkflow(testbed: Testbed, performance: Performance): 
     repository_owner: REPOSITORY.owner,
     token: TOKEN,
   };
-  const inputs = name === 'workflow_dispatch' ? dispatchInputs(workflow, happening.given) : {};
+  const inputs = name === 'workflow_dispatch' ? buildDispatchInputs(workflow, happening.given) : {};
   const contexts = { github: { ...github, event: event.payload }, inputs, vars };
   const runName = interpolate(workflow['run-name'] ?? workflow.name ?? '', contexts);
-  if (!holds(job.if ?? '', contexts, { status: 'success' })) return { kind: 'skipped', runName };
+  if (!isConditionTrue(job.if ?? '', contexts, { status: 'success' })) return { kind: 'skipped', runName };
 
   const stage: Stage = {
     testbed,
@@ -79,7 +86,7 @@ export async function playWorkflow(testbed: Testbed, performance: Performance): 
  * Returns the job that shows how a run of several jobs ended, which is the last one that ran; returns any other result
  * unchanged.
  */
-export function endOfRun(played: Played): Exclude<Played, { kind: 'called' }> {
+export function findRunEnd(played: Played): Exclude<Played, { kind: 'called' }> {
   if (played.kind !== 'called') return played;
   const { runName } = played;
   const last = Object.values(played.jobs).findLast((job) => job !== 'skipped');
@@ -115,8 +122,8 @@ async function playJob(
   const on = await testbed.machine({ event, ...(onOutput === undefined ? {} : { onOutput }) });
   const env = {
     ...ofRun,
-    ...loginVariables(asked),
-    ...evaluated({ ...given.env, ...job.env }, { ...contexts, secrets }),
+    ...buildLoginVariables(asked),
+    ...evaluateTexts({ ...given.env, ...job.env }, { ...contexts, secrets }),
   };
   const { steps, services = {} } = job;
   const scene = { on, performance, steps, services, github, open: contexts, secrets, env, artifacts };
@@ -170,26 +177,26 @@ async function playCalled(
 ): Promise<PlayedJobs> {
   const called = parseWorkflow(await readFile(join(ACTION_FOLDER, file), 'utf8'));
   const declared = called.on.called?.inputs ?? {};
-  const values = evaluated(given, contexts);
+  const values = evaluateTexts(given, contexts);
   const unknown = Object.keys(values).filter((name) => declared[name] === undefined);
   if (unknown.length > 0) throw new Error(`Invalid input, ${unknown.join(', ')} is not defined in ${uses}.`);
   const inputs = Object.fromEntries(
     Object.entries(declared).map(([name, { default: usual }]) => [name, values[name] ?? usual]),
   );
-  const secrets = evaluated(passed, { ...contexts, secrets: stage.secrets });
+  const secrets = evaluateTexts(passed, { ...contexts, secrets: stage.secrets });
   const needs: Record<string, { readonly result: JobStatus | 'skipped'; readonly outputs: object }> = {};
   const played: Record<string, PlayedJob | 'skipped'> = {};
   for (const [id, job] of Object.entries(called.jobs)) {
     const github = { ...stage.github, job: id };
     const open = { ...contexts, inputs, needs, github: { ...(contexts['github'] as object), job: id } };
     const before = (job.needs ?? []).every((one) => needs[one]?.result === 'success') ? 'success' : 'failure';
-    if (!holds(job.if ?? '', open, { status: before })) {
+    if (!isConditionTrue(job.if ?? '', open, { status: before })) {
       played[caller + id] = 'skipped';
       needs[id] = { result: 'skipped', outputs: {} };
       continue;
     }
     const own: Stage = { ...stage, github, secrets, env: { ...stage.env, ...variablesOf(github) } };
-    const granted = within(job.permissions ?? called.permissions, asked);
+    const granted = limitPermissions(job.permissions ?? called.permissions, asked);
     if (job.uses !== undefined) {
       const legs = await playLegs(own, job, { contexts: open, asked: granted, name: caller + id });
       Object.assign(played, legs.jobs);
@@ -199,10 +206,13 @@ async function playCalled(
     stage.performance.onOutput?.(`job ${caller}${id} (${rightsIn(job)})\n`);
     const done = await playJob(own, job, { contexts: open, asked: granted, env: called.env ?? {} });
     played[caller + id] = done;
-    const outputs = evaluated(job.outputs ?? {}, { ...open, steps: done.stepOutputs });
+    const outputs = evaluateTexts(job.outputs ?? {}, { ...open, steps: done.stepOutputs });
     needs[id] = { result: done.status, outputs };
   }
-  return { jobs: played, outputs: evaluated(called.on.called?.outputs ?? {}, { ...contexts, inputs, jobs: needs }) };
+  return {
+    jobs: played,
+    outputs: evaluateTexts(called.on.called?.outputs ?? {}, { ...contexts, inputs, jobs: needs }),
+  };
 }
 
 /** Plays the workflow of a job for each leg of its matrix, in order. An output is that of the last leg that sets it. */

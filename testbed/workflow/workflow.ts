@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { actionKnownBy } from '../../src/core/doctor/workflow.ts';
+import { identifyAction } from '../../src/core/doctor/workflow.ts';
 import type { Happening } from './event.ts';
 
 const text = z
@@ -125,7 +125,7 @@ export function parseWorkflow(source: string): Workflow {
 }
 
 /** Returns the steps of a composite action from the text of its action.yml, or null if the action is not composite. */
-export function compositeSteps(source: string): readonly WorkflowStep[] | null {
+export function parseCompositeSteps(source: string): readonly WorkflowStep[] | null {
   const parsed = composite.safeParse(dataOf(source));
   return parsed.success ? parsed.data.runs.steps : null;
 }
@@ -141,7 +141,7 @@ function dataOf(source: string): unknown {
 /** True if a step uses the action, or a copy of it. */
 export function usesAction({ uses, with: inputs }: WorkflowStep): boolean {
   return (
-    uses === './' || uses === '$/.github/actions/job' || actionKnownBy(uses ?? '', Object.keys(inputs ?? {})) !== null
+    uses === './' || uses === '$/.github/actions/job' || identifyAction(uses ?? '', Object.keys(inputs ?? {})) !== null
   );
 }
 
@@ -152,7 +152,7 @@ const USUAL_TYPES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the reason why the event starts no run of the workflow, or null if it starts one. */
-export function whyNot({ on: { schedule, events } }: Workflow, event: Happening): string | null {
+export function explainNotStarted({ on: { schedule, events } }: Workflow, event: Happening): string | null {
   if (event.name === 'schedule')
     return schedule.some(({ cron }) => cron === event.cron) ? null : `on: has no schedule "${event.cron ?? ''}"`;
   const wanted = Object.hasOwn(events, event.name) ? events[event.name] : undefined;
@@ -168,7 +168,7 @@ export function whyNot({ on: { schedule, events } }: Workflow, event: Happening)
 }
 
 /** Returns the inputs of a dispatch with the defaults of missing ones; throws for inputs that GitHub would refuse. */
-export function dispatchInputs(
+export function buildDispatchInputs(
   { on: { events } }: Workflow,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {

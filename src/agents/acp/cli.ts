@@ -1,6 +1,6 @@
 import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { UserError } from '../../errors.ts';
-import { logLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/log-line.ts';
 import type { AgentCli, CallListener, CallReader, CliCall, CliPlace, PreparedCall } from '../cli/cli.ts';
 import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
@@ -8,7 +8,7 @@ import type { Dialect } from '../reading/agent-event.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { acpAgent } from './agent.ts';
 import { startTalking, type Talk } from './conversation.ts';
-import { acpErrors, detailOf, toolName } from './events/updates.ts';
+import { acpErrors, detailOf, nameTool } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 
 /** Time in ms for an agent to exit whose input has ended. Its session is complete by then. */
@@ -121,7 +121,7 @@ function openAcpReader(
 }
 
 function unaskedError(call: ToolCall): UserError {
-  const what = logLine(`${toolName(call)} ${detailOf(call) ?? ''}`.trim(), 200);
+  const what = toLogLine(`${nameTool(call)} ${detailOf(call) ?? ''}`.trim(), 200);
   return new UserError(
     'configuration',
     `The agent made a call without asking that \`allowed-tools\` does not allow: ${what}. Start it in a mode in which it asks, allow the call, or set \`isolation: user\` or \`isolation: namespace\`.`,

@@ -17,20 +17,20 @@ import { messageOf } from '../../errors.ts';
 import type { CallConversation } from '../cli/cli.ts';
 import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { AgentEvent, AgentFailure } from '../reading/agent-event.ts';
-import { classifyFailure, failureInAnswer } from '../reading/failure.ts';
+import { classifyFailure, findFailureInAnswer } from '../reading/failure.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
-import { absolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
+import { resolveAbsolutePath, type AskedPlace, isPermitted } from '../rules/permission.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 import {
   acpErrors,
   createUpdates,
   detailOf,
-  plainFailure,
-  protocolFailure,
-  stopFailure,
-  toolName,
+  createPlainFailure,
+  parseProtocolFailure,
+  parseStopFailure,
+  nameTool,
 } from './events/updates.ts';
-import { chooseModel, optionIn, protocolServer } from './session.ts';
+import { chooseModel, findSessionOption, buildProtocolServer } from './session.ts';
 
 /** The start of a call: the prompt, and what the agent may do. */
 export interface Talk {
@@ -204,8 +204,8 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
       const isSilent = said.every((event) => event.kind === 'text' && OF_REFUSAL.test(event.text.trim()));
       const goesOn = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
-      if (isSpent || (goesOn && hasUsedTurns())) return stopFailure('max_turn_requests');
-      if (!goesOn) return stopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
+      if (isSpent || (goesOn && hasUsedTurns())) return parseStopFailure('max_turn_requests');
+      if (!goesOn) return parseStopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
       text = GO_ON;
     }
   }
@@ -219,7 +219,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     });
     const version = asObject(hello)?.['protocolVersion'];
     if (version !== PROTOCOL_VERSION)
-      return plainFailure(
+      return createPlainFailure(
         `It speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
       );
     const abilities = asObject(asObject(hello)?.['agentCapabilities']) ?? {};
@@ -228,7 +228,8 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const setting = { cwd: place.folder, mcpServers: serversFor(asObject(abilities['mcpCapabilities']) ?? {}) };
     let answer: unknown;
     if (talk.resume === null) answer = await agent.request(methods.agent.session.new, setting);
-    else if (!canResume && !canLoad) return plainFailure('The session cannot be continued: the agent keeps none.');
+    else if (!canResume && !canLoad)
+      return createPlainFailure('The session cannot be continued: the agent keeps none.');
     else {
       const known = { ...setting, sessionId: talk.resume };
       const request = canResume
@@ -240,18 +241,18 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       } catch (error) {
         const failure = requestFailure(error);
         return failure.status === null && !isOver
-          ? plainFailure(`The session cannot be continued: ${failure.text}`)
+          ? createPlainFailure(`The session cannot be continued: ${failure.text}`)
           : failure;
       }
     }
     const id = talk.resume ?? asString(asObject(answer)?.['sessionId']);
-    if (id === null) return plainFailure('The agent began no session.');
+    if (id === null) return createPlainFailure('The agent began no session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
-    const offered = optionIn(asObject(answer), 'model');
+    const offered = findSessionOption(asObject(answer), 'model');
     model ??= asString(offered?.['currentValue']);
     const failed = talk.model === null ? null : await chooseModel(agent, { id, offered }, talk.model);
-    const configId = asString(optionIn(asObject(answer), 'thought_level')?.['id']);
+    const configId = asString(findSessionOption(asObject(answer), 'thought_level')?.['id']);
     if (configId !== null && talk.effort !== null)
       await agent.request(methods.agent.session.setConfigOption, { sessionId: id, configId, value: talk.effort });
     return failed;
@@ -266,7 +267,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       });
     return talk.servers
       .filter((server) => !failed.includes(server))
-      .map((server) => protocolServer(server, talk.environment));
+      .map((server) => buildProtocolServer(server, talk.environment));
   }
 
   function update(params: JsonObject | null): void {
@@ -309,7 +310,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     // A forgotten answer is decided again.
     if (decided.size >= MAX_DECIDED) decided.clear();
     decided.set(call.id, isRefused ? false : call);
-    if (isRefused) take({ kind: 'denied', id: null, tool: toolName(call), command: call.command });
+    if (isRefused) take({ kind: 'denied', id: null, tool: nameTool(call), command: call.command });
     refusedTurn = isRefused ? turn : -1;
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
   }
@@ -336,7 +337,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   }
 
   function report(call: ToolCall): void {
-    take({ kind: 'tool-use', id: null, tool: `without asking: ${toolName(call)}`, command: detailOf(call) });
+    take({ kind: 'tool-use', id: null, tool: `without asking: ${nameTool(call)}`, command: detailOf(call) });
     if (isolated || unasked !== null) return;
     unasked = call;
     void cancel();
@@ -345,22 +346,24 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   /** Returns paths without links; inside a sandbox they cannot be followed, and need not be. */
   async function realPaths(paths: readonly string[]): Promise<readonly string[]> {
     if (isolated) return paths;
-    return Promise.all(paths.map((path) => realPathOfFolder(absolutePath(path, place))));
+    return Promise.all(paths.map((path) => realPathOfFolder(resolveAbsolutePath(path, place))));
   }
 }
 
 /** The failure that an agent says in place of an answer, or null. */
 function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
   const last = said.at(-1);
-  const words = last?.kind === 'text' ? failureInAnswer(last.text) : null;
-  const failure = words === null ? null : protocolFailure(0, words, null);
+  const words = last?.kind === 'text' ? findFailureInAnswer(last.text) : null;
+  const failure = words === null ? null : parseProtocolFailure(0, words, null);
   return failure === null || classifyFailure(failure, acpErrors).kind === 'other' ? null : failure;
 }
 
-const LATE = plainFailure(`It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`);
+const LATE = createPlainFailure(
+  `It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`,
+);
 
 function requestFailure(error: unknown): AgentFailure {
   return error instanceof RequestError
-    ? protocolFailure(error.code, error.message, error.data)
-    : plainFailure(`The conversation with the agent failed: ${messageOf(error)}`);
+    ? parseProtocolFailure(error.code, error.message, error.data)
+    : createPlainFailure(`The conversation with the agent failed: ${messageOf(error)}`);
 }

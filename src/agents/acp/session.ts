@@ -2,10 +2,10 @@ import { type ClientContext, methods, type McpServer as ProtocolServer } from '@
 import { type McpServer, replaceVariables } from '../../core/mcp/values.ts';
 import type { AgentFailure } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
-import { plainFailure } from './events/updates.ts';
+import { createPlainFailure } from './events/updates.ts';
 
 /** Returns the option of a session by which something of this category is chosen, if the agent offers one. */
-export function optionIn(
+export function findSessionOption(
   opened: JsonObject | null,
   category: 'model' | 'thought_level',
 ): JsonObject | null | undefined {
@@ -17,7 +17,7 @@ export function optionIn(
 /** Chooses the model among those that the agent offers. Returns the failure, or null. */
 export async function chooseModel(
   agent: ClientContext,
-  { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof optionIn> },
+  { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof findSessionOption> },
   model: string,
 ): Promise<AgentFailure | null> {
   const values = asArray(offered?.['options'])
@@ -26,7 +26,7 @@ export async function chooseModel(
     .map((one) => asString(one?.['value']));
   const configId = asString(offered?.['id']);
   if (configId === null || !values.includes(model))
-    return plainFailure(
+    return createPlainFailure(
       `The model ${model} is not available: the agent offers ${values.filter(Boolean).join(', ') || 'none, so name it in `agent-args` instead of `model`'}.`,
     );
   await agent.request(methods.agent.session.setConfigOption, { sessionId, configId, value: model });
@@ -34,7 +34,7 @@ export async function chooseModel(
 }
 
 /** Returns a server in the form of the protocol, with the values of its variables. */
-export function protocolServer(server: McpServer, variables: Readonly<Record<string, string>>): ProtocolServer {
+export function buildProtocolServer(server: McpServer, variables: Readonly<Record<string, string>>): ProtocolServer {
   const put = (value: string): string => replaceVariables(value, variables);
   const pairs = (values: Readonly<Record<string, string>>) =>
     Object.entries(values).map(([name, value]) => ({ name, value: put(value) }));

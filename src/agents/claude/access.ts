@@ -2,13 +2,13 @@ import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import {
   type AccessOf,
   type AwsKeys,
-  headersIn,
+  parseHeaderLines,
   createUnusableAccess,
   bypassProxyForLoopback,
-  secretsAmong,
-  serverAddress,
-  valueIn,
-  valuesIn,
+  selectSecrets,
+  normalizeServerAddress,
+  resolveVariable,
+  selectVariables,
   type AgentVariables,
   withoutVariables,
 } from '../cli/access.ts';
@@ -70,9 +70,9 @@ export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
     }),
     provider,
     keys,
-    secrets: secretsAmong([...Object.values(keys), ...Object.values(headers), ...signing]),
+    secrets: selectSecrets([...Object.values(keys), ...Object.values(headers), ...signing]),
     environment,
-    environmentFor: (at) => brokerEnvironment(login, at),
+    environmentFor: (at) => buildBrokerEnvironment(login, at),
     signWith,
   };
 };
@@ -81,25 +81,26 @@ export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
 export function loginOf(environment: AgentVariables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
-  const keys = valuesIn(environment, claudeAgent.provider.keys);
+  const keys = selectVariables(environment, claudeAgent.provider.keys);
   return Object.keys(keys).length === 0
     ? { kind: 'direct', environment }
     : brokered(environment, { api: { kind: 'anthropic' }, keys, standard: PROVIDER });
 }
 
 function bedrockLogin(environment: AgentVariables): Login {
-  const key = valueIn(environment, BEDROCK_KEY);
+  const key = resolveVariable(environment, BEDROCK_KEY);
   const [accessKeyId, secretAccessKey] = [
-    valueIn(environment, 'AWS_ACCESS_KEY_ID'),
-    valueIn(environment, 'AWS_SECRET_ACCESS_KEY'),
+    resolveVariable(environment, 'AWS_ACCESS_KEY_ID'),
+    resolveVariable(environment, 'AWS_SECRET_ACCESS_KEY'),
   ];
   const isSigned = key === '' && accessKeyId !== '' && secretAccessKey !== '';
   if (key === '' && !isSigned) return { kind: 'direct', environment };
   // The CLI uses this default, too.
-  const region = valueIn(environment, 'AWS_REGION') || valueIn(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
+  const region =
+    resolveVariable(environment, 'AWS_REGION') || resolveVariable(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
   if (!/^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/.test(region))
     return { kind: 'unusable', problem: '`AWS_REGION` is not a region of AWS such as eu-west-1. Correct it.' };
-  const sessionToken = valueIn(environment, 'AWS_SESSION_TOKEN');
+  const sessionToken = resolveVariable(environment, 'AWS_SESSION_TOKEN');
   return brokered(environment, {
     api: { kind: 'bedrock', signing: isSigned ? { region, accessKeyId, secretAccessKey, sessionToken } : null },
     keys: { [BEDROCK_KEY]: key },
@@ -108,10 +109,12 @@ function bedrockLogin(environment: AgentVariables): Login {
 }
 
 function vertexLogin(environment: AgentVariables): Login {
-  const token = valueIn(environment, 'CLOUDSDK_AUTH_ACCESS_TOKEN') || valueIn(environment, 'GOOGLE_OAUTH_ACCESS_TOKEN');
+  const token =
+    resolveVariable(environment, 'CLOUDSDK_AUTH_ACCESS_TOKEN') ||
+    resolveVariable(environment, 'GOOGLE_OAUTH_ACCESS_TOKEN');
   if (token === '') return { kind: 'direct', environment };
-  const project = valueIn(environment, 'ANTHROPIC_VERTEX_PROJECT_ID');
-  const region = valueIn(environment, 'CLOUD_ML_REGION');
+  const project = resolveVariable(environment, 'ANTHROPIC_VERTEX_PROJECT_ID');
+  const region = resolveVariable(environment, 'CLOUD_ML_REGION');
   if (!/^[a-z0-9][\w.:-]*$/.test(project) || !/^[a-z0-9-]+$/.test(region))
     return {
       kind: 'unusable',
@@ -138,7 +141,7 @@ function brokered(
   { api, keys, standard }: Pick<BrokeredLogin, 'api' | 'keys'> & { readonly standard: string },
 ): Login {
   const name = ADDRESSES[api.kind];
-  const provider = serverAddress(valueIn(environment, name) || standard);
+  const provider = normalizeServerAddress(resolveVariable(environment, name) || standard);
   if (provider === null) return createUnusableAccess(name);
   const taken: readonly string[] = [
     ...claudeAgent.provider.keys,
@@ -151,7 +154,7 @@ function brokered(
     api,
     provider,
     keys,
-    headers: headersIn(environment[HEADERS] ?? '', /\n/),
+    headers: parseHeaderLines(environment[HEADERS] ?? '', /\n/),
     environment: withoutVariables(environment, taken),
   };
 }
@@ -159,7 +162,7 @@ function brokered(
 /**
  * Returns the variables that lead the agent's CLI to the broker. Requests to this machine bypass the network's proxy.
  */
-export function brokerEnvironment(
+export function buildBrokerEnvironment(
   { api, environment }: Pick<BrokeredLogin, 'api' | 'environment'>,
   { address, placeholders }: { readonly address: string; readonly placeholders: AgentVariables },
 ): Record<string, string> {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
-import { logLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/log-line.ts';
 import type { CallEvent } from '../cli/stall-watch.ts';
 import type {
   AgentCli,
@@ -20,7 +20,7 @@ import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import { classifyClaudeFailure, failureOfMissingResult, claudeLimitOf } from './events/failure.ts';
 import type { StreamEvent } from './events/collector.ts';
 import { createOutputReader } from './output/reader.ts';
-import { projectSlug, trialUrl, tryKey } from './try-key.ts';
+import { buildProjectSlug, buildTrialUrl, tryKey } from './try-key.ts';
 import { claudeAccessOf } from './access.ts';
 import { claudeAgent } from './agent.ts';
 
@@ -42,7 +42,7 @@ const NAME = /^\w{1,40}$/;
 /** The CLI of Claude Code, with stream-json on stdout. */
 export const claudeCli: AgentCli = {
   ...claudeAgent,
-  keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: trialUrl, tryAt: tryKey },
+  keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: buildTrialUrl, tryAt: tryKey },
   usesConfigFolder: false,
   accessOf: claudeAccessOf,
   // `2.1.330 (Claude Code)`
@@ -50,12 +50,12 @@ export const claudeCli: AgentCli = {
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('claude'),
   sessions: { export: exportClaudeSession, import: importClaudeSession },
-  rulesGap: claudeRules,
+  rulesGap: mapClaudeRules,
   unmappedServers: () => [],
   prepare: ({ environment, servers, extraArgs, ...call }, { alsoFolder, configFolder }) =>
     Promise.resolve({
-      args: claudeArguments({ ...call, extraArgs: [...claudeMcpServers(servers), ...extraArgs], alsoFolder }),
-      environment: claudeEnvironment(environment, configFolder),
+      args: buildClaudeArguments({ ...call, extraArgs: [...mapClaudeServers(servers), ...extraArgs], alsoFolder }),
+      environment: buildClaudeEnvironment(environment, configFolder),
       files: {},
       openReader: openStreamReader,
       complete: (transcript) => Promise.resolve(transcript),
@@ -85,7 +85,7 @@ function openStreamReader({ now, hear }: CallListener): CallReader {
 }
 
 /** Returns the rules unchanged: they are in the CLI's own language. */
-export function claudeRules(rules: readonly string[]): MappedRules<readonly string[]> {
+export function mapClaudeRules(rules: readonly string[]): MappedRules<readonly string[]> {
   return { own: rules, unmapped: [], allowsMore: null };
 }
 
@@ -93,7 +93,7 @@ export function claudeRules(rules: readonly string[]): MappedRules<readonly stri
  * Returns servers as arguments of Claude Code, which replaces `${NAME}` by its own variables, so that no value is on
  * its command line.
  */
-export function claudeMcpServers(servers: readonly McpServer[]): readonly string[] {
+export function mapClaudeServers(servers: readonly McpServer[]): readonly string[] {
   if (servers.length === 0) return [];
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
   // One argument: the option accepts several values and would take every following word.
@@ -108,7 +108,7 @@ function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
 /** Returns the meaning of a stream event for the caller of the CLI, with the line for a person who follows the job. */
 export function callEventOf(event: StreamEvent): CallEvent {
   if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
-  const line = logLine(describe(event), MAX_LINE);
+  const line = toLogLine(describe(event), MAX_LINE);
   if (event.kind === 'result') return { kind: 'result', line };
   if (event.kind !== 'retry') return { kind: 'work', line };
   const { status, error, delayMs } = event;
@@ -143,7 +143,7 @@ function describe(event: StreamEvent): string {
  * Returns the command line of Claude Code for unattended use; the prompt goes to stdin, since one argument is limited
  * to 128 KiB.
  */
-export function claudeArguments({
+export function buildClaudeArguments({
   model,
   allowedTools,
   extraArgs,
@@ -176,7 +176,7 @@ export function claudeArguments({
  * Returns the agent's environment: `given` may change the CLI's timeouts, but neither where its files are nor that it
  * exits when done.
  */
-export function claudeEnvironment(
+export function buildClaudeEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,
 ): Record<string, string> {
@@ -234,7 +234,7 @@ export function isClaudeSession(id: string): boolean {
 }
 
 async function transcriptFolders({ workFolder }: SessionPlace): Promise<readonly string[]> {
-  return ['projects', projectSlug(await realPathOfFolder(workFolder))];
+  return ['projects', buildProjectSlug(await realPathOfFolder(workFolder))];
 }
 
 function isMessage({ type }: JsonObject): boolean {

@@ -32,7 +32,7 @@ export async function tryKey(
 }
 
 /** Returns the URL at which a key is tried; `base` is as in ANTHROPIC_BASE_URL, empty for the provider's own. */
-export function trialUrl(base: string): string {
+export function buildTrialUrl(base: string): string {
   return `${(base.trim() || 'https://api.anthropic.com').replace(/\/+$/, '')}/v1/models?limit=1`;
 }
 
@@ -40,7 +40,7 @@ export function trialUrl(base: string): string {
  * Returns the name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path
  * without symbolic links.
  */
-export function projectSlug(folder: string): string {
+export function buildProjectSlug(folder: string): string {
   const slug = folder.replace(/[^A-Za-z0-9]/g, '-');
   if (slug.length <= 200) return slug;
   let hash = 0;

@@ -68,9 +68,13 @@ interface Login {
 const MIN_SECRET_CHARS = 8;
 
 /** Returns the access through the broker, or the problem of the provider's address. */
-export function brokeredAccess(given: AgentVariables, { allowedTools, prices }: AccessSetting, login: Login): Access {
+export function createBrokeredAccess(
+  given: AgentVariables,
+  { allowedTools, prices }: AccessSetting,
+  login: Login,
+): Access {
   const { keys, address: variable, standard, withheld = [], headers = {}, path = '', extraEnvironment = {} } = login;
-  const provider = serverAddress(valueIn(given, variable) || standard);
+  const provider = normalizeServerAddress(resolveVariable(given, variable) || standard);
   if (provider === null) return createUnusableAccess(variable);
   const environment = withoutVariables(given, [...Object.keys(keys), variable, ...withheld]);
   return {
@@ -78,7 +82,7 @@ export function brokeredAccess(given: AgentVariables, { allowedTools, prices }: 
     protocol: login.protocol({ prices, mayWebSearch: allowsWebSearch(allowedTools) }),
     provider,
     keys,
-    secrets: secretsAmong([...Object.values(keys), ...Object.values(headers)]),
+    secrets: selectSecrets([...Object.values(keys), ...Object.values(headers)]),
     environment,
     environmentFor: ({ address, placeholders }) => ({
       ...placeholders,
@@ -94,27 +98,27 @@ export function brokeredAccess(given: AgentVariables, { allowedTools, prices }: 
  * Returns the access for a CLI with a single key, direct if the key is not set. The address variable is set in any
  * case, because the CLI would otherwise read it from the repository's file `.env`.
  */
-export function accessByKey(
+export function createKeyAccess(
   given: AgentVariables,
   setting: AccessSetting,
   login: Omit<Login, 'keys'> & { readonly key: string },
 ): Access {
   const { key: name, address } = login;
-  const key = valueIn(given, name);
-  const access = brokeredAccess(given, setting, { ...login, keys: { [name]: key } });
+  const key = resolveVariable(given, name);
+  const access = createBrokeredAccess(given, setting, { ...login, keys: { [name]: key } });
   return key !== '' || access.kind !== 'brokered'
     ? access
     : { kind: 'direct', environment: { ...access.environment, [address]: access.provider } };
 }
 
 /** Returns the value of a variable, or an empty text if it is unset. */
-export function valueIn(environment: AgentVariables, name: string): string {
+export function resolveVariable(environment: AgentVariables, name: string): string {
   return (environment[name] ?? '').trim();
 }
 
 /** Returns the variables with these names that are not empty. */
-export function valuesIn(environment: AgentVariables, names: readonly string[]): AgentVariables {
-  const values = names.map((name): [string, string] => [name, valueIn(environment, name)]);
+export function selectVariables(environment: AgentVariables, names: readonly string[]): AgentVariables {
+  const values = names.map((name): [string, string] => [name, resolveVariable(environment, name)]);
   return Object.fromEntries(values.filter(([, value]) => value !== ''));
 }
 
@@ -124,7 +128,7 @@ export function withoutVariables(environment: AgentVariables, names: readonly st
 }
 
 /** Parses lines of `Name: value`, as the CLIs read them. */
-export function headersIn(text: string, lineEnd: RegExp): Record<string, string> {
+export function parseHeaderLines(text: string, lineEnd: RegExp): Record<string, string> {
   const pairs = text.split(lineEnd).flatMap((line): [string, string][] => {
     const [, name = '', value = ''] = /^\s*([\w-]+)\s*:(.*)$/.exec(line) ?? [];
     return name === '' ? [] : [[name.toLowerCase(), value.trim()]];
@@ -133,7 +137,7 @@ export function headersIn(text: string, lineEnd: RegExp): Record<string, string>
 }
 
 /** Returns the address of a server without a trailing slash; null if the text is not an address. */
-export function serverAddress(text: string): string | null {
+export function normalizeServerAddress(text: string): string | null {
   const address = URL.parse(text);
   return address === null || !/^https?:$/.test(address.protocol) || address.username !== ''
     ? null
@@ -156,6 +160,6 @@ export function bypassProxyForLoopback(environment: AgentVariables): AgentVariab
 }
 
 /** Returns the values that are long enough to be secret; a shorter one is a setting. */
-export function secretsAmong(values: readonly string[]): readonly string[] {
+export function selectSecrets(values: readonly string[]): readonly string[] {
   return values.filter((value) => value.length >= MIN_SECRET_CHARS);
 }

@@ -6,8 +6,8 @@ import { withBilledUsage } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
-import { type Program, programAt, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
-import { logLine } from '../../processes/log-line.ts';
+import { type Program, createProgramAt, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
+import { toLogLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { type AgentOptions, SIDE_TASK_MS, callCli, type Started } from './call-cli.ts';
 import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts';
@@ -104,7 +104,7 @@ async function exportAgentSession(
     .export({ configFolder, workFolder }, { id, redact, holdsSecret })
     .catch((error: unknown): ExportedSession => ({
       kind: 'left-behind',
-      why: `it cannot be read: ${logLine(messageOf(error), 200)}`,
+      why: `it cannot be read: ${toLogLine(messageOf(error), 200)}`,
     }));
   if (exported.kind === 'left-behind')
     log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
@@ -117,7 +117,7 @@ async function programOf(
   { command, installEnvironment: environment, runTag }: AgentOptions,
 ): Promise<Program> {
   return command.kind === 'path'
-    ? programAt(command.path)
+    ? createProgramAt(command.path)
     : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
 }
 
@@ -152,7 +152,7 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(
-      `Between the agent and its model, a request was stopped: ${logLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
+      `Between the agent and its model, a request was stopped: ${toLogLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
     );
   return { ...run, analysis: withBilledUsage(run.analysis, bill) };
 }
@@ -179,7 +179,7 @@ const NOTHING_PRINTED: Transcript = {
 
 /** Returns the log line for a failed request, for CLIs that do not print their retries. */
 function failedLine({ status, words }: Extract<ProviderSign, { kind: 'failed' }>): string {
-  return logLine(
+  return toLogLine(
     `the provider ${status === null ? 'gave no answer' : `answered HTTP ${String(status)}`}${words === null ? '' : `: ${words}`}`,
     300,
   );

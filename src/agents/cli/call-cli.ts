@@ -5,7 +5,7 @@ import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import { isWithin } from '../../core/isolation/view.ts';
-import { allowedServers } from '../../core/mcp/values.ts';
+import { selectAllowedServers } from '../../core/mcp/values.ts';
 import { asError } from '../../errors.ts';
 import type { AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Broker } from '../../ports/broker.ts';
@@ -13,13 +13,13 @@ import type { Log } from '../../ports/machine.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { createStartError, type Program, runWithoutInput } from '../../processes/collect-output.ts';
-import { logLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
-import { createLingerWatch, LINGER_MS, type Retrying, stallText, type StallWatch } from './stall-watch.ts';
+import { createLingerWatch, LINGER_MS, type Retrying, describeStall, type StallWatch } from './stall-watch.ts';
 
 /** The CLI on this machine, or one to install into `folder` if it is missing. */
 export type AgentCommand =
@@ -129,7 +129,7 @@ export async function callCli(
   });
   if (end.kind === 'not-started') throw createStartError(program.file, end);
   const complaint = stderr.text().trim();
-  if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
+  if (complaint !== '') options.log.info(`agent's error output: ${toLogLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported only on stderr, and is in the log already.
   isStderrLogged = true;
   if (chunks === 0) reader.push(stderr.bytes());
@@ -144,7 +144,7 @@ export async function callCli(
   const read = await reader.end({ succeeded });
   const ended = succeeded || stalled !== null ? read : withoutResult(read, { end, wrote: chunks > 0, complaint });
   for (const name of failedServers)
-    options.log.warning(logLine(`The agent has no tools of the MCP server ${name}.`, 300));
+    options.log.warning(toLogLine(`The agent has no tools of the MCP server ${name}.`, 300));
   const completed = await own
     .asOwner(() => prepared.complete(ended))
     .then(
@@ -159,7 +159,7 @@ export async function callCli(
       ? withProviderStatus(printed, failure?.status ?? null)
       : stalledTranscript(printed, stalled, { ...options, cli });
   const transcript = { ...judged, usageLimit: withReset(judged.usageLimit, failure?.retryAt ?? null) };
-  if (stalled !== null) options.log.warning(logLine(transcript.agentError?.text ?? '', 500));
+  if (stalled !== null) options.log.warning(toLogLine(transcript.agentError?.text ?? '', 500));
   const { analysis, finalChars, endsInFencedBlock } = analyzeTranscript(transcript, call.doneTexts);
   return {
     ...(broken === null ? {} : { broken }),
@@ -222,7 +222,7 @@ function prepare(
     {
       model: call.model ?? options.model,
       allowedTools,
-      servers: allowedServers(servers, allowedTools),
+      servers: selectAllowedServers(servers, allowedTools),
       extraArgs,
       resume: call.resume,
       budgetUsd: call.budgetUsd,
@@ -287,7 +287,7 @@ function lastComplaintLine(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
   const readable = lines.filter((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
   const last = readable.findLast((line) => /^(?:panic\b|FATAL ERROR\b)/i.test(line)) ?? readable.at(-1);
-  return logLine(last ?? lines.at(-1) ?? '', 500);
+  return toLogLine(last ?? lines.at(-1) ?? '', 500);
 }
 
 const STACK_TRACE_LINE =
@@ -299,7 +299,7 @@ function stalledTranscript(
   stalled: Retrying,
   { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
 ): Transcript {
-  const judged = cli.judgeStall({ ...stalled, text: stallText(stalled, stallMs), now: now() });
+  const judged = cli.judgeStall({ ...stalled, text: describeStall(stalled, stallMs), now: now() });
   const { agentError } = judged;
   return {
     ...transcript,

@@ -1,5 +1,5 @@
 import { renderSpokenText } from '../../core/analysis/spoken-text.ts';
-import { logLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/log-line.ts';
 import type { AgentEvent, Dialect, AgentFailure } from '../reading/agent-event.ts';
 import { classifyFailure, resetOf, usageLimitOf } from '../reading/failure.ts';
 import { createAgentReader } from '../reading/reader.ts';
@@ -47,12 +47,12 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
 
 /** Returns an event for the watches of a call, and its line of the log. */
 function describeCallEvent(event: AgentEvent): CallEvent {
-  const line = logLine(describe(event), MAX_LINE);
+  const line = toLogLine(describe(event), MAX_LINE);
   if (event.kind === 'end') return { kind: 'result', line };
   if (event.kind === 'servers') return { kind: 'servers', line: '', failed: event.failed };
   if (event.kind !== 'retry') return { kind: 'work', line };
   const { status, cause } = event;
-  return { kind: 'retry', line, retry: { status, cause: logLine(cause, MAX_LINE), waitMs: null } };
+  return { kind: 'retry', line, retry: { status, cause: toLogLine(cause, MAX_LINE), waitMs: null } };
 }
 
 function describe(event: AgentEvent): string {

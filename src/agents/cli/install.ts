@@ -9,12 +9,12 @@ import {
   type CollectedEnd,
   describeCollected,
   type Program,
-  programAt,
+  createProgramAt,
   runWithoutInput,
   versionOf,
 } from '../../processes/collect-output.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { findTrustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli } from './cli.ts';
 
 /**
@@ -119,7 +119,7 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
     ...NPM_RETRIES,
     `${source.name}@${version}`,
   ];
-  const npm = { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args };
+  const npm = { file: findTrustedProgram('npm', surroundings.environment) ?? 'npm', args };
   const { end, stderr } = await withNamedWait(`npm to install ${title} ${version}`, () =>
     runWithoutInput(npm, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }),
   );
@@ -176,7 +176,7 @@ function findProgram(folder: string, { programs }: Wanted['source']): Program | 
     join(folder, 'node_modules', ...path.split('/')),
   );
   const found = candidates.find((path) => existsSync(path));
-  return found === undefined ? null : programAt(found);
+  return found === undefined ? null : createProgramAt(found);
 }
 
 function installError(

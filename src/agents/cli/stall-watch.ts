@@ -99,7 +99,7 @@ export function createStallWatch({
     if (stall.signal.aborted || isOver) return;
     clearTimeout(timer);
     const at = now();
-    retrying = retryingAfter(retrying, event, at);
+    retrying = trackRetrying(retrying, event, at);
     const deadline = stallInstantOf(retrying, stallMs);
     if (deadline === null) return;
     timer = setTimeout(
@@ -125,7 +125,7 @@ function eventOf(sign: ProviderSign): CallEvent {
 }
 
 /** Returns the retrying state after an event; null if the agent is at work. */
-export function retryingAfter(retrying: Retrying | null, event: CallEvent, now: number): Retrying | null {
+export function trackRetrying(retrying: Retrying | null, event: CallEvent, now: number): Retrying | null {
   if (event.kind === 'try') return retrying && { ...retrying, waitsUntil: now };
   if (event.kind !== 'retry') return null;
   const { status, cause, waitMs } = event.retry;
@@ -144,7 +144,7 @@ export function stallInstantOf(retrying: Retrying | null, stallMs: number): numb
 }
 
 /** Returns the failure that the CLI would have reported in the end. */
-export function stallText({ status, cause }: Pick<Retrying, 'status' | 'cause'>, stallMs: number): string {
+export function describeStall({ status, cause }: Pick<Retrying, 'status' | 'cause'>, stallMs: number): string {
   const answer = status === null ? 'did not answer' : `answered HTTP ${String(status)}`;
   const named = cause === null || cause === 'unknown' || cause === '' ? '' : ` (${cause})`;
   return `The provider ${answer}${named}, and the CLI only retried for ${inMinutes(stallMs)}, so the call was ended.`;

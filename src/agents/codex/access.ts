@@ -1,13 +1,13 @@
-import { brokeredAccess, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
+import { createBrokeredAccess, type AccessOf, resolveVariable, selectVariables } from '../cli/access.ts';
 import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
 
 /** Returns Codex's access to OpenAI, or to another provider of the Responses API. */
 export const codexAccessOf: AccessOf = (given, setting) => {
-  const key = valueIn(given, 'OPENAI_API_KEY') || valueIn(given, 'CODEX_API_KEY');
+  const key = resolveVariable(given, 'OPENAI_API_KEY') || resolveVariable(given, 'CODEX_API_KEY');
   if (key === '') return { kind: 'direct', environment: given };
-  const account = Object.entries(valuesIn(given, Object.keys(ACCOUNT)));
+  const account = Object.entries(selectVariables(given, Object.keys(ACCOUNT)));
   const headers = Object.fromEntries(account.map(([name, value]) => [ACCOUNT[name] ?? '', value]));
-  return brokeredAccess(given, setting, {
+  return createBrokeredAccess(given, setting, {
     keys: { OPENAI_API_KEY: key },
     address: 'OPENAI_BASE_URL',
     standard: OPENAI_ADDRESS,

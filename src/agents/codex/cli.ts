@@ -30,7 +30,7 @@ import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { codexDialect } from './events/dialect.ts';
 import { codexAccessOf } from './access.ts';
 import { OPENAI_ADDRESS } from '../openai/protocol.ts';
-import { codexMcpServers, type CodexSandbox, codexRules } from './tool-rules.ts';
+import { mapCodexServers, type CodexSandbox, mapCodexRules } from './tool-rules.ts';
 import { codexAgent } from './agent.ts';
 
 /** The parts of one call's command line. */
@@ -90,16 +90,16 @@ export const codexCli: AgentCli = {
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('codex'),
   sessions: { export: exportCodexSession, import: importCodexSession },
-  rulesGap: (allowedTools) => codexRules(allowedTools, { gitFolder: '.git' }),
-  unmappedServers: (servers) => codexMcpServers(servers).unmapped,
+  rulesGap: (allowedTools) => mapCodexRules(allowedTools, { gitFolder: '.git' }),
+  unmappedServers: (servers) => mapCodexServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetCodexHome(place.configFolder);
-    const environment = codexEnvironment(call.environment, place.configFolder);
-    const sandbox = await sandboxFor(call, environment, place);
+    const environment = buildCodexEnvironment(call.environment, place.configFolder);
+    const sandbox = await chooseCodexSandbox(call, environment, place);
     // Codex prints the total usage of the session.
     const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
-      args: codexArguments({ ...call, ...place, sandbox }),
+      args: buildCodexArguments({ ...call, ...place, sandbox }),
       environment,
       files: {},
       openReader: (listener) => openDialectReader(codexDialect, listener, tokensBefore),
@@ -113,13 +113,13 @@ export const codexCli: AgentCli = {
  * Returns the sandbox of a call by its rules; null if Codex cannot have one here and the agent's sandbox around it is
  * the limit. Throws a UserError if the agent's sandbox is not a sufficient limit either.
  */
-export async function sandboxFor(
+export async function chooseCodexSandbox(
   { allowedTools }: Pick<CliCall, 'allowedTools'>,
   environment: CliCall['environment'],
   place: Omit<CliPlace, 'inbox'>,
 ): Promise<CodexSandbox | null> {
   const { configFolder, workFolder, alsoFolder, isolated, run } = place;
-  const { own } = codexRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
+  const { own } = mapCodexRules(allowedTools, { gitFolder: join(alsoFolder ?? workFolder, '.git') });
   const problem = await (probes.get(configFolder) ?? remember(configFolder, probe(environment, run)));
   if (problem === null) return own;
   if (isolated && own.mode === 'workspace-write') return null;
@@ -221,7 +221,7 @@ function totalIn({ type, payload }: JsonObject): number | null {
 }
 
 /** Returns the command line of Codex for unattended use; the prompt goes to stdin. */
-export function codexArguments(request: CodexRequest): string[] {
+export function buildCodexArguments(request: CodexRequest): string[] {
   const { model, servers, extraArgs, resume } = request;
   // For anything but a UUID, it would silently begin a new session.
   const session = resume !== null && UUID.test(resume) ? resume : null;
@@ -234,7 +234,7 @@ export function codexArguments(request: CodexRequest): string[] {
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
-    ...codexMcpServers(servers).own,
+    ...mapCodexServers(servers).own,
     ...extraArgs,
     ...(session === null ? [] : [session]),
     '-',
@@ -298,7 +298,7 @@ function overrides(settings: Settings): readonly string[] {
 }
 
 /** Returns the environment of the CLI; `given` can change neither the location of its files nor its time zone. */
-export function codexEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
+export function buildCodexEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
     NO_COLOR: '1',
     ...given,

@@ -5,18 +5,18 @@ import {
   mapServers,
   type McpServer,
   type RemoteServer,
-  soleVariable,
-  variablesIn,
+  findSoleVariable,
+  findVariablesIn,
 } from '../../core/mcp/values.ts';
 import {
   allowsEveryCommand,
-  commandRules,
+  selectCommandRules,
   type MappedRules,
   describeMoreEdits,
   describeAllowedMore,
   parseToolRule,
-  rulesToReadOutside,
-  refusedCommands,
+  selectOutsideReads,
+  findRefusedCommands,
   textsOfRules,
   type ToolRule,
 } from '../rules/shell-rules.ts';
@@ -34,21 +34,21 @@ export interface CodexSandbox {
 }
 
 /** Returns the limits by the rules. `gitFolder` contains the repository's own files, such as `/repo/.git`. */
-export function codexRules(
+export function mapCodexRules(
   rules: readonly string[],
   { gitFolder }: { readonly gitFolder: string },
 ): MappedRules<CodexSandbox> {
   const parsed = rules.map(parseToolRule);
-  const commands = commandRules(parsed).length > 0;
+  const commands = selectCommandRules(parsed).length > 0;
   const edits = parsed.some(({ kind }) => kind === 'edit');
   return {
     own: {
       mode: commands || edits ? 'workspace-write' : 'read-only',
       networkAccess: commands,
       // Otherwise the sandbox keeps the folder read-only, and Git can record nothing.
-      writableRoots: WRITES_TO_GIT.some((line) => refusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
+      writableRoots: WRITES_TO_GIT.some((line) => findRefusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
-    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...rulesToReadOutside(parsed)]),
+    unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...selectOutsideReads(parsed)]),
     allowsMore: describeAllowedMore([
       allowsEveryCommand(parsed) || !(commands || edits)
         ? null
@@ -80,7 +80,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
 }
 
 /** Returns servers as `-c` overrides of Codex, which does not replace variables in texts: it passes them on by name. */
-export function codexMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
+export function mapCodexServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   const { own, unmapped } = mapServers(servers, 'Codex', (server) =>
     server.kind === 'command' ? commandOf(server) : remoteOf(server),
   );
@@ -88,12 +88,12 @@ export function codexMcpServers(servers: readonly McpServer[]): MappedServers<re
 }
 
 function commandOf({ command, args, env, tools }: CommandServer): Mapped<string> {
-  if ([command, ...args].some((value) => variablesIn(value).length > 0))
+  if ([command, ...args].some((value) => findVariablesIn(value).length > 0))
     return { kind: 'unmapped', why: 'takes variables in `env` and in headers only' };
   const entries = Object.entries(env);
-  const byName = entries.filter(([name, value]) => soleVariable(value) === name).map(([name]) => name);
+  const byName = entries.filter(([name, value]) => findSoleVariable(value) === name).map(([name]) => name);
   const literal = entries.filter(([name]) => !byName.includes(name));
-  if (literal.some(([, value]) => variablesIn(value).length > 0))
+  if (literal.some(([, value]) => findVariablesIn(value).length > 0))
     return { kind: 'unmapped', why: 'hands variables on under their own names and without defaults only' };
   return mapped({
     command: tomlText(command),
@@ -111,11 +111,11 @@ function remoteOf({ transport, url, headers, tools }: RemoteServer): Mapped<stri
   let bearer: string | null = null;
   for (const [name, value] of Object.entries(headers)) {
     const [, token = ''] = /^Bearer (\$\{\w+\})$/.exec(value) ?? [];
-    const ofBearer = name.toLowerCase() === 'authorization' ? soleVariable(token) : null;
-    const variable = soleVariable(value);
+    const ofBearer = name.toLowerCase() === 'authorization' ? findSoleVariable(token) : null;
+    const variable = findSoleVariable(value);
     if (ofBearer !== null) bearer = ofBearer;
     else if (variable !== null) byName.push([name, variable]);
-    else if (variablesIn(value).length === 0) literal.push([name, value]);
+    else if (findVariablesIn(value).length === 0) literal.push([name, value]);
     else return { kind: 'unmapped', why: 'takes a header that is a variable or a text, or `Bearer ${NAME}`' };
   }
   return mapped({

@@ -1,7 +1,7 @@
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { commandAgent } from './agent.ts';
 
@@ -53,7 +53,7 @@ function openPlainReader({ hear }: CallListener): CallReader {
 
 /** Returns the transcript. `complaint` is its output on stderr, or null if it succeeded. */
 function transcriptOf(message: string, complaint: string | null): Transcript {
-  const words = oneLine(complaint ?? '', 500);
+  const words = toOneLine(complaint ?? '', 500);
   return {
     format: 'text',
     finalMessage: message,

@@ -1,21 +1,27 @@
 import { createClaudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
-import { brokeredAccess, headersIn, type AccessOf, valueIn, valuesIn } from '../cli/access.ts';
+import {
+  createBrokeredAccess,
+  parseHeaderLines,
+  type AccessOf,
+  resolveVariable,
+  selectVariables,
+} from '../cli/access.ts';
 import { createOpenAiProtocol } from '../openai/protocol.ts';
 
 /**
  * Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly.
  */
 export const copilotAccessOf: AccessOf = (given, setting) => {
-  const keys = valuesIn(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
-  const type = valueIn(given, 'COPILOT_PROVIDER_TYPE') || 'openai';
+  const keys = selectVariables(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
+  const type = resolveVariable(given, 'COPILOT_PROVIDER_TYPE') || 'openai';
   // Azure's requests are unknown here, and a provider without a key has nothing to hide.
-  if (valueIn(given, ADDRESS) === '' || type === 'azure' || Object.keys(keys).length === 0)
+  if (resolveVariable(given, ADDRESS) === '' || type === 'azure' || Object.keys(keys).length === 0)
     return { kind: 'direct', environment: given };
   // The CLI also accepts `\n` as the end of a line.
-  const headers = headersIn(valueIn(given, HEADERS), /\n|\\n/);
-  const isResponses = valueIn(given, 'COPILOT_PROVIDER_WIRE_API') === 'responses';
+  const headers = parseHeaderLines(resolveVariable(given, HEADERS), /\n|\\n/);
+  const isResponses = resolveVariable(given, 'COPILOT_PROVIDER_WIRE_API') === 'responses';
   const isAnthropic = type === 'anthropic';
-  const access = brokeredAccess(given, setting, {
+  const access = createBrokeredAccess(given, setting, {
     keys,
     address: ADDRESS,
     standard: '',

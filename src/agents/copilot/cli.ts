@@ -13,13 +13,13 @@ import {
   type SessionForm,
 } from '../cli/jsonl-session.ts';
 import type { Hiding } from '../cli/signed-texts.ts';
-import { currentInstant } from '../reading/capped-bytes.ts';
+import { readClock } from '../reading/capped-bytes.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { copilotDialect } from './events/dialect.ts';
 import { copilotAccessOf } from './access.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
-import { copilotRules } from './tool-rules.ts';
+import { mapCopilotRules } from './tool-rules.ts';
 import { copilotAgent } from './agent.ts';
 
 /** The session of a call, whose id this program chooses. */
@@ -63,26 +63,26 @@ export const copilotCli: AgentCli = {
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('copilot'),
   sessions: { export: exportCopilotSession, import: importCopilotSession },
-  rulesGap: copilotRules,
-  unmappedServers: (servers) => copilotMcpServers(servers).unmapped,
+  rulesGap: mapCopilotRules,
+  unmappedServers: (servers) => mapCopilotServers(servers).unmapped,
   prepare: async (call, place) => {
     const session = chooseSession(call.resume);
-    const environment = copilotEnvironment(call.environment, place.configFolder);
+    const environment = buildCopilotEnvironment(call.environment, place.configFolder);
     await resetSettings(place.configFolder);
     let startedAt = 0;
     return {
-      args: copilotArguments({ ...call, ...place, session }),
+      args: buildCopilotArguments({ ...call, ...place, session }),
       environment,
       files: {},
       openReader: (listener) => {
-        startedAt = currentInstant(listener.now);
+        startedAt = readClock(listener.now);
         return openDialectReader(copilotDialect, listener, null);
       },
       // Only the CLI's last line names the session, and no line reports usage.
       complete: async (transcript) => ({
         ...transcript,
         sessionId: transcript.sessionId ?? (transcript.format === 'jsonl' ? session.id : null),
-        tokens: await tokensSince(place.configFolder, session.id, startedAt),
+        tokens: await countTokensSince(place.configFolder, session.id, startedAt),
       }),
     };
   },
@@ -115,7 +115,7 @@ async function importCopilotSession(
 }
 
 /** Returns the tokens that a session has used since an instant, or null if they are unknown. */
-export function tokensSince(configFolder: string, id: string, since: number): Promise<number | null> {
+export function countTokensSince(configFolder: string, id: string, since: number): Promise<number | null> {
   return foldLines<number | null>(eventsOf(configFolder, id), null, (sum, entry) => {
     const used = usedIn(entry, since);
     return used === null ? sum : (sum ?? 0) + used;
@@ -147,7 +147,7 @@ function usedIn({ type, timestamp, data }: JsonObject, since: number): number | 
 }
 
 /** Returns the command line of GitHub Copilot CLI for unattended use; the prompt goes to stdin. */
-export function copilotArguments({
+export function buildCopilotArguments({
   model,
   allowedTools,
   servers,
@@ -162,8 +162,8 @@ export function copilotArguments({
     // The repository's instructions are untrusted texts.
     '--no-custom-instructions',
     `--excluded-tools=${NOT_OFFERED.join(',')}`,
-    ...copilotRules(allowedTools).own,
-    ...copilotMcpServers(servers).own,
+    ...mapCopilotRules(allowedTools).own,
+    ...mapCopilotServers(servers).own,
     '--secret-env-vars=COPILOT_GITHUB_TOKEN,COPILOT_PROVIDER_API_KEY,COPILOT_PROVIDER_BEARER_TOKEN',
     ...(alsoFolder === null ? [] : [`--add-dir=${alsoFolder}`]),
     ...(model === null ? [] : [`--model=${model}`]),
@@ -176,7 +176,7 @@ export function copilotArguments({
  * Returns the environment of the CLI; no given variable moves its files, permits more, or makes it look for a newer
  * version.
  */
-export function copilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
+export function buildCopilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
     // The folder into which it unpacks itself: files that another run left there would be run.
     COPILOT_CACHE_HOME: join(configFolder, CACHE),
@@ -192,7 +192,7 @@ export function copilotEnvironment(given: CliCall['environment'], configFolder: 
  * Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` by its own variables, so that no value
  * is on its command line.
  */
-export function copilotMcpServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
+export function mapCopilotServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   if (servers.length === 0) return { own: [], unmapped: [] };
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
   return {

@@ -1,9 +1,9 @@
 import {
   allowsEveryCommand,
-  commandRules,
+  selectCommandRules,
   type RuleCommands,
   type MappedRules,
-  mappedRules,
+  mapSharedRules,
   parseToolRule,
   type ToolRule,
 } from '../rules/shell-rules.ts';
@@ -12,10 +12,12 @@ import {
  * Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, it reads inside the work tree and runs commands
  * that only read there.
  */
-export function copilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
+export function mapCopilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
   const parsed = rules.map(parseToolRule);
   const has = (kind: ToolRule['kind']) => parsed.some((rule) => rule.kind === kind);
-  const loose = allowsEveryCommand(parsed) ? [] : commandRules(parsed).filter(({ commands }) => isLoose(commands));
+  const loose = allowsEveryCommand(parsed)
+    ? []
+    : selectCommandRules(parsed).filter(({ commands }) => isLoose(commands));
   const patterns = new Set(parsed.flatMap(patternsFor));
   const fetches = has('web-fetch');
   // An address in a `curl` command needs a permission of its own, which would then apply to the fetch tool as well.
@@ -30,7 +32,7 @@ export function copilotRules(rules: readonly string[]): MappedRules<readonly str
     `--excluded-tools=${hidden.join(',')}`,
   ].filter((flag) => flag !== '--excluded-tools=');
   const stems = [...new Set(loose.flatMap(({ commands }) => stemOf(commands) ?? []))];
-  return mappedRules(parsed, own, {
+  return mapSharedRules(parsed, own, {
     without: parsed.filter((rule) => isWithoutCounterpart(rule) || (rule.kind === 'command' && loose.includes(rule))),
     more: [loose.length === 0 ? null : `run ${stems.map((stem) => `\`${stem}\``).join(', ')} with any arguments`],
   });

@@ -20,8 +20,8 @@ import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createGeminiProtocol } from './messages/protocol.ts';
-import { accessByKey } from '../cli/access.ts';
-import { geminiGap, geminiPolicy } from './tool-rules.ts';
+import { createKeyAccess } from '../cli/access.ts';
+import { findGeminiGap, renderGeminiPolicy } from './tool-rules.ts';
 import { geminiAgent } from './agent.ts';
 
 /** The entries of `mcpServers` in settings.json. */
@@ -91,7 +91,7 @@ export const geminiCli: AgentCli = {
   ...conversing,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
-    accessByKey(given, setting, {
+    createKeyAccess(given, setting, {
       key: 'GEMINI_API_KEY',
       address: 'GOOGLE_GEMINI_BASE_URL',
       standard: STANDARD_ADDRESS,
@@ -100,23 +100,23 @@ export const geminiCli: AgentCli = {
   // `0.61.0`
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   sessions: { export: exportGeminiSession, import: importGeminiSession },
-  rulesGap: geminiGap,
-  unmappedServers: (servers) => geminiMcpServers(servers).unmapped,
+  rulesGap: findGeminiGap,
+  unmappedServers: (servers) => mapGeminiServers(servers).unmapped,
   prepare: async (call, place) => {
     await resetGeminiHome(place.configFolder, settingsWith(call.servers));
     await removeEmptyChats(place, call.resume);
     return {
       // The model is an argument, and the servers are in its settings.
       ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
-      args: geminiArguments({ ...call, ...place }),
-      environment: geminiEnvironment(call.environment, place.configFolder),
-      files: geminiFiles(call),
+      args: buildGeminiArguments({ ...call, ...place }),
+      environment: buildGeminiEnvironment(call.environment, place.configFolder),
+      files: buildGeminiFiles(call),
     };
   },
 };
 
 /** Returns the command line of Gemini CLI for unattended use. */
-export function geminiArguments({ model, extraArgs, alsoFolder, inbox }: GeminiRequest): string[] {
+export function buildGeminiArguments({ model, extraArgs, alsoFolder, inbox }: GeminiRequest): string[] {
   return [
     '--acp',
     // One argument each: these options take lists and would take the following words as well.
@@ -135,7 +135,7 @@ export function geminiArguments({ model, extraArgs, alsoFolder, inbox }: GeminiR
  * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
  * key.
  */
-export function geminiEnvironment(
+export function buildGeminiEnvironment(
   given: Readonly<Record<string, string>>,
   configFolder: string,
 ): Record<string, string> {
@@ -154,13 +154,13 @@ export function geminiEnvironment(
 }
 
 /** Returns the files that a call needs, by their path below the inbox. */
-export function geminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
-  return { [RULES]: geminiPolicy(allowedTools) };
+export function buildGeminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>): Record<string, string> {
+  return { [RULES]: renderGeminiPolicy(allowedTools) };
 }
 
 /** Returns the user's settings with the MCP servers: those of the machine count only in folders that belong to root. */
 function settingsWith(servers: CliCall['servers']): object {
-  const mcpServers = geminiMcpServers(servers).own;
+  const mcpServers = mapGeminiServers(servers).own;
   const { admin } = settings;
   return { ...settings, mcpServers, admin: { ...admin, mcp: { enabled: Object.keys(mcpServers).length > 0 } } };
 }
@@ -280,7 +280,7 @@ function isMessage({ type }: JsonObject): boolean {
 }
 
 /** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` by its own variables. */
-export function geminiMcpServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
+export function mapGeminiServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
   const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
     // The CLI's rules read the text before the first _ as the server.
     server.name.includes('_')

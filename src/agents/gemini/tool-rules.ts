@@ -1,20 +1,20 @@
 import type { RulesGap } from '../../core/agents/rules-verdict.ts';
-import { parseToolRule, rulesToReadOutside, textsOfRules, type ToolRule } from '../rules/shell-rules.ts';
+import { parseToolRule, selectOutsideReads, textsOfRules, type ToolRule } from '../rules/shell-rules.ts';
 
 /** Returns the rules that Gemini CLI cannot follow: nobody would be asked for a subagent's calls. */
-export function geminiGap(rules: readonly string[]): RulesGap {
+export function findGeminiGap(rules: readonly string[]): RulesGap {
   const parsed = rules.map(parseToolRule);
   const without = parsed.filter(
     (rule) => rule.kind === 'other' || rule.kind === 'subagent' || (rule.kind !== 'read' && isOnlyPart(rule)),
   );
-  return { unmapped: textsOfRules([...without, ...rulesToReadOutside(parsed)]), allowsMore: null };
+  return { unmapped: textsOfRules([...without, ...selectOutsideReads(parsed)]), allowsMore: null };
 }
 
 /**
  * Returns the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. The
  * rules themselves decide on what it asks for; the CLI reads inside the work tree only.
  */
-export function geminiPolicy(rules: readonly string[]): string {
+export function renderGeminiPolicy(rules: readonly string[]): string {
   const parsed = rules.map(parseToolRule).filter((rule) => !isOnlyPart(rule));
   const when = (kind: ToolRule['kind'], conditions: string, decision: 'allow' | 'ask_user'): readonly string[] =>
     parsed.some((rule) => rule.kind === kind) ? [entry(conditions, decision)] : [];

@@ -1,16 +1,16 @@
-import { mostTokensIn, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
+import { computeMaxTokens, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { bearerKey, createProtocol, headersOf, shortRequest } from '../passing/protocol.ts';
-import { createAccount, tokensIn } from '../passing/usage.ts';
+import { findBearerKey, createProtocol, headersOf, shortenRequest } from '../passing/protocol.ts';
+import { createAccount, estimateTokens } from '../passing/usage.ts';
 import { asString, type JsonObject } from '../reading/json-value.ts';
 import { reachesOut } from './reaches-out.ts';
 import {
-  apiAt,
+  findOpenAiApi,
   asksForModels,
   createOpenAiUsage,
   type OpenAiApi,
-  bodyToSend,
+  buildRequestBody,
   type Served,
   TARGETS,
   type OpenaiTokenCounts,
@@ -77,13 +77,13 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
     hasPrice: (model) => priceOf(prices, model) !== null,
     shortAnswer: (method, target) => (asksForModels(method, target, options) ? NO_LIST : null),
     headers: (given, secretFor) => {
-      const key = bearerKey(given, secretFor);
+      const key = findBearerKey(given, secretFor);
       return key === null ? null : headersOf(given, PASSED, { ...options.headers, authorization: `Bearer ${key}` });
     },
-    endpoint: (method, target) => apiAt(method, target, options),
-    nameRequest: shortRequest,
+    endpoint: (method, target) => findOpenAiApi(method, target, options),
+    nameRequest: shortenRequest,
     pass: (message, api, { body }) => {
-      const sent = bodyToSend(api, message, mayWebSearch);
+      const sent = buildRequestBody(api, message, mayWebSearch);
       const reach = reachesOut(api, message, sent, mayWebSearch);
       if (reach !== null) return reach;
       const text = written(sent);
@@ -92,8 +92,8 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
       const asked: PricedRequest = { api, model, tier: sent['service_tier'], chars: body.length, prices };
       const costs = {
         model,
-        expected: spentBy({ input: tokensIn(asked.chars), cached: 0, output: expectedOutput(sent) }, asked),
-        atMost: spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(sent) }, asked),
+        expected: spentBy({ input: estimateTokens(asked.chars), cached: 0, output: expectedOutput(sent) }, asked),
+        atMost: spentBy({ input: computeMaxTokens(body), cached: 0, output: mostOutput(sent) }, asked),
         account: (contentType: string) => openAccount(contentType, asked),
       };
       return { target: TARGETS[api], body: text, costs };
@@ -149,7 +149,7 @@ function openAccount(contentType: string, asked: PricedRequest): ReturnType<type
     if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served);
     // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
     // estimate.
-    return spentBy({ input: tokensIn(asked.chars), cached: 0, output: since ?? tokensIn(chars) }, served);
+    return spentBy({ input: estimateTokens(asked.chars), cached: 0, output: since ?? estimateTokens(chars) }, served);
   });
 }
 

@@ -1,4 +1,4 @@
-import { firstFound, isGiven } from '../passing/protocol.ts';
+import { findFirstResult, isGiven } from '../passing/protocol.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { OpenAiApi } from './usage.ts';
 
@@ -74,7 +74,7 @@ function choiceProblem(choice: unknown, mayWebSearch: boolean): string | null {
 function itemProblem(input: unknown): string | null {
   if (!isGiven(input) || typeof input === 'string') return null;
   if (!Array.isArray(input)) return 'a conversation in an unknown form';
-  return firstFound(input as readonly unknown[], (item) => {
+  return findFirstResult(input as readonly unknown[], (item) => {
     const type = asObject(item)?.['type'];
     // Without a type it is a message, or the id of something that the provider has stored.
     const isMessage = (type === undefined || type === null) && typeof asObject(item)?.['role'] === 'string';
@@ -86,11 +86,11 @@ function itemProblem(input: unknown): string | null {
 function problemIn(value: unknown, mayWebSearch: boolean, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
   if (Array.isArray(value)) {
-    return firstFound(value as readonly unknown[], (part) => problemIn(part, mayWebSearch, depth + 1));
+    return findFirstResult(value as readonly unknown[], (part) => problemIn(part, mayWebSearch, depth + 1));
   }
   const given = asObject(value);
   if (given === null) return null;
-  return firstFound(Object.entries(given), ([name, part]) => {
+  return findFirstResult(Object.entries(given), ([name, part]) => {
     if (OPAQUE.has(name)) return null;
     if (!NAME.test(name)) return `the field ${describeValue(name)}`;
     return fieldProblem(name, part, mayWebSearch) ?? problemIn(part, mayWebSearch, depth + 1);
@@ -101,7 +101,7 @@ function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): stri
   if (!isGiven(value)) return null;
   if (name === 'tools') {
     if (!Array.isArray(value)) return 'tools in an unknown form';
-    return firstFound(value as readonly unknown[], (tool) => toolProblem(tool, mayWebSearch));
+    return findFirstResult(value as readonly unknown[], (tool) => toolProblem(tool, mayWebSearch));
   }
   if (name === 'content' || name === 'output') return partProblem(value);
   if (/^(?:file|image|container|vector_store)_ids?$/.test(name)) return 'content from a stored file';
@@ -115,7 +115,7 @@ function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): stri
 
 function partProblem(content: unknown): string | null {
   if (!Array.isArray(content)) return null;
-  return firstFound(content as readonly unknown[], (part) => {
+  return findFirstResult(content as readonly unknown[], (part) => {
     const type = asObject(part)?.['type'];
     return typeof part === 'string' || PARTS.has(type) ? null : `content ${describeValue(type)}`;
   });

@@ -1,4 +1,10 @@
-import { createAnswerReader, largerCounts, jsonObjectIn, tokensIn, type UsageReader } from '../passing/usage.ts';
+import {
+  createAnswerReader,
+  mergeCounts,
+  parseJsonObject,
+  estimateTokens,
+  type UsageReader,
+} from '../passing/usage.ts';
 import { isGiven } from '../passing/protocol.ts';
 import { createEventData } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
@@ -75,16 +81,16 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
   let tier: string | null = null;
   const push = createEventData(MAX_CHARS, (data) => {
     const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
-    usage = largerCounts(usage, event.usage);
+    usage = mergeCounts(usage, event.usage);
     tier = event.tier ?? tier;
     if (event.usage !== null) since = null;
-    else if (event.chars !== null) since = (since ?? 0) + Math.max(1, tokensIn(event.chars));
+    else if (event.chars !== null) since = (since ?? 0) + Math.max(1, estimateTokens(event.chars));
   });
   return { push, counts: () => ({ usage, since, tier }), isComplete: () => usage !== null && since === null };
 }
 
 function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' | 'isComplete'> {
-  const whole = answer.endsWith('}') ? jsonObjectIn(answer) : null;
+  const whole = answer.endsWith('}') ? parseJsonObject(answer) : null;
   const usage = countsIn(whole);
   return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
 }
@@ -113,7 +119,7 @@ const CHAT_DELTA = /"delta": ?\{/;
 function responseEvent(data: string): EventUsage {
   const isDelta = RESPONSE_DELTA.test(data);
   if (!isDelta && !RESPONSE_END.test(data)) return NO_USAGE;
-  const event = jsonObjectIn(data);
+  const event = parseJsonObject(data);
   if (isDelta) return { ...NO_USAGE, chars: asString(event?.['delta'])?.length ?? 0 };
   const response = asObject(event?.['response']);
   return { usage: countsIn(response), chars: null, tier: tierIn(response) };
@@ -121,7 +127,7 @@ function responseEvent(data: string): EventUsage {
 
 function chatEvent(data: string): EventUsage {
   if (!CHAT_USAGE.test(data) && !CHAT_DELTA.test(data)) return NO_USAGE;
-  const event = jsonObjectIn(data);
+  const event = parseJsonObject(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
   return { usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };
@@ -169,7 +175,7 @@ function countOf(usage: JsonObject | null, ...names: readonly string[]): number 
 }
 
 /** Returns the body to send. `mayWebSearch` means that the user allows the provider's search. */
-export function bodyToSend(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
+export function buildRequestBody(api: OpenAiApi, body: JsonObject, mayWebSearch: boolean): JsonObject {
   const isKept = (name: string): boolean =>
     FIELDS[api].has(name) || (mayWebSearch && api === 'chat' && name === 'web_search_options');
   const kept = Object.fromEntries(
@@ -195,7 +201,7 @@ function withoutMarks(messages: unknown): unknown {
 }
 
 /** Returns the API of a request, or null if the agent's CLI does not need it. */
-export function apiAt(method: string, target: string, { apis, basePath }: Served): OpenAiApi | null {
+export function findOpenAiApi(method: string, target: string, { apis, basePath }: Served): OpenAiApi | null {
   if (method !== 'POST') return null;
   return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
 }

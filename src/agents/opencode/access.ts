@@ -1,5 +1,5 @@
 import { createClaudeProtocol, messagesApi } from '../claude/messages/protocol.ts';
-import { brokeredAccess, serverAddress, type AccessOf, valueIn } from '../cli/access.ts';
+import { createBrokeredAccess, normalizeServerAddress, type AccessOf, resolveVariable } from '../cli/access.ts';
 import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
 
 /**
@@ -16,7 +16,7 @@ const providers = [
 
 /** Returns OpenCode's access to Anthropic, OpenAI, or a gateway that is compatible with one of them. */
 export const opencodeAccessOf: AccessOf = (given, setting) => {
-  const loggedIn = providers.filter(({ key }) => valueIn(given, key) !== '');
+  const loggedIn = providers.filter(({ key }) => resolveVariable(given, key) !== '');
   const named = loggedIn.find(({ id }) => setting.model?.startsWith(`${id}/`) === true);
   const [login, other] = named === undefined ? loggedIn : [named];
   if (login === undefined) return { kind: 'direct', environment: given };
@@ -28,10 +28,10 @@ export const opencodeAccessOf: AccessOf = (given, setting) => {
     };
   const { id, key, address, standard } = login;
   // OpenAI has models that only its newer API serves; compatible servers have the older one.
-  const isOwn = id !== 'openai' || (serverAddress(valueIn(given, address)) ?? standard) === standard;
+  const isOwn = id !== 'openai' || (normalizeServerAddress(resolveVariable(given, address)) ?? standard) === standard;
   const path = isOwn ? OWN_PATH : GATEWAY_PATH;
-  return brokeredAccess(given, setting, {
-    ...{ keys: { [key]: valueIn(given, key) }, address, standard, path },
+  return createBrokeredAccess(given, setting, {
+    ...{ keys: { [key]: resolveVariable(given, key) }, address, standard, path },
     withheld: providers.flatMap((one) => [one.key, one.address]),
     protocol: (way) =>
       id === 'anthropic'

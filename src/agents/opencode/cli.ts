@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { UserError } from '../../errors.ts';
-import { logLine } from '../../processes/log-line.ts';
+import { toLogLine } from '../../processes/log-line.ts';
 import { createConversing } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
@@ -18,12 +18,12 @@ import {
 } from '../cli/jsonl-session.ts';
 import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
-import { currentInstant } from '../reading/capped-bytes.ts';
+import { readClock } from '../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { GATEWAY_PATH, opencodeAccessOf } from './access.ts';
-import { opencodeGap, opencodeMcpServers, opencodePermissions } from './tool-rules.ts';
+import { findOpencodeGap, mapOpencodeServers, mapOpencodePermissions } from './tool-rules.ts';
 import { opencodeAgent } from './agent.ts';
-import { usageSince } from './usage.ts';
+import { sumUsageSince } from './usage.ts';
 
 /** OpenCode's folder for settings, below the config folder: created again for each call. */
 const OWN_FOLDER = ['config', 'own'] as const;
@@ -82,11 +82,11 @@ export const opencodeCli: AgentCli = {
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
-  rulesGap: opencodeGap,
-  unmappedServers: (servers) => opencodeMcpServers(servers, {}).unmapped,
+  rulesGap: findOpencodeGap,
+  unmappedServers: (servers) => mapOpencodeServers(servers, {}).unmapped,
   prepare: async (call, place) => {
     await refusePlugins(place);
-    const environment = opencodeEnvironment(call, place.configFolder);
+    const environment = buildOpencodeEnvironment(call, place.configFolder);
     await resetOpenCodeHome(place.configFolder);
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
@@ -99,7 +99,7 @@ export const opencodeCli: AgentCli = {
     if (unknown !== undefined)
       throw new UserError(
         'configuration',
-        `OpenCode is started as \`opencode acp\`, which does not know the option \`${logLine(unknown, 100)}\`. Remove it from \`agent-args\`: besides the options of \`opencode acp\` only \`--variant\` has a meaning.`,
+        `OpenCode is started as \`opencode acp\`, which does not know the option \`${toLogLine(unknown, 100)}\`. Remove it from \`agent-args\`: besides the options of \`opencode acp\` only \`--variant\` has a meaning.`,
       );
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
     // The model, the servers and their permissions are in its configuration.
@@ -111,7 +111,7 @@ export const opencodeCli: AgentCli = {
     return {
       ...talk,
       openReader: (listener) => {
-        startedAt = currentInstant(listener.now);
+        startedAt = readClock(listener.now);
         return talk.openReader(listener);
       },
       // No plugins but its own. Only these logs report a failed attempt and its reason.
@@ -124,7 +124,7 @@ export const opencodeCli: AgentCli = {
           () => true,
         );
         const session = isRefused ? null : await exportLocalSession(place, transcript.sessionId, environment);
-        return talk.complete({ ...transcript, ...usageSince(session, { since: startedAt, prices: place.prices }) });
+        return talk.complete({ ...transcript, ...sumUsageSince(session, { since: startedAt, prices: place.prices }) });
       },
     };
   },
@@ -273,7 +273,7 @@ function redactedText(text: string, session: JsonObject | null, hiding: Hiding):
  * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
  * key.
  */
-export function opencodeEnvironment(
+export function buildOpencodeEnvironment(
   {
     environment: given,
     model,
@@ -282,7 +282,7 @@ export function opencodeEnvironment(
   }: Pick<CliCall, 'environment' | 'model' | 'allowedTools' | 'servers'>,
   configFolder: string,
 ): Record<string, string> {
-  const { mcp, permission } = opencodeMcpServers(servers, given).own;
+  const { mcp, permission } = mapOpencodeServers(servers, given).own;
   const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
@@ -300,7 +300,7 @@ export function opencodeEnvironment(
       experimental: { continue_loop_on_deny: true },
       // Otherwise it asks a model for a title.
       agent: { title: { disable: true } },
-      permission: opencodePermissions(allowedTools, permission),
+      permission: mapOpencodePermissions(allowedTools, permission),
       ...providerSettings(impliedProvider(given), model),
     }),
   };

@@ -3,10 +3,10 @@ import {
   mapServers,
   type McpServer,
   replaceVariables,
-  soleVariable,
+  findSoleVariable,
 } from '../../core/mcp/values.ts';
 import type { RulesGap } from '../../core/agents/rules-verdict.ts';
-import { parseToolRule, rulesToReadOutside, textsOfRules, type ToolRule } from '../rules/shell-rules.ts';
+import { parseToolRule, selectOutsideReads, textsOfRules, type ToolRule } from '../rules/shell-rules.ts';
 
 /** Servers in opencode's configuration. */
 interface OpencodeServers {
@@ -21,17 +21,17 @@ const REPLACED = /\{(?:env|file):/;
 type Action = 'allow' | 'ask' | 'deny';
 
 /** Returns the rules that OpenCode cannot follow: a subagent's calls, or reading outside. */
-export function opencodeGap(rules: readonly string[]): RulesGap {
+export function findOpencodeGap(rules: readonly string[]): RulesGap {
   const parsed = rules.map(parseToolRule);
   const without = parsed.filter(({ kind }) => kind === 'subagent' || kind === 'other');
-  return { unmapped: textsOfRules([...without, ...rulesToReadOutside(parsed)]), allowsMore: null };
+  return { unmapped: textsOfRules([...without, ...selectOutsideReads(parsed)]), allowsMore: null };
 }
 
 /**
  * Returns the values for `permission` of the configuration (OpenCode, 1.18); of the keys that match a tool, the last
  * counts. The rules themselves decide on what it asks for; what no rule can allow is not offered to the model.
  */
-export function opencodePermissions(
+export function mapOpencodePermissions(
   rules: readonly string[],
   ofServers: Readonly<Record<string, Action>>,
 ): Readonly<Record<string, Action>> {
@@ -59,7 +59,7 @@ export function opencodePermissions(
  * Returns servers for opencode's configuration with the values of `variables` filled in: its own replacement breaks at
  * a quotation mark.
  */
-export function opencodeMcpServers(
+export function mapOpencodeServers(
   servers: readonly McpServer[],
   variables: Readonly<Record<string, string>>,
 ): MappedServers<OpencodeServers> {
@@ -88,7 +88,7 @@ function entryOf(server: McpServer, variables: Readonly<Record<string, string>>)
   if (server.kind === 'remote')
     return { type: 'remote', enabled: true, oauth: false, url: server.url, headers: all(server.headers) };
   // A server gets the agent's environment: variables in it need not be written down.
-  const own = Object.entries(server.env).filter(([name, value]) => soleVariable(value) !== name);
+  const own = Object.entries(server.env).filter(([name, value]) => findSoleVariable(value) !== name);
   return {
     type: 'local',
     enabled: true,

@@ -7,7 +7,7 @@ import { asAmount, asArray, asObject, asString, type JsonObject } from '../readi
  * Returns the usage of a session's answers since an instant; nothing if it has none. The protocol reports only the
  * tokens of a prompt's last answer, and the cost of the session with all earlier runs.
  */
-export function usageSince(
+export function sumUsageSince(
   session: JsonObject | null,
   { since, prices }: { readonly since: number } & Pick<CliPlace, 'prices'>,
 ): Partial<Pick<Transcript, 'tokens' | 'costUsd'>> {

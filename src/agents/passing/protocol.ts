@@ -1,8 +1,8 @@
 import { NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
-import { noPriceText } from '../../core/spending/prices.ts';
+import { describeMissingPrice } from '../../core/spending/prices.ts';
 import type { AnswerMeter, AgentRequest, ModelProtocol, BrokerAnswer, Reading } from '../../ports/broker.ts';
 import type { JsonObject } from '../reading/json-value.ts';
-import { jsonObjectIn } from './usage.ts';
+import { parseJsonObject } from './usage.ts';
 
 /** The reason for answering a request here. */
 type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
@@ -60,7 +60,7 @@ export function createProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol
     read: (request, secretFor) => read(api, request, secretFor),
     exhausted: answerOf(api, 'exhausted', api.exhausted),
     exhaustedIn: api.exhaustedIn,
-    withoutPrice: (model) => answerOf(api, 'no-price', noPriceText(model)),
+    withoutPrice: (model) => answerOf(api, 'no-price', describeMissingPrice(model)),
     hasPrice: api.hasPrice,
     tooLarge: answerOf(api, 'too-large', api.tooLarge),
     unreachable: (why) => answerOf(api, 'unreachable', `The provider cannot be reached: ${why}`),
@@ -80,7 +80,7 @@ function read<Endpoint>(api: ModelApi<Endpoint>, request: AgentRequest, secretFo
   if (headers === null) return refused('no-key', 'a request without the placeholder of this call');
   const endpoint = api.endpoint(method, target);
   if (endpoint === null) return refused('not-passed-on', api.nameRequest(method, target));
-  const message = jsonObjectIn(body);
+  const message = parseJsonObject(body);
   if (message === null) return refused('no-object', 'a body that is not a JSON object');
   const passed = api.pass(message, endpoint, request);
   if (typeof passed === 'string') return refused('not-passed-on', passed);
@@ -110,7 +110,7 @@ export function headersOf(
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const passed = Object.entries(given).flatMap(([name, value]): [string, string][] =>
-    mayPass.test(name) && value !== undefined ? [[name, headerText(value)]] : [],
+    mayPass.test(name) && value !== undefined ? [[name, joinHeader(value)]] : [],
   );
   return {
     ...Object.fromEntries(passed),
@@ -123,18 +123,18 @@ export function headersOf(
 }
 
 /** Returns the value of a header as one text; empty if the header is missing. */
-export function headerText(value: AgentRequest['headers'][string]): string {
+export function joinHeader(value: AgentRequest['headers'][string]): string {
   return typeof value === 'string' ? value : (value ?? []).join(', ');
 }
 
 /** Returns the key for the placeholder that the agent sends as its token, or null if it sends none. */
-export function bearerKey(given: AgentRequest['headers'], secretFor: SecretFor): string | null {
-  const bearer = /^Bearer (\S+)$/i.exec(headerText(given['authorization']))?.[1];
+export function findBearerKey(given: AgentRequest['headers'], secretFor: SecretFor): string | null {
+  const bearer = /^Bearer (\S+)$/i.exec(joinHeader(given['authorization']))?.[1];
   return bearer === undefined ? null : secretFor(bearer);
 }
 
 /** Returns method and path, shortened. */
-export function shortRequest(method: string, target: string): string {
+export function shortenRequest(method: string, target: string): string {
   return `${method} ${target}`.slice(0, 80);
 }
 
@@ -144,7 +144,7 @@ export function isGiven(value: unknown): boolean {
 }
 
 /** Returns the first result of `find` for one of the items, or null. */
-export function firstFound<T>(items: readonly T[], find: (item: T) => string | null): string | null {
+export function findFirstResult<T>(items: readonly T[], find: (item: T) => string | null): string | null {
   for (const item of items) {
     const found = find(item);
     if (found !== null) return found;

@@ -15,7 +15,7 @@ export interface UsageReader<Counts> {
 const CHARS_PER_TOKEN = 4;
 
 /** Returns the approximate number of tokens in this many characters, rounded up. */
-export function tokensIn(chars: number): number {
+export function estimateTokens(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN);
 }
 
@@ -53,7 +53,7 @@ export function createAnswerReader<Counts>(
 }
 
 /** Returns the larger count of each kind: every event contains the sums so far, or omits some. */
-export function largerCounts<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
+export function mergeCounts<Counts extends object>(a: Counts | null, b: Counts | null): Counts | null {
   return a === null || b === null ? (a ?? b) : combineCounts(a, b, Math.max);
 }
 
@@ -73,6 +73,6 @@ export function combineCounts<Counts extends object>(
 }
 
 /** Parses a JSON object, or returns null for anything else. */
-export function jsonObjectIn(text: string): JsonObject | null {
+export function parseJsonObject(text: string): JsonObject | null {
   return asObject(tryJson(text));
 }

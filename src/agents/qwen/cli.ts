@@ -3,7 +3,7 @@ import { mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { createConversing } from '../acp/cli.ts';
-import { projectSlug } from '../claude/try-key.ts';
+import { buildProjectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
   exportLines,
@@ -18,7 +18,7 @@ import type { Hiding } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
-import { accessByKey } from '../cli/access.ts';
+import { createKeyAccess } from '../cli/access.ts';
 import { parseToolRule, textsOfRules } from '../rules/shell-rules.ts';
 import { qwenAgent } from './agent.ts';
 
@@ -72,7 +72,7 @@ export const qwenCli: AgentCli = {
   ...conversing,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
-    accessByKey(given, setting, {
+    createKeyAccess(given, setting, {
       key: 'OPENAI_API_KEY',
       address: 'OPENAI_BASE_URL',
       standard: OPENAI_ADDRESS,
@@ -86,15 +86,15 @@ export const qwenCli: AgentCli = {
     unmapped: textsOfRules(rules.map(parseToolRule).filter(({ kind }) => kind === 'subagent')),
     allowsMore: null,
   }),
-  unmappedServers,
+  unmappedServers: explainUnmappedServers,
   prepare: async (call, place) => {
     await resetQwenHome(place);
     const turnLimit = Number(TURN_LIMIT.exec(call.extraArgs.join(' '))?.[1]) || null;
     return {
       // The model is an argument.
       ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit }, place)),
-      args: qwenArguments({ ...call, ...place }),
-      environment: qwenEnvironment(call.environment, place),
+      args: buildQwenArguments({ ...call, ...place }),
+      environment: buildQwenEnvironment(call.environment, place),
       files: { [SETTINGS]: JSON.stringify(settings) },
     };
   },
@@ -104,7 +104,7 @@ export const qwenCli: AgentCli = {
  * Returns the reason, as sentences, why Qwen Code (0.24) gets none of the servers: the CLI starts none, not even ours,
  * unless it trusts the repository's settings.
  */
-export function unmappedServers(servers: readonly McpServer[]): readonly string[] {
+export function explainUnmappedServers(servers: readonly McpServer[]): readonly string[] {
   const none = {
     kind: 'unmapped',
     why: "starts servers only where it obeys the repository's settings as well",
@@ -113,7 +113,7 @@ export function unmappedServers(servers: readonly McpServer[]): readonly string[
 }
 
 /** Returns the command line of Qwen Code. */
-export function qwenArguments({
+export function buildQwenArguments({
   model,
   extraArgs,
   alsoFolder,
@@ -134,7 +134,7 @@ export function qwenArguments({
  * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
  * key.
  */
-export function qwenEnvironment(
+export function buildQwenEnvironment(
   given: Readonly<Record<string, string>>,
   { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
 ): Record<string, string> {
@@ -195,7 +195,7 @@ async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: st
 }
 
 function foldersFor(workFolder: string): readonly string[] {
-  return [PROJECTS, projectSlug(workFolder), CHATS];
+  return [PROJECTS, buildProjectSlug(workFolder), CHATS];
 }
 
 /** Returns the session with this folder in its lines, without which the CLI does not find it. */

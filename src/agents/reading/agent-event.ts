@@ -65,7 +65,7 @@ export type ErrorForm = readonly [kind: AgentError['kind'], form: RegExp];
 export const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Returns the session event if the id is valid: ids go back to the CLI as an argument. */
-export function sessionEvents(value: unknown, form: RegExp): readonly AgentEvent[] {
+export function buildSessionEvents(value: unknown, form: RegExp): readonly AgentEvent[] {
   return typeof value === 'string' && form.test(value) ? [{ kind: 'session', id: value }] : [];
 }
 
@@ -95,7 +95,7 @@ const FAILED = /^(?:failed|error|needs[-_]auth|not[-_]connected|disconnected)$/i
 const MAX_SERVERS = 20;
 
 /** Returns the servers of a list of `{ name, status }` that the agent cannot use: `docs (failed)`. */
-export function failedServers(value: unknown): readonly string[] {
+export function listFailedServers(value: unknown): readonly string[] {
   return asArray(value)
     .flatMap((item) => {
       const server = asObject(item);

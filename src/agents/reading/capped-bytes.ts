@@ -120,7 +120,7 @@ export const LINE_FEED = 0x0a;
 const NEAR_BYTES = 32;
 
 /** Returns the index after the line feed that ends the line at `from`; -1 if the line is incomplete. */
-export function indexAfterLine(bytes: Uint8Array, from: number): number {
+export function findLineEnd(bytes: Uint8Array, from: number): number {
   const near = Math.min(from + NEAR_BYTES, bytes.length);
   for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at + 1;
   return bytes.indexOf(LINE_FEED, near) + 1 || -1;
@@ -149,6 +149,6 @@ export function createPendingCalls<Call>(): PendingCalls<Call> {
 }
 
 /** Returns the instant that a clock shows. */
-export function currentInstant(clock: InstantSource): number {
+export function readClock(clock: InstantSource): number {
   return typeof clock === 'number' ? clock : clock();
 }

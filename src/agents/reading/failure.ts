@@ -101,7 +101,7 @@ const SPOKEN =
   /^(?:API Error: |Error: (?=\W*[A-Z\d])|[45]\d\d (?=\W*[A-Z])|(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) (?:has been |is |was )?(?:exceeded|reached|exhausted|hit)\b|exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
 
 /** Returns the words about a provider's failure that an agent says in place of an answer; null for an answer. */
-export function failureInAnswer(answer: string): string | null {
+export function findFailureInAnswer(answer: string): string | null {
   const text = answer.trim();
   return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text) && !isAboutErrors(text)
     ? text.replace(/^(?:API )?Error: /i, '')
@@ -127,7 +127,10 @@ export function isAboutErrors(text: string): boolean {
 }
 
 /** Returns the CLI's own error if the first line of the output, ignoring noise, is one; else null. */
-export function errorInText(text: string, { printed, noise }: Pick<Dialect, 'printed' | 'noise'>): AgentError | null {
+export function findErrorInText(
+  text: string,
+  { printed, noise }: Pick<Dialect, 'printed' | 'noise'>,
+): AgentError | null {
   const lines = text
     .replace(COLOURS, '')
     .split('\n')

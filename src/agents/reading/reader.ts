@@ -1,19 +1,19 @@
 import type { AgentError, Denial, Transcript, TranscriptReader } from '../../core/analysis/analysis.ts';
-import { capText, oneLine } from '../../core/text/phrase.ts';
+import { capText, toOneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { type AgentEvent, createDenial, type Dialect } from './agent-event.ts';
 import { asAmount, asObject } from './json-value.ts';
 import {
-  indexAfterLine,
+  findLineEnd,
   type InstantSource,
   createCappedBytes,
   createPendingCalls,
   decodeKept,
   endsObject,
   type Kept,
-  currentInstant,
+  readClock,
 } from './capped-bytes.ts';
-import { classifyFailure, errorInText, resetOf, usageLimitOf } from './failure.ts';
+import { classifyFailure, findErrorInText, resetOf, usageLimitOf } from './failure.ts';
 
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
@@ -76,7 +76,7 @@ export function createAgentReader({
   function push(chunk: Uint8Array): void {
     let at = 0;
     while (at < chunk.length) {
-      const behind = indexAfterLine(chunk, at);
+      const behind = findLineEnd(chunk, at);
       const line = chunk.subarray(at, behind === -1 ? chunk.length : behind);
       at += line.length;
       if (pending.length() === 0 && behind !== -1) takeLine({ head: line, tail: null });
@@ -209,7 +209,7 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
       finalMessage,
       finished: end !== null,
       agentError: end === null ? withoutEnd(text) : reported,
-      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, currentInstant(now))),
+      usageLimit: failure && reported && usageLimitOf(failure, reported.kind, resetOf(failure, readClock(now))),
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,
@@ -226,12 +226,12 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
   }
 
   function withoutEnd(text: string): AgentError {
-    const own = errorInText(text, dialect);
+    const own = findErrorInText(text, dialect);
     if (own !== null) return own;
-    const words = lastRetry === null ? oneLine(text, MAX_WORDS_CHARS) : `it tried again after: ${lastRetry}`;
+    const words = lastRetry === null ? toOneLine(text, MAX_WORDS_CHARS) : `it tried again after: ${lastRetry}`;
     return {
       kind: 'other',
-      text: `The agent's output ends without a result${words === '' ? '' : `; ${oneLine(words, MAX_WORDS_CHARS)}`}`,
+      text: `The agent's output ends without a result${words === '' ? '' : `; ${toOneLine(words, MAX_WORDS_CHARS)}`}`,
     };
   }
 }

@@ -1,6 +1,12 @@
 import { isWithin } from '../../core/isolation/view.ts';
 import { createGlob } from '../../core/text/glob.ts';
-import { allowsEveryCommand, parseToolRule, refusedCommands, shellParts, type ToolRule } from './shell-rules.ts';
+import {
+  allowsEveryCommand,
+  parseToolRule,
+  findRefusedCommands,
+  splitCommandLine,
+  type ToolRule,
+} from './shell-rules.ts';
 
 /**
  * A tool call of an agent as far as its own fields describe it. Titles and descriptions are left out, because the model
@@ -32,7 +38,7 @@ export interface AskedPlace {
  */
 export function isPermitted(call: AskedCall, allowedTools: readonly string[], place: AskedPlace): boolean {
   const rules = allowedTools.map(parseToolRule);
-  const paths = call.paths.map((path) => absolutePath(path, place));
+  const paths = call.paths.map((path) => resolveAbsolutePath(path, place));
   const { tool } = call;
   if (tool?.startsWith('mcp__') === true) return rules.some((rule) => allowsServerTool(rule, tool));
   switch (call.kind) {
@@ -65,14 +71,14 @@ function allowsCommand(
 ): boolean {
   // Some shells let `.?` and `.*` match the folder above.
   if (command === null || setsVariables || /(?:^|[\s'"/=])\.[?*[]/.test(command)) return false;
-  const line = shellParts(command);
-  if (line.kind === 'opaque' || refusedCommands(command, allowedTools)?.length !== 0) return false;
+  const line = splitCommandLine(command);
+  if (line.kind === 'opaque' || findRefusedCommands(command, allowedTools)?.length !== 0) return false;
   return line.parts.every((part) => {
     const [name, ...words] = part.replaceAll(/['"]/g, '').split(/\s+/);
     return (
       name !== 'cd' ||
       areInside(
-        words.map((word) => absolutePath(word, place)),
+        words.map((word) => resolveAbsolutePath(word, place)),
         place,
       )
     );
@@ -123,7 +129,7 @@ function areInside(paths: readonly string[], { tree }: AskedPlace): boolean {
 }
 
 /** Returns the path from the machine's root, without `.` and `..`; one that begins at a home stays as it is. */
-export function absolutePath(given: string, { folder }: Pick<AskedPlace, 'folder'>): string {
+export function resolveAbsolutePath(given: string, { folder }: Pick<AskedPlace, 'folder'>): string {
   const path = given.replace(/^file:\/\//, '');
   if (path.startsWith('~')) return path;
   const parts: string[] = [];

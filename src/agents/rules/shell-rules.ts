@@ -76,15 +76,15 @@ export function kindOfDenialBy(agent: AgentName): KindOfDenial {
 /**
  * Returns the simple commands of a command line that the rules do not allow; null if the line cannot be parsed safely.
  */
-export function refusedCommands(line: string, rules: readonly string[]): readonly string[] | null {
-  const command = shellParts(line);
+export function findRefusedCommands(line: string, rules: readonly string[]): readonly string[] | null {
+  const command = splitCommandLine(line);
   if (command.kind === 'opaque') return null;
   return command.parts.filter((part) => !allowed(part, rules));
 }
 
 function isCompoundOfAllowed({ command: line }: Denial, rules: readonly string[]): boolean {
   if (line === null) return false;
-  const command = shellParts(line);
+  const command = splitCommandLine(line);
   const isCompound = command.kind === 'parts' && (command.compound || line.trim().includes('\n'));
   if (command.kind === 'opaque' || !isCompound || command.parts.length === 0) return false;
   return command.parts.every((part) => allowed(part, rules));
@@ -148,7 +148,7 @@ function matchesGlob(text: string, pattern: string): boolean {
  * Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes, without its comments; a line that cannot
  * be parsed safely is opaque.
  */
-export function shellParts(command: string): ShellParts {
+export function splitCommandLine(command: string): ShellParts {
   if (command.length > MAX_CHARS) return opaque;
   const text = withoutBlanks(command);
   const parts: string[] = [];
@@ -254,27 +254,27 @@ export interface MappedRules<Own> extends RulesGap {
 }
 
 /** Returns the command rules, in order. */
-export function commandRules(rules: readonly ToolRule[]): readonly CommandRule[] {
+export function selectCommandRules(rules: readonly ToolRule[]): readonly CommandRule[] {
   return rules.filter((rule) => rule.kind === 'command');
 }
 
 /** True if some rule allows every command. */
 export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
-  return commandRules(rules).some(({ commands }) => commands.kind === 'any');
+  return selectCommandRules(rules).some(({ commands }) => commands.kind === 'any');
 }
 
 /**
  * Returns the mapped rules of an agent whose own rules do not support paths: `without` has no counterpart in them,
  * `more` is what else they allow.
  */
-export function mappedRules<Own>(
+export function mapSharedRules<Own>(
   rules: readonly ToolRule[],
   own: Own,
   { without, more }: { readonly without: readonly ToolRule[]; readonly more: readonly (string | null)[] },
 ): MappedRules<Own> {
   return {
     own,
-    unmapped: textsOfRules([...without, ...editsOfPaths(rules), ...rulesToReadOutside(rules)]),
+    unmapped: textsOfRules([...without, ...editsOfPaths(rules), ...selectOutsideReads(rules)]),
     allowsMore: describeAllowedMore([describeMoreEdits(rules), ...more]),
   };
 }
@@ -297,7 +297,7 @@ function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
  * Returns the rules for reading outside of the repository, which other agents cannot be given. Reading inside needs no
  * rule in Claude Code, and so none here.
  */
-export function rulesToReadOutside(rules: readonly ToolRule[]): readonly ToolRule[] {
+export function selectOutsideReads(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 

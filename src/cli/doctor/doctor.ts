@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { doctorChecks, type Finding, findingKinds } from '../../core/doctor/finding.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { setUpLines, setUpResult } from '../../report/sentences/set-up.ts';
-import { answeredSettingsSchema, parseArguments, plainLine, printedSettings } from '../arguments.ts';
+import { describeSetUp, summarizeSetUp } from '../../report/sentences/set-up.ts';
+import { answeredSettingsSchema, parseArguments, toPlainLine, buildPrintedSettings } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
 /** A checkout to examine. `remote` is null for origin; `verify` means that the verify commands also run. */
@@ -103,7 +103,7 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
     remote,
     verify: given.has('verify'),
     log: (line) => {
-      terminal.error(`${plainLine(line, 300)}\n`);
+      terminal.error(`${toPlainLine(line, 300)}\n`);
     },
   });
   if (examined.kind === 'missing') throw new UsageError([examined.why]);
@@ -111,13 +111,13 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
     at: new Date(terminal.now()).toISOString(),
     repository: examined.repository,
     findings: examined.findings.map(({ remedy, ...found }) => ({ ...found, fix: remedy })),
-    settings: examined.settings.map(printedSettings),
+    settings: examined.settings.map(buildPrintedSettings),
   };
   const isJson = given.has('json');
   const clean = mapTexts(diagnosis, (text) =>
     text
       .split('\n')
-      .map((line) => line.replace(/\S.*$/, (words) => plainLine(words, isJson ? Infinity : MAX_LINE_CHARS)))
+      .map((line) => line.replace(/\S.*$/, (words) => toPlainLine(words, isJson ? Infinity : MAX_LINE_CHARS)))
       .join('\n'),
   );
   terminal.out(isJson ? `${JSON.stringify(clean, null, 2)}\n` : renderDiagnosis(clean));
@@ -128,9 +128,9 @@ async function diagnose(args: readonly string[], terminal: Terminal, examine: Ex
 function renderDiagnosis({ repository, findings }: Diagnosis): string {
   return [
     ...(repository === null ? [] : [repository, '']),
-    ...setUpLines(findings.map(({ fix, ...found }) => ({ ...found, remedy: fix }))),
+    ...describeSetUp(findings.map(({ fix, ...found }) => ({ ...found, remedy: fix }))),
     '',
-    setUpResult(findings),
+    summarizeSetUp(findings),
     '',
   ].join('\n');
 }

@@ -4,19 +4,19 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import type { Immutable } from '../../core/policy.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 import {
-  costPerMergedTask,
+  computeMergedTaskCost,
   type HistorySummary,
   historySummaryOf,
   type HistoryTotals,
-  taskHistoriesIn,
+  listTaskHistories,
   type TaskHistory,
 } from '../../core/history/task-history.ts';
-import { runsIn } from '../../core/snapshot/stored-run.ts';
+import { listStoredRuns } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import type { HistoryPage } from '../../report/history/history-page.ts';
 import { renderHistory } from '../../report/history/history-text.ts';
-import { parseArguments, plainLine } from '../arguments.ts';
+import { parseArguments, toPlainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
 
@@ -67,10 +67,10 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
   const read = await Promise.all(opened.places.map(async ({ name, store }) => ({ name, found: await store.read() })));
   const snapshots = read.flatMap(({ found }) => (found.kind === 'snapshot' ? [found.snapshot] : []));
   const problems = read.flatMap(({ name, found }) =>
-    found.kind === 'unavailable' ? [plainLine(`The ${name} cannot be reached: ${completeSentence(found.why)}`)] : [],
+    found.kind === 'unavailable' ? [toPlainLine(`The ${name} cannot be reached: ${completeSentence(found.why)}`)] : [],
   );
-  const tasks = mapTexts(snapshots.flatMap(taskHistoriesIn), (text) => plainLine(text, MAX_TEXT_CHARS));
-  const runs = snapshots.flatMap(runsIn);
+  const tasks = mapTexts(snapshots.flatMap(listTaskHistories), (text) => toPlainLine(text, MAX_TEXT_CHARS));
+  const runs = snapshots.flatMap(listStoredRuns);
   const repository = runs.map(({ runUrl }) => repositoryOf(runUrl)).find((address) => address !== null) ?? null;
   const [history, now] = [historySummaryOf(tasks), terminal.now()];
   terminal.out(
@@ -204,7 +204,7 @@ function toTotals({ priced, judged, untouched, medianMs, ...totals }: HistoryTot
     pricedTasks: priced,
     costUsd: roundUsd(totals.costUsd),
     lostUsd: roundUsd(totals.lostUsd),
-    costPerMergedTaskUsd: roundUsd(costPerMergedTask({ costUsd: totals.costUsd, priced })),
+    costPerMergedTaskUsd: roundUsd(computeMergedTaskCost({ costUsd: totals.costUsd, priced })),
     judgedTasks: judged,
     untouchedTasks: untouched,
     minutesToMerge: medianMs === null ? null : Math.round(medianMs / MINUTE_MS),

@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { DEFAULT_AGENT, READ_AGENTS, type ReadAgent } from '../../core/agent-names.ts';
-import { type Analysis, printedAnalysis, type Signal, type TranscriptReader } from '../../core/analysis/analysis.ts';
+import {
+  type Analysis,
+  buildPrintedAnalysis,
+  type Signal,
+  type TranscriptReader,
+} from '../../core/analysis/analysis.ts';
 import { analyzeTranscript } from '../../core/analysis/analyze.ts';
 import { KNOWN_SIGNALS } from '../../core/analysis/done-signals.ts';
 import type { CleanedText } from '../../core/text/cleaned.ts';
-import { andMore } from '../../core/text/phrase.ts';
-import { nearestName } from '../../core/text/nearest.ts';
-import { parseArguments, plainLine } from '../arguments.ts';
+import { renderMore } from '../../core/text/phrase.ts';
+import { findNearest } from '../../core/text/nearest.ts';
+import { parseArguments, toPlainLine } from '../arguments.ts';
 import {
   type CliCommand,
   type CommandEnd,
@@ -90,14 +95,14 @@ async function analyzeOutput(openReader: OpenReader, args: readonly string[], te
   const { analysis, endsInFencedBlock } = analyzeTranscript(reader.end(), KNOWN_SIGNALS.done);
   terminal.out(
     given.has('json')
-      ? `${JSON.stringify(printedAnalysis(analysis), null, 2)}\n`
+      ? `${JSON.stringify(buildPrintedAnalysis(analysis), null, 2)}\n`
       : renderAnalysis(analysis, endsInFencedBlock),
   );
   return 'done';
 }
 
 function unknownAgent(name: string): string {
-  const meant = nearestName(name, READ_AGENTS);
+  const meant = findNearest(name, READ_AGENTS);
   return `--agent: ${JSON.stringify(name)} is not one of ${READ_AGENTS.join(', ')}.${meant === null ? '' : ` Did you mean ${meant}?`}`;
 }
 
@@ -111,7 +116,7 @@ function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string {
       ? [['note', 'the message ends in a status block in a code fence, which does not count'] as const]
       : []),
     ...(analysis.signal.unreadable.length > 0
-      ? [['unreadable', analysis.signal.unreadable.map((field) => plainLine(field)).join(', ')] as const]
+      ? [['unreadable', analysis.signal.unreadable.map((field) => toPlainLine(field)).join(', ')] as const]
       : []),
     ...ownWords(analysis.signal),
     [
@@ -119,7 +124,7 @@ function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string {
       `${analysis.completionIndicator ? 'indicated' : 'not indicated'}, confidence ${String(analysis.confidence)}`,
     ],
     ['kind', kindsOf(analysis).join(', ') || 'nothing special'],
-    ['agent error', agentError === null ? 'none' : `${agentError.kind}: ${plainLine(agentError.text)}`],
+    ['agent error', agentError === null ? 'none' : `${agentError.kind}: ${toPlainLine(agentError.text)}`],
     [
       'usage limit',
       usageLimit === null
@@ -165,7 +170,7 @@ function ownWords({ summary, asks, recommendation }: Signal): readonly (readonly
     ['asks', asks],
     ['recommends', recommendation],
   ] as const;
-  return words.flatMap(([name, text]) => (text === null ? [] : [[name, plainLine(text)] as const]));
+  return words.flatMap(([name, text]) => (text === null ? [] : [[name, toPlainLine(text)] as const]));
 }
 
 function kindsOf({ testOnly, noWork, question }: Analysis): readonly string[] {
@@ -177,8 +182,8 @@ function kindsOf({ testOnly, noWork, question }: Analysis): readonly string[] {
 }
 
 function listed(name: string, texts: readonly string[]): readonly (readonly [string, string])[] {
-  const shown = texts.slice(0, MAX_ITEMS).map((text) => [name, plainLine(text)] as const);
-  return texts.length > MAX_ITEMS ? [...shown, [name, andMore(texts.length - MAX_ITEMS).trim()]] : shown;
+  const shown = texts.slice(0, MAX_ITEMS).map((text) => [name, toPlainLine(text)] as const);
+  return texts.length > MAX_ITEMS ? [...shown, [name, renderMore(texts.length - MAX_ITEMS).trim()]] : shown;
 }
 
 function known(count: number | null): string {

@@ -16,14 +16,14 @@ import {
   replayUnderPolicy,
   type WhatIf,
 } from '../../core/journal/replay.ts';
-import { reviewWords } from '../../core/pipeline/review.ts';
-import { reviewsIn } from '../../core/pipeline/step-record.ts';
+import { describeReview } from '../../core/pipeline/review.ts';
+import { listReviews } from '../../core/pipeline/step-record.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { andMore } from '../../core/text/phrase.ts';
-import { nearestName } from '../../core/text/nearest.ts';
+import { renderMore } from '../../core/text/phrase.ts';
+import { findNearest } from '../../core/text/nearest.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { formatCount } from '../../report/format.ts';
-import { parseArguments, plainLine } from '../arguments.ts';
+import { parseArguments, toPlainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
 import type { ReplayResult } from './replay-schema.ts';
 
@@ -134,7 +134,7 @@ function parseSettings(given: readonly string[]): Settings {
 
 function describeProblem(name: string, value: string, why: string): string {
   if (POLICY_INPUT_NAMES.includes(name)) return `--set ${name}: ${JSON.stringify(value)} ${why}.`;
-  const near = nearestName(name, POLICY_INPUT_NAMES);
+  const near = findNearest(name, POLICY_INPUT_NAMES);
   return `--set ${JSON.stringify(name)}: ${why}.${near === null ? '' : ` Did you mean ${near}?`}`;
 }
 
@@ -164,7 +164,7 @@ function listed(problems: readonly string[]): string {
 function missing(name: string, what: string): { readonly kind: 'missing'; readonly why: string } {
   return {
     kind: 'missing',
-    why: `${JSON.stringify(plainLine(name))} ${what}; give the file that the action's output journal-path names.`,
+    why: `${JSON.stringify(toPlainLine(name))} ${what}; give the file that the action's output journal-path names.`,
   };
 }
 
@@ -217,7 +217,7 @@ function renderReplay({ start, entries }: Journal, result: ReplayResult): string
   const { differences, outcome } = result;
   const decisions = entries.length + (outcome === null ? 0 : 1);
   return [
-    `Journal of ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${formatCount(entries.length, 'iteration')}.`,
+    `Journal of ${toPlainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${formatCount(entries.length, 'iteration')}.`,
     ...entries.flatMap((entry, index) => [...answered(index), renderEntry(entry)]),
     ...answered(entries.length),
     outcome === null
@@ -246,16 +246,18 @@ function renderEntry({ iteration, taskId, taskTitle, verdict, evidence }: Journa
     ...(verdict.countedDenials > 0 ? ['denied'] : []),
     ...(verdict.discrepancies.length > 0 ? ['discrepancy'] : []),
     ...(verdict.vetoes.length > 0 ? ['vetoed'] : []),
-    ...reviewsIn(evidence.steps).map(({ step, review }) => `${plainLine(step)}: ${plainLine(reviewWords(review))}`),
+    ...listReviews(evidence.steps).map(
+      ({ step, review }) => `${toPlainLine(step)}: ${toPlainLine(describeReview(review))}`,
+    ),
     `circuit ${verdict.circuit}`,
   ];
-  return `  ${String(iteration).padStart(3)}  ${plainLine(`${taskId}: ${taskTitle}`)} · ${facts.join(', ')}`;
+  return `  ${String(iteration).padStart(3)}  ${toPlainLine(`${taskId}: ${taskTitle}`)} · ${facts.join(', ')}`;
 }
 
 function renderReplayedAnswer({ tasks, result, commit }: ReplayResult['answers'][number]): string {
-  const at = plainLine(commit.slice(0, 7));
+  const at = toPlainLine(commit.slice(0, 7));
   const what = result === 'changed' ? `changed in ${at}` : `${result === null ? 'done' : 'nothing changed'} at ${at}`;
-  return `    –  ${plainLine(tasks.join(', '))} · answered without a call, ${what}`;
+  return `    –  ${toPlainLine(tasks.join(', '))} · answered without a call, ${what}`;
 }
 
 function renderDifferences(differences: readonly Difference[]): readonly string[] {
@@ -266,7 +268,7 @@ function renderDifferences(differences: readonly Difference[]): readonly string[
       ({ line, of, recorded, replayed }) =>
         `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`,
     ),
-    ...(differences.length > shown.length ? [` ${andMore(differences.length - shown.length)}`] : []),
+    ...(differences.length > shown.length ? [` ${renderMore(differences.length - shown.length)}`] : []),
   ];
 }
 
@@ -275,7 +277,7 @@ function renderWhatIf(
   { iterations, outcome }: ReplayResult,
 ): readonly string[] {
   const set = Object.entries(answer.set)
-    .map(([name, value]) => `${name}=${plainLine(value)}`)
+    .map(([name, value]) => `${name}=${toPlainLine(value)}`)
     .join(' ');
   return [
     `What if ${set}:`,
@@ -292,9 +294,9 @@ function describeAnswer(answer: WhatIf): string {
     case 'waits':
       return `After ${after} it would have waited: ${renderOutcome(answer.outcome)}; the journal does not say what would have happened next.`;
     case 'other-task':
-      return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not say what would have happened next.`;
+      return `After ${after} it would have worked on ${toPlainLine(answer.taskId)}; the journal does not say what would have happened next.`;
     case 'goes-on':
-      return `After ${after} it would have continued with ${plainLine(answer.taskId)}; the journal does not say what would have happened next.`;
+      return `After ${after} it would have continued with ${toPlainLine(answer.taskId)}; the journal does not say what would have happened next.`;
   }
 }
 
@@ -309,5 +311,5 @@ function renderOutcome(outcome: Outcome): string {
 }
 
 function renderValue(value: unknown): string {
-  return plainLine(JSON.stringify(value));
+  return toPlainLine(JSON.stringify(value));
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type LimitEffect, effectSchema, type SpentIterations, spentSchema } from '../../core/tuning/tuning.ts';
 import type { Immutable } from '../../core/policy.ts';
-import { firstNames } from '../../core/text/phrase.ts';
+import { joinNames } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../../report/format.ts';
-import { plainLine } from '../arguments.ts';
+import { toPlainLine } from '../arguments.ts';
 
 const count = z.number().int().nonnegative();
 const values = z.record(z.string(), z.string());
@@ -90,6 +90,6 @@ function iterations({ iterations: number, costUsd, unpriced }: SpentIterations):
 }
 
 function tasks(lost: LimitEffect['lost']): string {
-  const names = lost.map(({ title }) => plainLine(title, 60));
-  return `${lost.length === 1 ? 'one task' : formatCount(lost.length, 'task')} (${firstNames(names, MAX_TASKS)})`;
+  const names = lost.map(({ title }) => toPlainLine(title, 60));
+  return `${lost.length === 1 ? 'one task' : formatCount(lost.length, 'task')} (${joinNames(names, MAX_TASKS)})`;
 }

@@ -4,18 +4,18 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import { parseJournal } from '../../core/journal/parse-journal.ts';
 import type { KindsOfDenial } from '../../core/journal/replay.ts';
 import type { Policy } from '../../core/policy.ts';
-import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
+import { listStoredRuns, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import {
   type ReplayLimit,
   recommendValues,
   replaysOf,
   RUNS_TO_RECOMMEND,
-  spentOn,
+  sumSpentOn,
   tryValue,
   tuneLimit,
 } from '../../core/tuning/tuning.ts';
-import { parseArguments, plainLine, type ReadEffectiveSettings } from '../arguments.ts';
+import { parseArguments, toPlainLine, type ReadEffectiveSettings } from '../arguments.ts';
 import {
   type CheckoutFile,
   type CliCommand,
@@ -27,7 +27,7 @@ import {
 } from '../command.ts';
 import { unpackJournal } from '../unpack.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
-import { previewText } from '../setup/setup-text.ts';
+import { renderPreview } from '../setup/setup-text.ts';
 import { renderTuning, type TuneResult } from './tune-text.ts';
 
 const THRESHOLDS = ['noProgress', 'sameError', 'permissionDenials', 'outputDeclinePercent'] as const;
@@ -128,7 +128,7 @@ async function tune(args: readonly string[], terminal: Terminal, world: TuneWorl
     world.readEffective(opened.folder),
     world.loadKinds(),
   ]);
-  const stored = reads.flatMap((read) => (read.kind === 'snapshot' ? runsIn(read.snapshot) : []));
+  const stored = reads.flatMap((read) => (read.kind === 'snapshot' ? listStoredRuns(read.snapshot) : []));
   const settings = effective.find(({ workflow }) => path === null || workflow === path)?.settings ?? [];
   const texts = new Map(settings.map(({ input, text }) => [input, text.trim()]));
   const result = tuneRuns(stored, { named, texts, kindsOf });
@@ -149,12 +149,12 @@ async function tune(args: readonly string[], terminal: Terminal, world: TuneWorl
     else if (given.has('write')) terminal.out('Nothing was changed.\n');
   }
   const failures = [...unread, ...(unwritten === null ? [] : [unwritten])];
-  for (const failure of failures) terminal.error(`ralph tune: ${plainLine(completeSentence(failure), 600)}\n`);
+  for (const failure of failures) terminal.error(`ralph tune: ${toPlainLine(completeSentence(failure), 600)}\n`);
   return failures.length === 0 ? 'done' : 'failed';
 }
 
 function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned' }>): string {
-  return previewText([{ kind: 'extend', path, before: file.text, after }], false);
+  return renderPreview([{ kind: 'extend', path, before: file.text, after }], false);
 }
 
 /** Replays the stored runs; `texts` are the settings in force, and `named` the values that were asked about. */
@@ -187,7 +187,7 @@ function tuneRuns(
       ...{ stored: stored.length, replayed: journals.length, withoutJournal: stored.length - packed.length },
       differing: packed.length - journals.length,
     },
-    spent: spentOn(journals.flatMap(({ entries }) => entries)),
+    spent: sumSpentOn(journals.flatMap(({ entries }) => entries)),
     settings: tuned.map(({ limit, heldBack, tried }) => ({
       name: limit.name,
       now: Number.isNaN(Number(nowOf(limit))) ? null : nowOf(limit),

@@ -1,18 +1,18 @@
 import { circuitOpenerOf } from '../../core/others/left-circuit.ts';
 import { buildSettingLines } from '../../core/settings/effective.ts';
-import { effectiveOrders } from '../../core/sharing/orders.ts';
+import { selectEffectiveOrders } from '../../core/sharing/orders.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import { isLaneId, issueOfId, type LaneId, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { andMore, cutText, shellText } from '../../core/text/phrase.ts';
+import { renderMore, cutText, quoteShellText } from '../../core/text/phrase.ts';
 import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTaskState, formatTokens } from '../../report/format.ts';
 import { renderContinuation } from '../../report/next/step.ts';
-import { progressBar } from '../../report/pages/progress-bar.ts';
+import { renderProgressBar } from '../../report/pages/progress-bar.ts';
 import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
-import { feedbackWords } from '../../report/sentences/feedback.ts';
-import { parseArguments, plainLine } from '../arguments.ts';
+import { renderFeedbackCounts } from '../../report/sentences/feedback.ts';
+import { parseArguments, toPlainLine } from '../arguments.ts';
 import { UsageError } from '../command.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 import type { ReportedLane, LaneStatusReport } from './lane-schema.ts';
@@ -81,7 +81,7 @@ export function renderLane(
 
 function settingsOf({ workflow, settings, problems }: NonNullable<LaneStatusReport['settings']>[number]): string {
   const lines = [...buildSettingLines(settings), ...problems.map((line) => `not usable: ${line}`)];
-  return `${[`settings (${workflow})`, ...lines.map((line) => `  ${plainLine(line, 1_000)}`)].join('\n')}\n`;
+  return `${[`settings (${workflow})`, ...lines.map((line) => `  ${toPlainLine(line, 1_000)}`)].join('\n')}\n`;
 }
 
 interface Place {
@@ -130,7 +130,7 @@ function renderPlace(
     ],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...(place.feedback.length === 0 ? [] : [['feedback', describeFeedback(place)] as const]),
-    ...effectiveOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
+    ...selectEffectiveOrders(place.ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
       ({ order, task, by, from, at }) =>
         [
           'waits',
@@ -223,7 +223,7 @@ function describeUsage(
 }
 
 function describeFeedback({ feedback }: ReportedLane): string {
-  return feedbackWords(
+  return renderFeedbackCounts(
     feedback.map(({ kind, state }) => ({ item: { kind }, isOpen: state === 'open' || state === 'given-up' })),
   );
 }
@@ -244,13 +244,13 @@ function describeTasks({ tasks, currentTask }: ReportedLane, files: readonly Che
   const open = known.filter(({ state }) => state !== 'done');
   const shown = open.slice(0, MAX_TASKS).map(({ id, name, title, state, attempts }) => {
     const worked = attempts === 0 ? '' : `, ${formatCount(attempts, 'iteration')}`;
-    return `  ${name}  ${title === null ? '' : `${plainLine(title)}: `}${formatTaskState(state)}${worked}${id === currentTask ? ' (current)' : ''}`;
+    return `  ${name}  ${title === null ? '' : `${toPlainLine(title)}: `}${formatTaskState(state)}${worked}${id === currentTask ? ' (current)' : ''}`;
   });
   const done = known.length - open.length;
   return [
-    `${progressBar(done, known.length)} ${formatTasksDone(done, known.length)}`,
+    `${renderProgressBar(done, known.length)} ${formatTasksDone(done, known.length)}`,
     ...shown,
-    ...(open.length > MAX_TASKS ? [andMore(open.length - MAX_TASKS).trim()] : []),
+    ...(open.length > MAX_TASKS ? [renderMore(open.length - MAX_TASKS).trim()] : []),
   ];
 }
 
@@ -306,7 +306,7 @@ export async function readLaneArguments(
     remote: given.values('remote'),
   };
   const sameLane = Object.entries(named)
-    .flatMap(([name, values]) => values.map((value) => ` --${name} ${shellText(value)}`))
+    .flatMap(([name, values]) => values.map((value) => ` --${name} ${quoteShellText(value)}`))
     .join('');
   return { lane, json: given.has('json'), all: given.has('all'), remote, subject: subject ?? '', sameLane, opened };
 }

@@ -1,16 +1,21 @@
 import { COMMANDS } from '../../core/people/command.ts';
-import { referenceTo, referenceById, findTaskByName, MAX_TASK_NAME_CHARS } from '../../core/people/named-task.ts';
+import {
+  nameTaskReference,
+  nameReferenceById,
+  findTaskByName,
+  MAX_TASK_NAME_CHARS,
+} from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { orderInSnapshot as giveOrder } from '../../core/snapshot/changes.ts';
-import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import { parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import { fileSources, isIssueTask, nameOfTaskId, parseTaskName, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
-import { cutText, namesOf, oneLine } from '../../core/text/phrase.ts';
+import { cutText, namesOf, toOneLine } from '../../core/text/phrase.ts';
 import type { Updated } from '../../ports/state.ts';
-import { plainLine } from '../arguments.ts';
+import { toPlainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
-import { laneOption } from '../../report/overview/lane-waits.ts';
+import { formatLaneOption } from '../../report/overview/lane-waits.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
 import { wrapText } from '../terminal-text.ts';
 import {
@@ -101,7 +106,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
     kind,
     task,
     run: null,
-    by: oneLine(opened.person, MAX_PERSON_CHARS),
+    by: toOneLine(opened.person, MAX_PERSON_CHARS),
     from: 'command-line',
     at: terminal.now(),
   };
@@ -114,7 +119,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   for (const { name, why } of kept) {
     if (why !== null)
       terminal.error(
-        `ralph ${words}: the order could not be saved in the ${name}, and nothing was changed there: ${plainLine(why, 600)}\n`,
+        `ralph ${words}: the order could not be saved in the ${name}, and nothing was changed there: ${toPlainLine(why, 600)}\n`,
       );
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
@@ -205,8 +210,8 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
       : null,
   ]);
   if (id !== null && known === null) return id;
-  const ofFiles = listed?.tasks.map(({ task }) => referenceTo(task)) ?? [];
-  const named = findTaskByName(name, [...ofFiles, ...(known ?? []).map(referenceById)]);
+  const ofFiles = listed?.tasks.map(({ task }) => nameTaskReference(task)) ?? [];
+  const named = findTaskByName(name, [...ofFiles, ...(known ?? []).map(nameReferenceById)]);
   if (named.kind === 'task') return named.id;
   if (named.kind === 'several') throw new UsageError([named.why]);
   if (id !== null && !isIssueTask(id) && listed !== null && listed.problems.length > 0) return id;
@@ -217,7 +222,7 @@ async function findTask({ lane, opened }: LaneArguments, name: string, now: numb
       ? `No run of ${branch} has worked on ${nameOfTaskId(id)}.`
       : `There is no task ${cutText(name, 80)} in ${branch} or in ${namesOf(fileSources.flatMap((source) => taskFilePaths[source]))}.`;
   throw new UsageError([
-    `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add${laneOption(id)}.` : ''}`,
+    `${what} ${named.nearest}${hasBranch ? ` It has a branch of its own: add${formatLaneOption(id)}.` : ''}`,
   ]);
 }
 
@@ -237,7 +242,7 @@ async function readLaneTasks(
     places.map(async ({ name, store }) => {
       const read = await store.read();
       const restored = restoredStateOf(name, read, { lane, now });
-      const counters = read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : null;
+      const counters = read.kind === 'snapshot' ? parseBudgetIn(read.snapshot, now) : null;
       if (counters?.kind !== 'budget' || (restored.kind !== 'found' && restored.kind !== 'absent')) return null;
       const reserved = counters.budget.reservations.filter((each) => each.lane === lane && now < each.expiresAt);
       return [

@@ -1,17 +1,17 @@
-import { initialState, type LaneState } from '../../core/lane/state/state.ts';
-import { type Budget, emptyBudget, type ParsedBudget, windowsFor } from '../../core/sharing/budget.ts';
+import { createInitialState, type LaneState } from '../../core/lane/state/state.ts';
+import { type Budget, emptyBudget, type ParsedBudget, sumWindows } from '../../core/sharing/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
-import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
+import { applyOrders, listOpenOrders, type Order } from '../../core/sharing/orders.ts';
 import { type LaneAnswer, withAnswers } from '../../core/sharing/waiting-issues.ts';
-import { answersIn, budgetIn } from '../../core/snapshot/snapshot.ts';
+import { listLaneAnswers, parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
-import { isBegun, shownProgress } from '../../core/tasks/task.ts';
+import { isBegun, computeShownProgress } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
 import { describeNewerState } from '../../report/overview/build-overview.ts';
-import { plainLine } from '../arguments.ts';
+import { toPlainLine } from '../arguments.ts';
 import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
 import { viewLane } from '../../core/snapshot/judged.ts';
 
@@ -57,7 +57,7 @@ const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** Reads the state of a lane in each place. Every text in the report is one clean line. */
 export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneStatusReport> {
   const read = await Promise.all(places.map((place) => readPlace(lane, place, now)));
-  return mapTexts({ branchId: lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
+  return mapTexts({ branchId: lane, at: iso(now), places: read }, (text) => toPlainLine(text, MAX_TEXT_CHARS));
 }
 
 /** Returns the state of a lane in a place's snapshot. */
@@ -75,7 +75,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
   const read = await store.read();
   const restored = restoredStateOf(place, read, { lane, now });
   const [counters, answers] =
-    read.kind === 'snapshot' ? [budgetIn(read.snapshot, now), answersIn(read.snapshot)] : [null, []];
+    read.kind === 'snapshot' ? [parseBudgetIn(read.snapshot, now), listLaneAnswers(read.snapshot)] : [null, []];
   switch (restored.kind) {
     case 'unavailable':
       return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${completeSentence(restored.why)}` };
@@ -88,7 +88,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
         kind: 'branch',
         place,
         saved: null,
-        ...reportOf(initialState(lane, now), { ...restored, counters, answers, now }),
+        ...reportOf(createInitialState(lane, now), { ...restored, counters, answers, now }),
       };
     case 'unreadable':
       return {
@@ -146,7 +146,7 @@ function reportOf(
       .map(([id, task]) => ({
         id,
         title: Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null,
-        state: shownProgress(task).state,
+        state: computeShownProgress(task).state,
         attempts: task.attempts,
       })),
     lastRun:
@@ -165,7 +165,7 @@ function reportOf(
       title,
       state: answer?.kind ?? 'open',
     })),
-    ordersWaiting: openOrders(stored, orders).map(({ kind, task, by, from, at }) => ({
+    ordersWaiting: listOpenOrders(stored, orders).map(({ kind, task, by, from, at }) => ({
       order: kind,
       task,
       by,
@@ -181,9 +181,9 @@ function reportOf(
 
 /** Returns the windows as a run that begins now would see them. */
 function usageOf(budget: Budget, now: number): ReportedLane['usage'] {
-  const { hour, day } = windowsFor(budget, '', now);
+  const { hour, day } = sumWindows(budget, '', now);
   const counts = (reservation: Budget['reservations'][number]): boolean => {
-    const alone = windowsFor({ ...emptyBudget, reservations: [reservation] }, '', now);
+    const alone = sumWindows({ ...emptyBudget, reservations: [reservation] }, '', now);
     return alone.hour !== null || alone.day !== null;
   };
   return {

@@ -2,7 +2,7 @@ import { laneOfStatus, parseFoundStatus } from '../../core/local/status-document
 import { fileSources, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOutcome } from '../../report/sentences/ends/outcome-name.ts';
-import { type LookAtGitHub, plainLine, printedSettings, type ReadEffectiveSettings } from '../arguments.ts';
+import { type LookAtGitHub, toPlainLine, buildPrintedSettings, type ReadEffectiveSettings } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, readCheckoutFile, type Terminal } from '../command.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
@@ -72,7 +72,7 @@ async function status(
   ]);
   const end = printLane(
     'status',
-    { report: { ...report, settings: settings.map(printedSettings) }, json, sameLane, files },
+    { report: { ...report, settings: settings.map(buildPrintedSettings) }, json, sameLane, files },
     terminal,
   );
   if (!json) terminal.out(await describeUnsavedRun(opened.folder, report));
@@ -91,7 +91,7 @@ async function describeUnsavedRun(folder: string, { branchId: lane, places }: La
       place.kind === 'branch' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
   );
   if (isSaved) return '';
-  return `The last run here ended: ${plainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
+  return `The last run here ended: ${toPlainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */

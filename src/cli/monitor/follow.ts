@@ -6,7 +6,7 @@ import type { Picture } from './monitor-schema.ts';
 import type { Screen } from './terminal-world.ts';
 import type { MonitorSource } from './source.ts';
 import { layOutScreen } from './view/screen.ts';
-import { initialSession, type OrderOfKey, pressKey, withMessage } from './view/session.ts';
+import { createScreenState, type OrderOfKey, pressKey, withMessage } from './view/session.ts';
 
 /** The result of an order, as a sentence. */
 interface Given {
@@ -29,7 +29,7 @@ interface Followed {
 /** Shows the picture and handles keys until one of them quits. Restores the screen in any case. */
 export async function showPicture(followed: Followed, terminal: Terminal): Promise<void> {
   const { source, screen } = followed;
-  let session = initialSession(followed.shows);
+  let session = createScreenState(followed.shows);
   /** The last order, until the screen has shown its result. */
   let unsaid: Promise<Given> | null = null;
   try {

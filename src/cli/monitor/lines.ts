@@ -4,7 +4,7 @@ import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overvi
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 import type { MonitorSource } from './source.ts';
-import { isGoingOn, localFacts } from './view/facts.ts';
+import { isGoingOn, listLocalFacts } from './view/facts.ts';
 
 const POLL_MS = 1000;
 
@@ -44,7 +44,7 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
   const add = (name: string, text: string): void => {
     facts.set(name, facts.has(name) ? `${facts.get(name) ?? ''}; ${text}` : text);
   };
-  for (const { name, parts, gap } of local === null ? [] : localFacts(local, now))
+  for (const { name, parts, gap } of local === null ? [] : listLocalFacts(local, now))
     add(name, parts.map((line) => line.map(({ text }) => text).join('')).join(gap.text));
   for (const lane of all?.branches ?? []) {
     const name = nameOfLaneAt(lane.branchId, lane.place);

@@ -5,7 +5,7 @@ import { taskFilePaths } from '../../core/tasks/files/form/root-plan.ts';
 import type { OpenedPlaces, OpenPlaces } from '../lane/read-lane.ts';
 import { readOverview } from '../overview/read-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
-import { type LookAtGitHub, plainLine, type ReadEffectiveSettings } from '../arguments.ts';
+import { type LookAtGitHub, toPlainLine, type ReadEffectiveSettings } from '../arguments.ts';
 import { findLocalFolder, type LocalFolder, readLocal } from './local/read-local.ts';
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
@@ -202,26 +202,26 @@ export function createSource({
     isStale = false;
     const notes: string[] = [];
     const log = (line: string): void => {
-      notes.push(plainLine(line, 300));
+      notes.push(toPlainLine(line, 300));
     };
     try {
       const places = await openOnce();
       if (places.kind === 'missing') {
-        problem = `All branches cannot be read: ${plainLine(places.why, 300)}`;
+        problem = `All branches cannot be read: ${toPlainLine(places.why, 300)}`;
         return;
       }
       overview = { at: now, value: await readOverview({ ...places, remote, look, readEffective, log }, now) };
       problem = notes.at(-1) ?? null;
     } catch (error) {
       // The old picture stays, with the reason why it is old.
-      problem = `All branches cannot be read: ${plainLine(String(error), 300)}`;
+      problem = `All branches cannot be read: ${toPlainLine(String(error), 300)}`;
     }
   }
 }
 
 /** Returns the name of the checkout's folder, with the path of the run's folder within it. */
 function checkoutName(top: string, folder = top): string {
-  return plainLine(join(basename(top), relative(top, folder)), 100);
+  return toPlainLine(join(basename(top), relative(top, folder)), 100);
 }
 
 /** Returns a path without links, in the form that git uses for a checkout. */

@@ -1,20 +1,20 @@
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { initialState } from '../../core/lane/state/state.ts';
+import { createInitialState } from '../../core/lane/state/state.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { toQueuedEntry } from '../../core/snapshot/dashboard-record.ts';
-import { runsIn } from '../../core/snapshot/stored-run.ts';
+import { listStoredRuns } from '../../core/snapshot/stored-run.ts';
 import { isFileSource, issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { buildOverview, type FoundLane, type OnGitHub } from '../../report/overview/build-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
-import { type LookAtGitHub, plainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
+import { type LookAtGitHub, toPlainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
 import { restoredStateOf, type StatePlace } from '../lane/read-lane.ts';
 import { readIssueTasks } from '../tasks/issue-tasks.ts';
 import { readCheckoutTasks } from '../tasks/read-tasks.ts';
-import { taskSettings, type TaskSettings } from '../tasks/task-settings.ts';
+import { buildTaskSettings, type TaskSettings } from '../tasks/task-settings.ts';
 
 const MAX_TEXT_CHARS = 300;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
@@ -58,7 +58,7 @@ export async function readOverview(
   );
   const effective = await readEffective(folder);
   const [answered = unset] = effective;
-  const { sources, label, query, optionalSections, branchPrefix } = taskSettings(answered, {});
+  const { sources, label, query, optionalSections, branchPrefix } = buildTaskSettings(answered, {});
   const files = sources.filter(isFileSource);
   const [found, seen] = await Promise.all([
     readCheckoutTasks(folder, { sources: files, optionalSections }),
@@ -69,14 +69,14 @@ export async function readOverview(
     {
       lanes,
       runs: listed.flatMap(({ place: { name }, read }) =>
-        read.kind === 'snapshot' ? runsIn(read.snapshot).map((run) => ({ place: name, run })) : [],
+        read.kind === 'snapshot' ? listStoredRuns(read.snapshot).map((run) => ({ place: name, run })) : [],
       ),
       listed: [
         ...(github?.tasks ?? []).map((task) => ({ task: toQueuedEntry(task), written: 'todo' as const })),
         ...found.tasks.map(({ task, state: written }) => ({ task: toQueuedEntry(task), written })),
       ],
       github,
-      initial: (lane) => initialState(lane, now),
+      initial: (lane) => createInitialState(lane, now),
       cooldownMs: longestCooldown(effective),
       problems: [
         ...unlisted,
@@ -85,7 +85,7 @@ export async function readOverview(
     },
     now,
   );
-  return mapTexts(overview, (text) => plainLine(text, MAX_TEXT_CHARS));
+  return mapTexts(overview, (text) => toPlainLine(text, MAX_TEXT_CHARS));
 }
 
 /** Returns the longest cooldown of all workflows in ms, after which the next run of any of them may continue. */

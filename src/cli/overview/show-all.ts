@@ -1,5 +1,5 @@
 import type { CommandEnd, Terminal } from '../command.ts';
-import { plainLine } from '../arguments.ts';
+import { toPlainLine } from '../arguments.ts';
 import { renderOverview } from '../../report/overview/overview-text.ts';
 import { readOverview, type OverviewCheckout } from './read-overview.ts';
 
@@ -9,7 +9,7 @@ export async function showAll(
   terminal: Terminal,
 ): Promise<CommandEnd> {
   const log = (line: string): void => {
-    terminal.error(`${plainLine(line, 300)}\n`);
+    terminal.error(`${toPlainLine(line, 300)}\n`);
   };
   const overview = await readOverview({ ...looked, log }, terminal.now());
   terminal.out(json ? `${JSON.stringify(overview, null, 2)}\n` : renderOverview(overview));

@@ -6,7 +6,7 @@ import {
   parseNamedRun,
   parseReceipts,
   receiptOf,
-  receiptsByBranch,
+  groupReceipts,
   type RunReceipt,
   selectReceipts,
   serializeReceipts,
@@ -20,13 +20,13 @@ import {
   type ReceiptVerification,
   type VerifiedBranch,
   verifyReceipts,
-  worstVerdict,
+  findWorstVerdict,
 } from '../../core/receipt/verify-receipts.ts';
 import { MAX_JOURNAL_TEXT_CHARS, type StoredRun } from '../../core/snapshot/stored-run.ts';
-import { namesOf, shellText } from '../../core/text/phrase.ts';
+import { namesOf, quoteShellText } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { formatCount, formatTokens } from '../../report/format.ts';
-import { parseArguments, plainLine } from '../arguments.ts';
+import { parseArguments, toPlainLine } from '../arguments.ts';
 import { unpackGzip, unpackJournal } from '../unpack.ts';
 import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
 
@@ -113,7 +113,7 @@ async function verify(
   const tools = { sha256, kindsOf: await loadKinds() };
   const stored = files.length === 0 ? [] : (clone.runs ?? []).flatMap(storedReceipt);
   const branches: VerifiedBranch[] = [];
-  for (const [first, ...others] of receiptsByBranch(all, receipts)) {
+  for (const [first, ...others] of groupReceipts(all, receipts)) {
     if (first === undefined) continue;
     const question = branchQuestionOf([first, ...others]);
     branches.push(
@@ -122,16 +122,16 @@ async function verify(
   }
   const result: ReceiptVerification = mapTexts(
     {
-      verdict: worstVerdict(branches),
+      verdict: findWorstVerdict(branches),
       branches,
       proves: 'consistency' as const,
       onlyRecorded: ONLY_RECORDED,
       // A receipt of another repository may be signed there.
       signature: files.map(
-        (file) => `gh attestation verify ${shellText(file)} --repo ${clone.repository ?? 'OWNER/REPO'}`,
+        (file) => `gh attestation verify ${quoteShellText(file)} --repo ${clone.repository ?? 'OWNER/REPO'}`,
       ),
     },
-    (text) => plainLine(text, 1000),
+    (text) => toPlainLine(text, 1000),
   );
   terminal.out(json ? `${JSON.stringify(result, null, 2)}\n` : renderVerification(result));
   return ({ good: 'done', bad: 'different', part: 'partly' } as const)[result.verdict];
@@ -150,7 +150,7 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
   const problems = [
     ...given.problems,
     ...(named === null && name !== ''
-      ? [`${JSON.stringify(plainLine(name))} is neither a pull request nor a run: give a number or a URL.`]
+      ? [`${JSON.stringify(toPlainLine(name))} is neither a pull request nor a run: give a number or a URL.`]
       : []),
   ];
   if (problems.length > 0 || named === null) throw new UsageError(problems);
@@ -162,7 +162,7 @@ async function readReceipts(args: readonly string[], open: OpenClone) {
     throw new UsageError([`This clone does not have the state of Ralph's runs. Fetch it: ${FETCH}`], 'none');
   const [first, ...others] = selectReceipts(all, named);
   if (first === undefined) {
-    const what = `contains no receipt of ${JSON.stringify(plainLine(name))}.`;
+    const what = `contains no receipt of ${JSON.stringify(toPlainLine(name))}.`;
     const why =
       files.length > 0
         ? `None of these files ${what}`
@@ -186,14 +186,17 @@ async function readReceiptFile(file: string): Promise<readonly RunReceipt[]> {
     );
     if (receipts !== null) return receipts;
   } catch (error) {
-    throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} cannot be read: ${reasonOf(error)}.`], 'none');
+    throw new UsageError(
+      [`--receipt ${JSON.stringify(toPlainLine(file))} cannot be read: ${reasonOf(error)}.`],
+      'none',
+    );
   }
-  throw new UsageError([`--receipt ${JSON.stringify(plainLine(file))} is not a receipt.`], 'none');
+  throw new UsageError([`--receipt ${JSON.stringify(toPlainLine(file))} is not a receipt.`], 'none');
 }
 
 function renderReceipt(receipt: RunReceipt): string {
   const one = mapTexts({ ...receipt, journal: receipt.journal === null ? 'not kept' : 'kept' }, (text) =>
-    plainLine(text, 500),
+    toPlainLine(text, 500),
   );
   const { agent, model, isolation, tasks, journalHash: hash } = one;
   const rows: readonly (readonly [string, string])[] = [

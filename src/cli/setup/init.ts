@@ -1,20 +1,26 @@
 import { AGENT_NAMES, AGENTS, DEFAULT_AGENT } from '../../core/agent-names.ts';
-import { detectProject, filesToRead } from '../../core/setup/detect.ts';
+import { detectProject, selectFilesToRead } from '../../core/setup/detect.ts';
 import { filesOf, SETUP_PATHS, type SetupChoices, type Templates } from '../../core/setup/files.ts';
-import { changeToRemove, changeToWrite } from '../../core/setup/ownership.ts';
+import { planFileRemoval, planFileWrite } from '../../core/setup/ownership.ts';
 import { servicesOf } from '../../core/setup/ci/services.ts';
 import type { Project } from '../../core/setup/project.ts';
-import { callsWorkflow, keyKinds, loginOfChoices, proposedVerify, workflowShapes } from '../../core/setup/workflow.ts';
+import { callsWorkflow, keyKinds, loginOfChoices, proposeVerify, workflowShapes } from '../../core/setup/workflow.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { defaultOf } from '../../config/setting-table.ts';
-import { settingsPaths } from '../../config/settings/run-texts.ts';
+import { listSettingsPaths } from '../../config/settings/run-texts.ts';
 import { changeFiles, describeLockedFolders, readFiles, type FilesRead } from './checkout-files.ts';
 import { findSettingsLeftToFile, type LeftToFile } from './left-to-file.ts';
-import { offeredChecks, setupReport } from './setup-report.ts';
+import { listOfferedChecks, buildSetupReport } from './setup-report.ts';
 import type { SetupReport } from './setup-schema.ts';
-import { renderStepsByHand, filesText, renderFoundProject, offeredText, previewText } from './setup-text.ts';
+import {
+  renderStepsByHand,
+  renderChangedFiles,
+  renderFoundProject,
+  renderOfferedChecks,
+  renderPreview,
+} from './setup-text.ts';
 import type { SetupCheckout, SetupWorld } from './setup-world.ts';
-import { verifyProblem } from './verify-command.ts';
+import { findVerifyProblem } from './verify-command.ts';
 import { wrapText } from '../terminal-text.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
 
@@ -88,7 +94,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     remote: given.values('remote')[0] ?? null,
   });
   if (checkout.kind === 'missing') throw new UsageError([checkout.why]);
-  const texts = await readFiles(checkout.folder, [...filesToRead(checkout.paths), ...settingsPaths('')]);
+  const texts = await readFiles(checkout.folder, [...selectFilesToRead(checkout.paths), ...listSettingsPaths('')]);
   const left = findSettingsLeftToFile(texts);
   const project = detectProject({ ...checkout, texts: textsOf(texts) });
   const defaults = await readDefaults(world);
@@ -96,8 +102,8 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const found = choicesOf(given, { project, checkout, own, left, defaults });
   const isAsking = !yes && !json && !remove && world.person !== null;
   const facts = { project, checkout, maxCostUsd: defaults.maxCostUsd, left };
-  if (isAsking) say(renderFoundProject(setupReport(facts, found, { changes: [], workflow: '' })));
-  const choices = isAsking ? await world.person.choose(found, offeredChecks(project, found.verify)) : found;
+  if (isAsking) say(renderFoundProject(buildSetupReport(facts, found, { changes: [], workflow: '' })));
+  const choices = isAsking ? await world.person.choose(found, listOfferedChecks(project, found.verify)) : found;
   if (choices === null) return failed(terminal, ['nothing was written.']);
 
   const wanted = remove
@@ -113,17 +119,17 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   );
   const refused = [...before].flatMap(([path, file]) => (file.kind === 'refused' ? [`${path} ${file.why}.`] : []));
   if (refused.length > 0) return failed(terminal, refused);
-  const change = remove ? changeToRemove : changeToWrite;
+  const change = remove ? planFileRemoval : planFileWrite;
   const changes = wanted.map((file) => change(file, textsOf(before).get(file.path) ?? null, world.digest));
   const ownWorkflow = wanted.find(({ path }) => path === SETUP_PATHS.workflow);
   const present = textsOf(before).get(SETUP_PATHS.workflow) ?? textsOf(texts).get(project.ralphWorkflow);
   const workflow = present ?? (ownWorkflow?.kind === 'whole' ? ownWorkflow.text : '');
-  const report = setupReport(facts, choices, { changes, workflow });
+  const report = buildSetupReport(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
     if (!isAsking) say(renderFoundProject(report));
-    if (yes) terminal.out(previewText(changes, world.colours));
-    else say(filesText(changes));
+    if (yes) terminal.out(renderPreview(changes, world.colours));
+    else say(renderChangedFiles(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
   }
   const locked = isNeeded && (yes || !json) ? await describeLockedFolders(changes, before) : [];
@@ -134,7 +140,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
     ]);
   const question = remove ? 'Undo these changes?' : 'Write these files?';
   const showDiff = (): void => {
-    terminal.out(previewText(changes, world.colours));
+    terminal.out(renderPreview(changes, world.colours));
   };
   const isAgreed = isNeeded && (yes || (!json && (await world.person?.review(question, showDiff)) === true));
   const unwritten = isAgreed ? await changeFiles(changes, before) : [];
@@ -145,7 +151,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
   // A person who was asked has already chosen among the other checks of CI.
-  say(`${isAsking ? '' : offeredText(report)}${renderStepsByHand(report)}`);
+  say(`${isAsking ? '' : renderOfferedChecks(report)}${renderStepsByHand(report)}`);
   return 'done';
 }
 
@@ -173,7 +179,7 @@ function valueProblems(given: ParsedArguments): readonly string[] {
   const isLogin = agent !== null && key !== null && loginOfChoices({ agent, key }) !== null;
   const isShape = workflowShapes.some((shape) => shape === workflow);
   const [action] = given.values('action');
-  const why = verifyProblem(verify);
+  const why = findVerifyProblem(verify);
   return [
     ...(why === null ? [] : [`--verify: ${why}`]),
     ...(key === null ? [`--key: expected one of ${keyKinds.join(', ')}.`] : []),
@@ -182,7 +188,7 @@ function valueProblems(given: ParsedArguments): readonly string[] {
     ...(agent !== null && AGENTS[agent].source === null && path.trim() === ''
       ? [`--agent-path: name the program, since the agent ${agent} is one of yours.`]
       : []),
-    ...(verifyProblem(path) === null ? [] : [`--agent-path: ${verifyProblem(path) ?? ''}`]),
+    ...(findVerifyProblem(path) === null ? [] : [`--agent-path: ${findVerifyProblem(path) ?? ''}`]),
     ...(isShape ? [] : ['--workflow: expected three-jobs or single.']),
     ...(action === undefined || /^[\w.-]+\/[\w.-]+@[\w./-]+$/.test(action)
       ? []
@@ -231,7 +237,7 @@ function choicesOf(
     shape:
       workflowShapes.find((shape) => shape === asked) ??
       (isSingle && loginOfChoices(who) === null ? 'single' : 'three-jobs'),
-    verify: verify === undefined ? proposedVerify(project) : [verify].filter((line) => line.trim() !== ''),
+    verify: verify === undefined ? proposeVerify(project) : [verify].filter((line) => line.trim() !== ''),
     ...who,
     action: given.values('action')[0] ?? defaults.action,
     prompt: given.has('prompt'),

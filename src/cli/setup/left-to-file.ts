@@ -1,6 +1,6 @@
-import { inputProblems } from '../../config/inputs.ts';
-import { parseRunSettings, settingsPaths } from '../../config/settings/run-texts.ts';
-import { placeName } from '../../config/settings/settings.ts';
+import { findInputProblems } from '../../config/inputs.ts';
+import { parseRunSettings, listSettingsPaths } from '../../config/settings/run-texts.ts';
+import { namePlace } from '../../config/settings/settings.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
 import type { FilesRead } from './checkout-files.ts';
 
@@ -19,7 +19,7 @@ const ROOT = '';
 
 /** Returns what a checkout's settings file sets, or null if there is no such file. */
 export function findSettingsLeftToFile(files: FilesRead): LeftToFile | null {
-  const there = settingsPaths(ROOT).flatMap((path) => {
+  const there = listSettingsPaths(ROOT).flatMap((path) => {
     const file = files.get(path);
     return file === undefined || file.kind === 'absent' ? [] : [{ path, file }];
   });
@@ -36,7 +36,7 @@ export function findSettingsLeftToFile(files: FilesRead): LeftToFile | null {
     ROOT,
   );
   const wrong = read.found.flatMap(({ input, text, places }) =>
-    inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
+    findInputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(namePlace).join(' and ')} ${why}.`),
   );
   return { path: first.path, settings: read.found, problems: [...read.problems, ...wrong] };
 }

@@ -4,8 +4,8 @@ import type { SetupChoices } from '../../core/setup/files.ts';
 import { AGENT_NAMES, type AgentName, AGENTS } from '../../core/agent-names.ts';
 import { LOGINS } from '../../core/agents/login-term.ts';
 import { hasKeyKinds, isLeftToFile } from '../../core/setup/workflow.ts';
-import { plainLine } from '../arguments.ts';
-import { verifyProblem } from './verify-command.ts';
+import { toPlainLine } from '../arguments.ts';
+import { findVerifyProblem } from './verify-command.ts';
 import type { Person } from './setup-world.ts';
 
 /** Ctrl-D, the end of input, which the prompts would otherwise ignore and wait without end. */
@@ -37,7 +37,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
             ...terminal,
             message: 'Which command must pass before work counts as done? (empty: none)',
             initialValue: found.verify.join(' && '),
-            validate: (answer) => verifyProblem(answer ?? '') ?? undefined,
+            validate: (answer) => findVerifyProblem(answer ?? '') ?? undefined,
           });
       if (isCancel(verify)) return null;
       const added =
@@ -46,7 +46,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
           : await multiselect<string>({
               ...terminal,
               message: 'Your CI also runs these. Add some to verify? (space: choose, enter: continue)',
-              options: offered.map((value) => ({ value, label: plainLine(value, 120) })),
+              options: offered.map((value) => ({ value, label: toPlainLine(value, 120) })),
               required: false,
             });
       if (isCancel(added)) return null;
@@ -66,7 +66,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
               ...terminal,
               message: 'Which program is it? (a path in the repository, or the name of a program)',
               initialValue: found.agentPath,
-              validate: (answer) => verifyProblem(answer ?? '') ?? (answer?.trim() ? undefined : 'it has no name.'),
+              validate: (answer) => findVerifyProblem(answer ?? '') ?? (answer?.trim() ? undefined : 'it has no name.'),
             });
       if (isCancel(agentPath)) return null;
       const key = !hasKeyKinds(agent)

@@ -1,4 +1,4 @@
-import { parsePresentWorkflow, stepsByHand } from '../../core/setup/by-hand.ts';
+import { parsePresentWorkflow, listStepsByHand } from '../../core/setup/by-hand.ts';
 import type { SetupChoices } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import type { Project } from '../../core/setup/project.ts';
@@ -7,7 +7,7 @@ import type { SetupReport } from './setup-schema.ts';
 import type { SetupCheckout } from './setup-world.ts';
 
 /** Reports what init found, and what it does or would do. */
-export function setupReport(
+export function buildSetupReport(
   facts: {
     readonly project: Project;
     readonly checkout: Extract<SetupCheckout, { kind: 'open' }>;
@@ -19,7 +19,7 @@ export function setupReport(
 ): SetupReport {
   const { project, checkout, maxCostUsd, left } = facts;
   const { home, defaultBranch, ignored } = checkout;
-  const steps = stepsByHand({
+  const steps = listStepsByHand({
     choices,
     defaultBranch,
     ignored: ignored.filter((path) => changes.some((change) => change.path === path)),
@@ -42,7 +42,7 @@ export function setupReport(
       otherRalphs: [...project.otherRalphs],
       ci: {
         from: [...(project.learned?.from ?? [])],
-        offered: offeredChecks(project, choices.verify),
+        offered: listOfferedChecks(project, choices.verify),
         unread: [...project.unread],
       },
       packages: project.packages.map(({ folder, name }) => ({ folder, name })),
@@ -58,7 +58,7 @@ export function setupReport(
 }
 
 /** Returns checks of CI that the commands do not contain. */
-export function offeredChecks({ learned }: Project, verify: readonly string[]): string[] {
+export function listOfferedChecks({ learned }: Project, verify: readonly string[]): string[] {
   return (learned?.offered ?? []).filter((line) => !verify.includes(line));
 }
 

@@ -2,7 +2,7 @@ import { diffOf } from '../../core/setup/preview.ts';
 import { SETUP_PATHS } from '../../core/setup/files.ts';
 import type { FileChange } from '../../core/setup/ownership.ts';
 import { namesOf } from '../../core/text/phrase.ts';
-import { plainLine } from '../arguments.ts';
+import { toPlainLine } from '../arguments.ts';
 import type { SetupReport } from './setup-schema.ts';
 
 /** Returns the text about what was found in the repository. */
@@ -25,21 +25,21 @@ export function renderFoundProject({ project, leftToFile: left }: SetupReport): 
 
 function ciLines({ from, unread }: SetupReport['project']['ci']): readonly string[] {
   return [
-    ...from.map((job) => `  set-up and verify as in ${plainLine(job, 200)}\n`),
-    ...unread.map(({ what, why }) => `  not proposed: ${plainLine(what, 100)} (${plainLine(why, 100)})\n`),
+    ...from.map((job) => `  set-up and verify as in ${toPlainLine(job, 200)}\n`),
+    ...unread.map(({ what, why }) => `  not proposed: ${toPlainLine(what, 100)} (${toPlainLine(why, 100)})\n`),
   ];
 }
 
 /** Returns the text about checks of CI that `verify` does not contain. */
-export function offeredText({ project }: SetupReport): string {
+export function renderOfferedChecks({ project }: SetupReport): string {
   const { offered } = project.ci;
   if (offered.length === 0) return '';
-  const lines = offered.map((line) => `  ${plainLine(line, 200)}\n`).join('');
+  const lines = offered.map((line) => `  ${toPlainLine(line, 200)}\n`).join('');
   return `\nYour CI also runs these; add the ones that must pass to verify:\n${lines}`;
 }
 
 /** Returns the files that change, one per line. */
-export function filesText(changes: readonly FileChange[]): string {
+export function renderChangedFiles(changes: readonly FileChange[]): string {
   const words: Readonly<Record<FileChange['kind'], string>> = {
     ...{ create: 'new', extend: 'more lines', shorten: 'fewer lines', delete: 'deleted' },
     ...{ same: 'stays', absent: 'not there', left: 'stays: it is there and differs' },
@@ -52,10 +52,10 @@ export function filesText(changes: readonly FileChange[]): string {
 }
 
 /** Returns the changes of the files as a diff, and the files that stay as they are. */
-export function previewText(changes: readonly FileChange[], colours: boolean): string {
+export function renderPreview(changes: readonly FileChange[], colours: boolean): string {
   const paint = (whole: string): string => {
     const line = whole.replace(/\r$/, '');
-    const shown = plainLine(line, 400) === '' ? '' : line.replace(/[^\P{Cc}\t]/gu, '?');
+    const shown = toPlainLine(line, 400) === '' ? '' : line.replace(/[^\P{Cc}\t]/gu, '?');
     const colour = line.startsWith('+') ? '32' : line.startsWith('-') ? '31' : line.startsWith('@') ? '36' : null;
     return colours && colour !== null ? `\u001B[${colour}m${shown}\u001B[0m` : shown;
   };

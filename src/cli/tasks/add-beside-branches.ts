@@ -1,6 +1,6 @@
 import type { AddedTask, NewTask } from '../../core/tasks/files/form/root-plan.ts';
 import { namesOf } from '../../core/text/phrase.ts';
-import { plainLine } from '../arguments.ts';
+import { toPlainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 
 /** A plan of a branch that is not merged yet, and whether git merges it into another text without a conflict. */
@@ -30,12 +30,12 @@ export async function addBesideBranches(
   { path, text }: { readonly path: string; readonly text: string },
   wanted: NewTask,
 ): Promise<AddedTask> {
-  const { addToPlan, additionsToPlan } = await import('../../core/tasks/files/plan-edit.ts');
+  const { addToPlan, listPlanAdditions: additionsToPlan } = await import('../../core/tasks/files/plan-edit.ts');
   const plan = { path, text, optionalSections: DEFAULT_OPTIONAL_SECTIONS.split(',') };
   const best = addToPlan(plan, wanted);
   const unmerged = best.kind === 'added' && text !== '' ? await unmergedIn(text, await findUnmerged(folder, path)) : [];
   if (best.kind !== 'added' || unmerged.length === 0) return best;
-  const branches = namesOf(unmerged.map(({ branch }) => plainLine(branch)));
+  const branches = namesOf(unmerged.map(({ branch }) => toPlainLine(branch)));
   const be = unmerged.length === 1 ? 'is' : 'are';
   for (const added of additionsToPlan(plan, wanted)) {
     if (added.kind !== 'added' || !(await mergesEach(unmerged, added.text))) continue;

@@ -13,7 +13,7 @@ import { priorityWords } from '../../core/tasks/priority.ts';
 import type { FileSource } from '../../core/tasks/ids.ts';
 import { taskStates } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { parseFolder, parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { parseFolder, parseArguments, type ParsedArguments, toPlainLine } from '../arguments.ts';
 import { formatTaskState } from '../../report/format.ts';
 import type { FindUnmergedPlans, MergingPlace } from './add-beside-branches.ts';
 import {
@@ -194,12 +194,12 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
     .filter((part) => part !== null)
     .join(':');
   if (report.kind === 'there')
-    return `${position}: ${JSON.stringify(plainLine(title))} exists already (${report.id}, ${formatTaskState(report.state)}); nothing was written. To add another one, give it a different title.`;
-  return `${position}: ${completeSentence(plainLine(report.message, 600))} Nothing was written.`;
+    return `${position}: ${JSON.stringify(toPlainLine(title))} exists already (${report.id}, ${formatTaskState(report.state)}); nothing was written. To add another one, give it a different title.`;
+  return `${position}: ${completeSentence(toPlainLine(report.message, 600))} Nothing was written.`;
 }
 
 function shown(value: string): string {
-  return JSON.stringify(plainLine(value, 80));
+  return JSON.stringify(toPlainLine(value, 80));
 }
 
 /** The checkout and the kind of file to add to; if `to` is null, the file that exists is used. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FoundTask } from '../../core/tasks/files/requirements.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { parseArguments, type ParsedArguments, plainLine } from '../arguments.ts';
+import { parseArguments, type ParsedArguments, toPlainLine } from '../arguments.ts';
 import {
   type CliCommand,
   type CommandEnd,
@@ -157,19 +157,19 @@ async function importTasks(
   const wanted = await readArguments(given, terminal);
   const found = await find(await open(), wanted, terminal);
   if (found.kind === 'failed') {
-    terminal.error(`ralph import: ${completeSentence(plainLine(found.why, 1000))} Nothing was written.\n`);
+    terminal.error(`ralph import: ${completeSentence(toPlainLine(found.why, 1000))} Nothing was written.\n`);
     return 'failed';
   }
   const notes = new Set<string>();
   const report = await addAll(found, wanted, { findUnmerged, note: (text) => notes.add(text) });
   terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : renderImport(report, wanted));
-  for (const problem of [...report.problems, ...notes]) terminal.error(`ralph import: ${plainLine(problem, 600)}\n`);
+  for (const problem of [...report.problems, ...notes]) terminal.error(`ralph import: ${toPlainLine(problem, 600)}\n`);
   return report.tasks.some(({ kind }) => kind === 'refused') || found.tasks.length === 0 ? 'failed' : 'done';
 }
 
 async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Terminal): Promise<Found> {
   const log = (line: string): void => {
-    terminal.error(`${plainLine(line, 300)}\n`);
+    terminal.error(`${toPlainLine(line, 300)}\n`);
   };
   if (from.kind === 'issues') {
     const listed = await world.issues({ folder, label: from.label, log });
@@ -179,7 +179,8 @@ async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Term
       problems: listed.tasks.length === 0 ? [`No open issue has the label ${JSON.stringify(from.label)}.`] : [],
     };
   }
-  const { requirementsPrompt, parseFoundTasks } = await import('../../core/tasks/files/requirements.ts');
+  const { renderRequirementsPrompt: requirementsPrompt, parseFoundTasks } =
+    await import('../../core/tasks/files/requirements.ts');
   const [documentName, answerName] = ['requirements.md', 'tasks.json'];
   const answer = await world.askAgent({
     ...from,
@@ -221,7 +222,7 @@ async function addAll(
       ...problems,
       ...added.flatMap((task) =>
         task.kind === 'refused'
-          ? [`${JSON.stringify(plainLine(task.title, 80))} was not added to ${task.file}: ${task.message}.`]
+          ? [`${JSON.stringify(toPlainLine(task.title, 80))} was not added to ${task.file}: ${task.message}.`]
           : [],
       ),
     ],
@@ -232,7 +233,7 @@ function renderImport({ tasks }: ImportReport, { dryRun }: Wanted): string {
   const word = (task: ImportedTask): string =>
     ({ found: 'found  ', added: 'added  ', there: 'there  ', refused: 'refused' })[task.kind];
   const rows = tasks.map(
-    (task) => `${word(task)}  ${'id' in task ? `${task.id}  ` : ''}${plainLine(task.title, 200)}\n`,
+    (task) => `${word(task)}  ${'id' in task ? `${task.id}  ` : ''}${toPlainLine(task.title, 200)}\n`,
   );
   const count = tasks.filter(({ kind }) => kind === 'added').length;
   return `${rows.join('')}${dryRun ? `${String(tasks.length)} found; nothing was written.` : `${String(count)} added, ${String(tasks.length - count)} not.`}\n`;
@@ -255,7 +256,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
     ...(document?.kind === 'problem' ? [document.why] : []),
     ...(/^\d{1,6}(\.\d+)?$/.test(cost) && Number(cost) > 0
       ? []
-      : [`--max-cost-usd: ${JSON.stringify(plainLine(cost, 80))} is not an amount above 0, such as 1 or 0.5.`]),
+      : [`--max-cost-usd: ${JSON.stringify(toPlainLine(cost, 80))} is not an amount above 0, such as 1 or 0.5.`]),
     ...place.problems,
   ];
   if (problems.length > 0) throw new UsageError(problems);

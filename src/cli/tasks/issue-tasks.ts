@@ -1,5 +1,5 @@
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
-import { obstacleByLabel, tasksOfIssues } from '../../core/tasks/issue-task.ts';
+import { findLabelObstacle, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
 import {
@@ -29,7 +29,7 @@ export async function readIssueTasks(
     ({ body }) => !isDashboardText(body),
   );
   const waiting = {
-    tasks: tasksOfIssues(issues).map((task) => ({ ...task, obstacle: obstacleByLabel(task) })),
+    tasks: tasksOfIssues(issues).map((task) => ({ ...task, obstacle: findLabelObstacle(task) })),
     issues: new Map(issues.map((issue) => [issue.number, issue])),
     isDone: () => false,
   };

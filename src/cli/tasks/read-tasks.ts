@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
-import { promptPlaces } from '../../core/prompt/places.ts';
+import { findNamedDocuments, listPromptFiles, createPromptTask } from '../../core/open-ended/prompt-task.ts';
+import { listPromptPlaces } from '../../core/prompt/places.ts';
 import { type EffectiveSetting, buildSettingLines } from '../../core/settings/effective.ts';
 import {
   type FileTask,
@@ -23,8 +23,8 @@ import {
   taskSourceKinds,
 } from '../../core/tasks/ids.ts';
 import { nameOfTask, type Task, taskStates } from '../../core/tasks/task.ts';
-import { firstNames } from '../../core/text/phrase.ts';
-import { plainLine } from '../arguments.ts';
+import { joinNames } from '../../core/text/phrase.ts';
+import { toPlainLine } from '../arguments.ts';
 import { formatTaskState } from '../../report/format.ts';
 import { readCheckoutFile } from '../command.ts';
 
@@ -67,11 +67,12 @@ export async function readCheckoutTasks(
   }: { readonly sources: readonly FileSource[]; readonly optionalSections: readonly string[] },
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // No other command needs the parsers.
-  const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
-    import('../../core/tasks/files/files.ts'),
-    import('../../core/tasks/dependencies.ts'),
-    import('../../core/tasks/files/prd-entries.ts'),
-  ]);
+  const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { findPrdPositions: positionsInPrd }] =
+    await Promise.all([
+      import('../../core/tasks/files/files.ts'),
+      import('../../core/tasks/dependencies.ts'),
+      import('../../core/tasks/files/prd-entries.ts'),
+    ]);
   const found = await readTexts(folder, [
     ...sources.flatMap((source) => taskFilePaths[source]),
     ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
@@ -118,11 +119,11 @@ export async function readPromptTask(
   folder: string,
   promptFile: string,
 ): Promise<{ readonly task: Task | null; readonly problems: readonly TaskProblem[] }> {
-  const found = await readTexts(folder, promptFiles(promptFile));
-  const named = await readTexts(folder, documentsNamed(found.texts, promptFile));
-  const places = promptPlaces(promptFile, Object.keys(found.texts));
+  const found = await readTexts(folder, listPromptFiles(promptFile));
+  const named = await readTexts(folder, findNamedDocuments(found.texts, promptFile));
+  const places = listPromptPlaces(promptFile, Object.keys(found.texts));
   return {
-    task: promptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
+    task: createPromptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
     // Other files among the specifications, such as pictures, are not a problem.
     problems: found.problems.filter(({ file }) =>
       places.some((place) => place === file || place.startsWith(`${file}/`)),
@@ -203,11 +204,11 @@ export function renderTasks(
   const { problems, looked, settings } = rest;
   const problemLines = problems.map(
     ({ file, line, message }) =>
-      `  ${plainLine(line === null ? file : `${file}:${line}`)}: ${plainLine(message, 400)}\n`,
+      `  ${toPlainLine(line === null ? file : `${file}:${line}`)}: ${toPlainLine(message, 400)}\n`,
   );
   const heading =
     tasks.length === 0 ? `No tasks found in ${looked.join(', ') || 'any file'}.\n` : `${summary(tasks)}\n\n`;
-  const settingLines = buildSettingLines(settings).map((line) => `  ${plainLine(line, 400)}\n`);
+  const settingLines = buildSettingLines(settings).map((line) => `  ${toPlainLine(line, 400)}\n`);
   return [
     heading,
     ...renderRows(tasks),
@@ -224,24 +225,24 @@ function summary(tasks: readonly FileTask[]): string {
 
 function renderRows(tasks: readonly FileTask[]): readonly string[] {
   const open = new Map(
-    tasks.filter(({ state }) => state !== 'done').map(({ task }) => [task.id, plainLine(nameOfTask(task))]),
+    tasks.filter(({ state }) => state !== 'done').map(({ task }) => [task.id, toPlainLine(nameOfTask(task))]),
   );
   const known = new Set(tasks.map(({ task }) => task.id));
   const rows = tasks.map(({ task, state }) => {
     const waits =
       state === 'done'
         ? []
-        : task.dependsOn.flatMap((id) => open.get(id) ?? (known.has(id) ? [] : plainLine(nameOfMissing(id))));
+        : task.dependsOn.flatMap((id) => open.get(id) ?? (known.has(id) ? [] : toPlainLine(nameOfMissing(id))));
     const notes = [
       ...(task.optional ? ['optional'] : []),
-      ...(waits.length === 0 ? [] : [`waits for ${firstNames(waits, MAX_NAMED)}`]),
+      ...(waits.length === 0 ? [] : [`waits for ${joinNames(waits, MAX_NAMED)}`]),
     ];
     return [
       formatTaskState(state),
       String(task.priority),
-      plainLine(task.id),
-      plainLine(nameOfTask(task)),
-      `${plainLine(task.title, 100)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
+      toPlainLine(task.id),
+      toPlainLine(nameOfTask(task)),
+      `${toPlainLine(task.title, 100)}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`,
     ];
   });
   const all = [['state', 'priority', 'id', 'where', 'title'], ...rows];

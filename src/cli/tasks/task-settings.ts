@@ -1,6 +1,6 @@
 import { issueQueryField, listField } from '../../config/fields.ts';
 import { taskSources } from '../../config/input-schema.ts';
-import { inputProblems } from '../../config/inputs.ts';
+import { findInputProblems } from '../../config/inputs.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
 import type { ReportedSettings, EffectiveSetting } from '../../core/settings/effective.ts';
 import { defaultOf } from '../../config/setting-table.ts';
@@ -38,7 +38,7 @@ const DEFAULTS = {
 };
 
 /** Returns the settings for tasks. `given` contains checked options of the command line, which come first. */
-export function taskSettings(
+export function buildTaskSettings(
   { settings, problems }: ReportedSettings,
   given: Readonly<Partial<Record<'task-sources' | 'task-label', string>>>,
 ): TaskSettings {
@@ -72,5 +72,5 @@ export function taskSettings(
 /** Returns why a setting cannot be used, as the end of a sentence, or null if it can be used. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, whose value only a run knows';
-  return inputProblems({ [input]: text.trim() })[0]?.why ?? null;
+  return findInputProblems({ [input]: text.trim() })[0]?.why ?? null;
 }

@@ -1,12 +1,12 @@
-import { inputProblems } from '../../config/inputs.ts';
-import { promptPlaces } from '../../core/prompt/places.ts';
+import { findInputProblems } from '../../config/inputs.ts';
+import { listPromptPlaces } from '../../core/prompt/places.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { type FileTask, ROOT_PLAN, taskFilePaths, type TaskProblem } from '../../core/tasks/files/form/root-plan.ts';
 import { isFileSource } from '../../core/tasks/ids.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { parseFolder, type LookAtGitHub, parseArguments, plainLine } from '../arguments.ts';
+import { parseFolder, type LookAtGitHub, parseArguments, toPlainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, type Terminal, UsageError } from '../command.ts';
-import { taskSettings, type TaskSettings } from './task-settings.ts';
+import { buildTaskSettings, type TaskSettings } from './task-settings.ts';
 import { readCheckoutTasks, readPromptTask, renderTasks, type TasksReport } from './read-tasks.ts';
 
 /** Returns the settings of runs whose tasks are in a folder. */
@@ -81,13 +81,13 @@ async function showTasks(
     ...unplaced,
     ...(list === undefined
       ? []
-      : inputProblems({ 'task-sources': list }).map(
-          ({ why }) => `--task-sources: ${JSON.stringify(plainLine(list))} ${why}.`,
+      : findInputProblems({ 'task-sources': list }).map(
+          ({ why }) => `--task-sources: ${JSON.stringify(toPlainLine(list))} ${why}.`,
         )),
   ];
   if (misused.length > 0) throw new UsageError(misused);
 
-  const { sources, label, query, optionalSections, promptFile, set, ...settings } = taskSettings(
+  const { sources, label, query, optionalSections, promptFile, set, ...settings } = buildTaskSettings(
     await readSettings(folder),
     {
       ...(list === undefined ? {} : { 'task-sources': list }),
@@ -101,7 +101,7 @@ async function showTasks(
     sources.includes('issues') ? issuesAt(look, { folder, label, query }, terminal) : nothing,
     readsPrompt ? readPromptTask(folder, promptFile) : { task: null, problems: [] },
   ]);
-  const [{ simulateWorkOrder }, { promptUnlessListed }] = await Promise.all([
+  const [{ simulateWorkOrder }, { selectPromptTask: promptUnlessListed }] = await Promise.all([
     import('../../core/tasks/queue.ts'),
     import('../../core/open-ended/prompt-task.ts'),
   ]);
@@ -131,7 +131,7 @@ async function showTasks(
     const places = [
       // A plan at this path counts only next to files of an early Ralph.
       ...files.flatMap((source) => taskFilePaths[source]).filter((path) => path !== ROOT_PLAN),
-      ...(readsPrompt ? promptPlaces(promptFile, []) : []),
+      ...(readsPrompt ? listPromptPlaces(promptFile, []) : []),
     ];
     terminal.out(renderTasks(tasks, { problems: all, looked: [...places, ...onGitHub.looked], settings: set }));
   }
@@ -153,7 +153,7 @@ async function issuesAt(
   terminal: Terminal,
 ): Promise<FoundTasks> {
   const log = (line: string): void => {
-    terminal.error(`${plainLine(line, 300)}\n`);
+    terminal.error(`${toPlainLine(line, 300)}\n`);
   };
   const seen = await look({ folder, remote: null, log }, async (viewer) =>
     (await import('./issue-tasks.ts')).readIssueTasks(viewer, { label, query }),

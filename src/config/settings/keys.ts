@@ -1,4 +1,4 @@
-import { nearestName } from '../../core/text/nearest.ts';
+import { findNearest } from '../../core/text/nearest.ts';
 import { listField } from '../fields.ts';
 
 /** A rule that is written in another way here. */
@@ -110,11 +110,11 @@ export function keyOf(name: string): OtherRalphKey | undefined {
 }
 
 /** Returns the name of the setting that was probably meant, or null if no name is near. */
-export function nearestKey(name: string): string | null {
+export function findNearestKey(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
   if (keyOf(plain) !== undefined) return plain;
   // A short name that differs in two letters may be the name of something else.
-  return name.length < 8 ? null : (NAMES.find((known) => nearestName(plain, [known.toLowerCase()]) !== null) ?? null);
+  return name.length < 8 ? null : (NAMES.find((known) => findNearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
 function key(name: string, input: string | null, meaning: OtherRalphKey['meaning']): OtherRalphKey {

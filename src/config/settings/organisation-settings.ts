@@ -1,5 +1,5 @@
 import type { OrganisationFile } from '../../core/settings/effective.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, parseNamedSettings } from './settings-input.ts';
 
 /** The file of the repository that `settings-from` names. */
@@ -38,7 +38,7 @@ export function parseOrganisationSettings(
   file: OrganisationFile,
   parse: ParseTexts,
 ): NamedSettings {
-  const where = `${ORGANISATION_FILE} of ${oneLine(repository, 140)}`;
+  const where = `${ORGANISATION_FILE} of ${toOneLine(repository, 140)}`;
   if (file.kind === 'missing') return { ...NO_NAMED_SETTINGS, problems: [`settings-from: ${file.why}`] };
   const read = parseNamedSettings(file.text, parse);
   const [refused, found] = [

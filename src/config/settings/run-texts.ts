@@ -1,14 +1,14 @@
 import { type Folder, toRootPath } from '../../core/folder.ts';
-import { type ReportedSettings, effectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
+import { type ReportedSettings, listEffectiveSettings, type FoundSetting } from '../../core/settings/effective.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { workingFolderOf } from '../fields.ts';
-import { type ConfigTexts, inputProblems, NO_SETTINGS } from '../inputs.ts';
+import { type ConfigTexts, findInputProblems, NO_SETTINGS } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS } from '../setting-table.ts';
 import { NO_NAMED_SETTINGS, type NamedSettings } from './settings-input.ts';
 import {
   describeSettings,
   listSettings,
-  placeName,
+  namePlace,
   type ReadSettings,
   parseSettingsOfOthers,
   type SettingsFile,
@@ -20,7 +20,7 @@ type Texts = Readonly<Record<string, string | undefined>>;
 const SETTINGS_FILES = ['.ralph/.ralphrc', '.ralphrc'];
 
 /** Returns the paths of the settings files from the root, for a run that works in this folder. */
-export function settingsPaths(within: Folder): readonly string[] {
+export function listSettingsPaths(within: Folder): readonly string[] {
   return SETTINGS_FILES.map((path) => toRootPath(within, path));
 }
 
@@ -42,7 +42,7 @@ export function parseRunSettings(
   files: { readonly texts: Readonly<Record<string, string>>; readonly unread: Readonly<Record<string, string>> } | null,
   within: Folder,
 ): RunSettings {
-  const [file = null, ...others] = settingsPaths(within).flatMap((path): readonly SettingsFile[] => {
+  const [file = null, ...others] = listSettingsPaths(within).flatMap((path): readonly SettingsFile[] => {
     const text = files?.texts[path];
     const why = files?.unread[path];
     if (text !== undefined) return [{ kind: 'text', path, text }];
@@ -61,7 +61,7 @@ export interface GivenTexts {
 }
 
 /** Returns the texts of a step without what other Ralphs set. */
-export function ownTexts({ inputs, named }: GivenTexts): Texts {
+export function selectOwnTexts({ inputs, named }: GivenTexts): Texts {
   return fillInputs(inputs, named.found).texts;
 }
 
@@ -139,10 +139,10 @@ const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPU
 
 /** Returns the settings that a step would run with; an expression counts as given. */
 export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
-  const run = parseRunSettings(environment, files, workingFolderOf(ownTexts(given)));
+  const run = parseRunSettings(environment, files, workingFolderOf(selectOwnTexts(given)));
   const { counting, problems } = mergeConfigTexts(given, run);
   const wrong = counting.flatMap(({ input, text, places }) =>
-    inputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(placeName).join(' and ')} ${why}.`),
+    findInputProblems({ [input]: text.trim() }).map(({ why }) => `${places.map(namePlace).join(' and ')} ${why}.`),
   );
   const shown = (texts: Texts): Readonly<Record<string, string>> =>
     Object.fromEntries(
@@ -152,7 +152,7 @@ export function answerSettings({ workflow, given, environment, files }: Settings
     );
   return {
     workflow,
-    settings: effectiveSettings({ given: shown(given.inputs), workflow }, counting, shown(DEFAULTS)),
+    settings: listEffectiveSettings({ given: shown(given.inputs), workflow }, counting, shown(DEFAULTS)),
     problems: [...problems, ...wrong, ...(run.unknown === null ? [] : [run.unknown])],
   };
 }

@@ -1,6 +1,6 @@
-import { LOGIN_INPUTS, severalLogins } from '../../core/agents/login-term.ts';
+import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-term.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
-import { capText, firstLines, oneLine, completeSentence } from '../../core/text/phrase.ts';
+import { capText, capLines, toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { newPlaceOfInput } from '../agent-inputs.ts';
 import { LOGIN_ROWS } from '../input-rows.ts';
@@ -43,7 +43,7 @@ export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettin
   const unkept = inner.found.filter(({ input }) => SECRET_SETTINGS.includes(input));
   return {
     found: [...found, ...inner.found.filter(({ input }) => !own.has(input))],
-    problems: firstLines(
+    problems: capLines(
       [...problems, ...inner.problems, ...unkept.map(({ input }) => unkeptSecret(input))],
       MAX_PROBLEMS,
     ),
@@ -69,7 +69,7 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
     .filter(([name]) => !left.includes(name))
     .map(([name, value]) => readEntry(name, value));
   const logins = [...LOGIN_INPUTS.values()].filter((name) => (textOfValue(entries[name]) ?? '') !== '');
-  const several = left.length === 0 ? null : severalLogins(logins);
+  const several = left.length === 0 ? null : describeSeveralLogins(logins);
   return {
     found: read.flatMap((entry) => (typeof entry === 'string' || entry === null ? [] : [entry])),
     problems: [several, ...read].flatMap((entry) => (typeof entry === 'string' ? [entry] : [])),
@@ -79,8 +79,8 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
 
 /** Returns the setting of an entry, null if it is not given, or its problem as a line. */
 function readEntry(name: string, value: unknown): FoundSetting | string | null {
-  const shown = `settings: ${oneLine(name, 80)}`;
-  if (name === 'github-token' || KEY_INPUTS.includes(name)) return unkeptSecret(oneLine(name, 80));
+  const shown = `settings: ${toOneLine(name, 80)}`;
+  if (name === 'github-token' || KEY_INPUTS.includes(name)) return unkeptSecret(toOneLine(name, 80));
   if (JOB_INPUTS.includes(name)) return `${shown} is an input of the action of one job. Give it as an input there.`;
   if (!SETTING_NAMES.includes(name)) {
     const renamed = newPlaceOfInput(name);

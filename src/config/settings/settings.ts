@@ -1,6 +1,6 @@
 import type { FoundSetting, SettingPlace } from '../../core/settings/effective.ts';
-import { firstLines, firstNames, oneLine } from '../../core/text/phrase.ts';
-import { KEYS, keyOf, nearestKey, type OtherRalphKey } from './keys.ts';
+import { capLines, joinNames, toOneLine } from '../../core/text/phrase.ts';
+import { KEYS, keyOf, findNearestKey, type OtherRalphKey } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
 /** A settings file of another Ralph on the base branch; `why` says as a verb phrase why it cannot be read. */
@@ -71,7 +71,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
   const meant = given.map((one) => ({ ...one, meaning: one.key.meaning(one.value.trim()) }));
   const unknown = entries.filter(({ key }) => !isKnown(key));
   const slips = unknown.flatMap(({ key, line }) => {
-    const near = nearestKey(key);
+    const near = findNearestKey(key);
     return near === null
       ? []
       : [`${path}:${String(line)}: ${shownKey(key)} has no meaning here. Did you mean ${near}?`];
@@ -81,7 +81,9 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
     ...(file?.kind === 'unreadable' ? [`${path} ${file.why}.`] : []),
     ...parsed.problems.map(({ line, why }) => `${path}:${String(line)}: ${why}.`),
     ...meant.flatMap(({ meaning, place, value }) =>
-      meaning.kind === 'unusable' ? [`${placeName(place)} ${JSON.stringify(oneLine(value, 80))} ${meaning.why}.`] : [],
+      meaning.kind === 'unusable'
+        ? [`${namePlace(place)} ${JSON.stringify(toOneLine(value, 80))} ${meaning.why}.`]
+        : [],
     ),
   ];
   const readPlace = (isThere: (place: SettingPlace) => boolean): ReadPlace => {
@@ -96,7 +98,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
   const ofEnvironment = readPlace((place) => place.file === null);
   return {
     found: byInput(meant.flatMap((one) => (one.meaning.kind === 'input' ? [{ ...one, text: one.meaning.text }] : []))),
-    problems: firstLines(problems, MAX_PROBLEMS),
+    problems: capLines(problems, MAX_PROBLEMS),
     file:
       file?.kind !== 'text'
         ? null
@@ -148,7 +150,7 @@ function misspeltIn(environment: Environment): readonly { readonly name: string;
   );
   return names
     .flatMap((name) => {
-      const near = nearestKey(name);
+      const near = findNearestKey(name);
       return near === null ? [] : [{ name, near }];
     })
     .slice(0, MAX_PROBLEMS);
@@ -173,14 +175,14 @@ function repeatedIn(names: readonly string[]): readonly string[] {
  * Returns the name of a place: `.ralphrc:12: MAX_CALLS_PER_HOUR`, `settings: max-patch-kib`, or `The variable
  * MAX_CALLS_PER_HOUR`.
  */
-export function placeName({ key, file }: SettingPlace): string {
+export function namePlace({ key, file }: SettingPlace): string {
   if (file === 'settings') return `settings: ${key}`;
   if (file === null) return `The variable ${key}`;
   return 'path' in file ? `${file.path}:${String(file.line)}: ${key}` : `settings-from ${file.repository}: ${key}`;
 }
 
 function shownKey(key: string): string {
-  return oneLine(key, 60);
+  return toOneLine(key, 60);
 }
 
 /**
@@ -234,13 +236,13 @@ function fileLine(file: ReadFile, places: readonly SettingPlace[], overruled: re
     ...otherParts(set, meaningless),
     ...(repeated.length === 0 ? [] : [`of ${listSettings(repeated)} the last line counts`]),
   ];
-  const of = project === '' ? '' : ` (${oneLine(project, 100)})`;
+  const of = project === '' ? '' : ` (${toOneLine(project, 100)})`;
   return `\`${file.path}\`${of}: ${parts.join(', ')}.`;
 }
 
 /** Lists up to twelve names, and the number of the others. */
 export function listSettings(names: readonly string[]): string {
-  return firstNames(names, 12);
+  return joinNames(names, 12);
 }
 
 function settingsCount(count: number): string {

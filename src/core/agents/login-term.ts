@@ -34,7 +34,7 @@ export const LOGIN_INPUTS: ReadonlyMap<string, string> = new Map(
 );
 
 /** Returns the sentence about an agent that is given several logins, by their inputs and variables; null for one. */
-export function severalLogins(names: readonly string[]): string | null {
+export function describeSeveralLogins(names: readonly string[]): string | null {
   if (names.length < 2) return null;
   return `The agent is given several logins, and it uses only one: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
 }
@@ -64,7 +64,7 @@ const ABSENT = `This run has no login of its agent, so no call was made. Give th
   )}. If it has one, the provider refused the login, and the log of this job has its words. The login was asked for as long as the job may last (\`timeout-minutes\`), and most roles and service accounts allow 60 minutes: raise that at the provider, or lower \`timeout-minutes\` and \`max-minutes\`.`;
 
 /** Decides how long a run may work that begins at `now`: never longer than its agent is logged in. */
-export function runTimeUnder(term: LoginTerm, { now, maxRunMs }: { now: number; maxRunMs: number }): RunTime {
+export function limitRunTime(term: LoginTerm, { now, maxRunMs }: { now: number; maxRunMs: number }): RunTime {
   if (term.kind === 'absent') return { kind: 'unusable', problem: ABSENT };
   const leftMs = term.kind === 'lasting' ? Infinity : term.endsAt - SPARE_MS - now;
   if (leftMs >= maxRunMs) return { kind: 'limit', maxRunMs, warning: null };

@@ -3,7 +3,7 @@ import { AGENT_NAMES, type AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { DAY_MS, HOUR_MS, isTooFarAhead, MINUTE_MS } from '../countdown.ts';
 
 /** Maximum wait for a provider in ms. The longest limit of any provider is weekly, so a later reset is implausible. */
@@ -94,13 +94,13 @@ export function isOutage(order: AgentOrder, providers: Providers, now: number): 
 /**
  * Returns the refused agent whose refusal is oldest, because it is the likeliest to have a new key or credit by now.
  */
-export function longestRefusedAgent(order: AgentOrder, providers: Providers): AgentName {
+export function findLongestRefusedAgent(order: AgentOrder, providers: Providers): AgentName {
   const [first] = order;
   return withOpenCircuits(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
 }
 
 /** Returns the agents that come before `name` in the order but may not be called now, each with the reason. */
-export function passedOverAgents(
+export function listPassedOverAgents(
   order: AgentOrder,
   providers: Providers,
   name: AgentName,
@@ -150,7 +150,7 @@ const REQUEST_ERRORS: readonly string[] = ['prompt-too-long', 'max-turns', 'budg
  * hour if no end is reported. A limit that is still reported after its end is tried again after five minutes, and then
  * every hour. The result is at least a minute away, so that no call follows at once.
  */
-export function limitUntil(
+export function computeLimitEnd(
   { resumeAt, unconfirmed }: NonNullable<Analysis['usageLimit']>,
   before: ProviderCircuit,
   now: number,
@@ -212,9 +212,9 @@ const longest: Readonly<Record<ProviderTrouble, number>> = {
 function circuitAfter(before: ProviderCircuit, call: ProviderCall, now: number): ProviderCircuit {
   const { agentError, usageLimit } = call.analysis;
   if (usageLimit !== null) {
-    const until = limitUntil(usageLimit, before, now);
+    const until = computeLimitEnd(usageLimit, before, now);
     const isForPerson = usageLimit.byPerson === true || until - now > LONG_LIMIT_MS;
-    const words = oneLine(agentError?.text ?? '', MAX_WORDS_CHARS);
+    const words = toOneLine(agentError?.text ?? '', MAX_WORDS_CHARS);
     const needsPerson = words === '' ? "The provider's usage limit is reached" : words;
     return { kind: 'open', why: 'limit', until, ...(isForPerson ? { needsPerson } : {}) };
   }

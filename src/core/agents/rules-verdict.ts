@@ -1,5 +1,5 @@
 import type { IsolationFacts } from '../isolation/probe.ts';
-import { firstNames, oneLine } from '../text/phrase.ts';
+import { joinNames, toOneLine } from '../text/phrase.ts';
 
 /** The differences between an agent's own rules and the user's. */
 export interface RulesGap {
@@ -26,8 +26,8 @@ export function judgeRules(
   { unmapped, allowsMore }: RulesGap,
   level: IsolationFacts['level'],
 ): RulesVerdict {
-  const rules = unmapped.map((rule) => `\`${oneLine(rule, MAX_RULE_CHARS).replaceAll('`', "'")}\``);
-  const named = firstNames(rules, MAX_RULES);
+  const rules = unmapped.map((rule) => `\`${toOneLine(rule, MAX_RULE_CHARS).replaceAll('`', "'")}\``);
+  const named = joinNames(rules, MAX_RULES);
   if (allowsMore === null)
     return unmapped.length === 0
       ? { kind: 'fine' }

@@ -111,12 +111,12 @@ const printedSchema = analysisSchema
   .extend({ usageLimit: limitSchema.nullable().describe('The limit of the provider that ended the call.') });
 
 /** Returns the analysis as `ralph analyze --json` prints it. */
-export function printedAnalysis(analysis: Analysis): object {
+export function buildPrintedAnalysis(analysis: Analysis): object {
   return printedSchema.parse(analysis);
 }
 
 /** Returns the published JSON Schema of `ralph analyze --json`. */
-export function analysisJsonSchema(): object {
+export function buildAnalysisSchema(): object {
   return { title: 'ralph analyze --json', ...z.toJSONSchema(printedSchema) };
 }
 

@@ -1,4 +1,4 @@
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { type Analysis, findErrors, type Signal, type Transcript } from './analysis.ts';
 import { type MarkedLine, markEnds, proseOf } from './markdown-code.ts';
 import { findStatusBlock } from './status-block.ts';
@@ -181,7 +181,7 @@ export function analyzeTranscript(transcript: Transcript, doneTexts: readonly st
 function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
   const paragraphs = lines.map(({ text, within }) => (within === 'prose' ? text.trim() : '')).join('\n');
   const last = paragraphs.trimEnd().slice(-MAX_WORDS_CHARS).split('\n\n').at(-1) ?? '';
-  const words = oneLine(last, MAX_WORDS_CHARS);
+  const words = toOneLine(last, MAX_WORDS_CHARS);
   return words === '' ? {} : { lastWords: words };
 }
 

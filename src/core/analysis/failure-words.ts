@@ -1,5 +1,5 @@
 import type { AgentEnd } from '../evidence.ts';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import type { Analysis } from './analysis.ts';
 
 const MAX_WORDS_CHARS = 300;
@@ -10,7 +10,7 @@ interface FailedCall {
 }
 
 /** Describes a call without a result or with an error: `the agent failed (exit code 1): its words`. */
-export function failureWords(call: FailedCall): string {
+export function describeAgentFailure(call: FailedCall): string {
   const { how, words } = describeFailure(call);
   return words === null ? how : `${how}: ${words}`;
 }
@@ -22,7 +22,10 @@ export function describeFailure({ analysis: { agentError }, end }: FailedCall): 
 } {
   const why = describeFailedEnd(end);
   if (agentError === null) return { how: `the agent failed (${why === '' ? 'no result' : why})`, words: null };
-  return { how: `the agent failed${why === '' ? '' : ` (${why})`}`, words: oneLine(agentError.text, MAX_WORDS_CHARS) };
+  return {
+    how: `the agent failed${why === '' ? '' : ` (${why})`}`,
+    words: toOneLine(agentError.text, MAX_WORDS_CHARS),
+  };
 }
 
 function describeFailedEnd(end: AgentEnd): string {

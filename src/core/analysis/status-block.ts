@@ -8,7 +8,7 @@ import {
   type FieldName,
   protocolNameOf,
   parseField,
-  visibleCharacters,
+  normalizeCharacters,
 } from './status-fields.ts';
 
 /** The content of a status block: a signal without its origin. */
@@ -170,7 +170,7 @@ function mentionPattern(...words: readonly (readonly string[])[]): RegExp {
 }
 
 function mentions(lines: readonly string[], pattern: RegExp): boolean {
-  return lines.some((line) => pattern.test(visibleCharacters(line).toLowerCase()));
+  return lines.some((line) => pattern.test(normalizeCharacters(line).toLowerCase()));
 }
 
 function parseBlock(passage: Passage): StatusBlock | null {

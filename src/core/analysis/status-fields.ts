@@ -34,7 +34,7 @@ export function protocolNameOf({ name }: StatusField): FieldName | undefined {
 export function parseField(line: string): StatusField | null {
   const colon = line.search(/[:：]/);
   if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
-  const [, opening = '', label = ''] = LABEL.exec(visibleCharacters(line.slice(0, colon)).trim()) ?? [];
+  const [, opening = '', label = ''] = LABEL.exec(normalizeCharacters(line.slice(0, colon)).trim()) ?? [];
   const name = label.replace(/[\\*`"'“”‘’]/g, '').replace(/^[\s_]+|[\s_]+$/g, '');
   if (!/^[A-Z][A-Z_]*$/.test(name.toUpperCase())) return null;
   const rest = line.slice(colon + 1);
@@ -49,6 +49,6 @@ function withoutClosing(rest: string, marks: string): string {
 }
 
 /** Returns what a reader sees: wide and styled letters become plain ones, and characters without width are removed. */
-export function visibleCharacters(text: string): string {
+export function normalizeCharacters(text: string): string {
   return /^[\t -~]*$/.test(text) ? text : text.normalize('NFKC').replace(/\p{DI}/gu, '');
 }

@@ -112,7 +112,7 @@ export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean
 }
 
 /** Returns the names that tools look for inside a folder of this name; null if all of its content counts. */
-export function namesSearchedInside(name: string): RegExp | null {
+export function findSearchedNames(name: string): RegExp | null {
   const lower = name.toLowerCase();
   return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
 }
@@ -132,7 +132,7 @@ export function replaceMovedPaths(text: string, moves: readonly MovedFolder[]): 
 }
 
 /** Returns the path of the copy if the path is in a moved folder, otherwise the path itself. */
-export function pathInCopy(path: string, moves: readonly MovedFolder[]): string {
+export function mapPathToCopy(path: string, moves: readonly MovedFolder[]): string {
   const move = moves.find(({ from }) => path === from || path.startsWith(`${from}/`));
   return move === undefined ? path : `${move.to}${path.slice(move.from.length)}`;
 }

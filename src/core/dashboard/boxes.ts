@@ -60,7 +60,7 @@ export function isDashboardText(body: string): boolean {
 }
 
 /** Returns a short hash of a text, whatever its time line and its line ends are. */
-export function contentHash(body: string): string {
+export function hashPageContent(body: string): string {
   const lines = body.replaceAll('\r\n', '\n').trim().split('\n');
   return hashId(lines.filter((line) => !line.endsWith(TIME_MARKER)).join('\n'));
 }
@@ -69,7 +69,7 @@ export function contentHash(body: string): string {
  * Returns the boxes that are ticked in a text. A line counts only if it is exactly what `renderBox` writes, so that
  * each box does what its words say.
  */
-export function tickedBoxes(text: string): readonly DashboardBox[] {
+export function findTickedBoxes(text: string): readonly DashboardBox[] {
   const boxes = text.split(/\r?\n/).flatMap((line) => {
     const [, , kind, subject = ''] = TICKED.exec(line) ?? [];
     const box = boxKinds.flatMap((known) => (known === kind ? [{ kind: known, subject }] : []))[0];
@@ -100,7 +100,7 @@ function isSubject({ kind, subject }: DashboardBox): boolean {
  * account whose version ticked it. `before` holds the ticks of the preceding version, which are not returned again;
  * null if that version is unknown. `by` is null for a tick that another account may have made.
  */
-export function ticksIn(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
+export function findTicks(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
   return standingTicks(revisions, before).filter((tick) => before?.includes(tick) !== true);
 }
 
@@ -111,7 +111,7 @@ function standingTicks(revisions: readonly Revision[], before: readonly Tick[] |
   for (const { by, text } of revisions) {
     if (text !== null) {
       const [earlier, author] = [ticks, isKnown ? by : null];
-      ticks = tickedBoxes(text).map((box) => earlier.find((one) => isSameBox(one.box, box)) ?? { box, by: author });
+      ticks = findTickedBoxes(text).map((box) => earlier.find((one) => isSameBox(one.box, box)) ?? { box, by: author });
     }
     isKnown = text !== null;
   }
@@ -131,7 +131,7 @@ export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
  * Returns the ticked boxes of a page, and those of them that the reading before has not obeyed: a box stays ticked
  * until the run that obeys it writes the page at its end. `read` is null if there was no reading.
  */
-export function ticksOnPage(
+export function findPageTicks(
   { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },
   read: ObeyedPage | null,
 ): { readonly all: readonly Tick[]; readonly fresh: readonly Tick[] } {
@@ -139,7 +139,7 @@ export function ticksOnPage(
   const count = edits - known.edits;
   const since = count === 0 ? [] : revisions.slice(-count);
   const before = since.length < count ? null : known.ticks;
-  return { all: standingTicks(since, before), fresh: ticksIn(since, before) };
+  return { all: standingTicks(since, before), fresh: findTicks(since, before) };
 }
 
 /** Returns true if two boxes make the same request. */

@@ -1,14 +1,14 @@
-import { namesOf, oneLine } from '../text/phrase.ts';
+import { namesOf, toOneLine } from '../text/phrase.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 
 /** Warns about caches of the agent's job, because their post steps store what the agent left in the job's folders. */
-export function jobCacheFindings({ step }: ExaminedStep): readonly Finding[] {
+export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   if (step.caches.length === 0) return [];
   return [
     warningFinding(
       'cache',
-      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${oneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
+      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
       createRemedy(
         'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.',
         {},
@@ -36,7 +36,7 @@ export const withoutStore = warningFinding(
 );
 
 /** Checks that runs of every trigger can write the place where the state is kept. */
-export function stateCacheFinding(examined: ExaminedStep): Finding {
+export function checkStateCache(examined: ExaminedStep): Finding {
   const { workflow, step } = examined;
   const store = inputOf(examined, 'state-store');
   const readers = workflow.triggers.map(({ event }) => event).filter((event) => !CACHE_WRITERS.includes(event));

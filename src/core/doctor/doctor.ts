@@ -12,11 +12,11 @@ import {
   uncheckedFinding,
   warningFinding,
 } from './finding.ts';
-import { keyFinding, machineFindings } from './machine-findings.ts';
-import { repositoryFindings } from './repository-findings.ts';
+import { checkAgentKey, checkMachine } from './machine-findings.ts';
+import { checkRepositorySettings } from './repository-findings.ts';
 import { inputOf, type ExaminedStep } from './examined-step.ts';
 import { hasOwnToken, READ_RIGHTS } from './permission-findings.ts';
-import { stepFindings } from './step-findings.ts';
+import { checkWorkflowStep } from './step-findings.ts';
 import { callsRalph, isExpression, type Workflow } from './workflow.ts';
 
 const REVIEWS: readonly string[] = ['pull_request_review', 'pull_request_review_comment'];
@@ -53,15 +53,15 @@ export function diagnoseRepository(facts: DoctorFacts, rules: ActionRules): read
             const settings = facts.settings.find(({ workflow }) => workflow === where)?.settings ?? [];
             const { repository, others } = facts;
             const examined = { step, workflow: file.workflow, rules, repository, others, settings };
-            return [...stepFindings(examined), ...answerFindings(examined), ...machineFindings(examined, facts)].map(
+            return [...checkWorkflowStep(examined), ...answerFindings(examined), ...checkMachine(examined, facts)].map(
               (found) => ({ ...found, where }),
             );
           }),
     ),
-    ...facts.settings.flatMap(settingFindings),
-    ...facts.pipelines.flatMap(pipelineFindings),
-    keyFinding(facts.key, 'The key in the environment'),
-    ...repositoryFindings(facts, rules),
+    ...facts.settings.flatMap(checkSettings),
+    ...facts.pipelines.flatMap(checkPipelineSteps),
+    checkAgentKey(facts.key, 'The key in the environment'),
+    ...checkRepositorySettings(facts, rules),
   ];
   return findings.toSorted((a, b) => doctorChecks.indexOf(a.check) - doctorChecks.indexOf(b.check));
 }
@@ -122,7 +122,7 @@ function useOf({ uses }: Workflow): string {
 }
 
 /** Returns the settings of a workflow's runs with their places, or the problems of those that are not inputs. */
-export function settingFindings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
+export function checkSettings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
   const found =
     problems.length === 0
       ? buildSettingLines(settings).map((line) => okFinding('settings', line))
@@ -131,7 +131,7 @@ export function settingFindings({ workflow, settings, problems }: ReportedSettin
 }
 
 /** Returns findings about the steps of an iteration or about problems of their file; empty if there is no such file. */
-export function pipelineFindings({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
+export function checkPipelineSteps({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
   return trialFindings(found)
     .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : open(one, openVariables)))
     .map((one) => ({ ...one, where }));

@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import type { ReportedSettings } from '../settings/effective.ts';
-import { issueLane, QUEUE } from '../tasks/ids.ts';
+import { toIssueLane, QUEUE } from '../tasks/ids.ts';
 import type { RalphStep, Workflow } from './workflow.ts';
 
 /** A value that was asked for, or a sentence about why it is unknown. */
@@ -39,8 +39,8 @@ export interface RepositorySettings {
 }
 
 /** Returns example branches of Ralph, for settings that GitHub only returns by a branch's name. */
-export function exampleBranches(prefix: string): readonly string[] {
-  return [prefix + QUEUE, prefix + issueLane(1)];
+export function listExampleBranches(prefix: string): readonly string[] {
+  return [prefix + QUEUE, prefix + toIssueLane(1)];
 }
 
 /** A workflow's state; `state` is GitHub's word: `active`, `disabled_inactivity`, `disabled_manually`. */
@@ -50,7 +50,7 @@ interface WorkflowState {
 }
 
 /** Returns settings that are all unknown for one reason. */
-export function unknownSettings(why: string): RepositorySettings {
+export function createUnknownSettings(why: string): RepositorySettings {
   const unknown = { kind: 'unknown', why } as const;
   return {
     token: unknown,

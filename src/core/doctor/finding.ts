@@ -110,7 +110,7 @@ export function uncheckedFinding(check: Check, says: string, what: Remedy): Find
 /**
  * Returns the commands that notes for an agent name: lines of shell blocks, indented lines, and `Tests: \`npm test\``.
  */
-export function commandsIn(markdown: string): readonly string[] {
+export function findCommandsInNotes(markdown: string): readonly string[] {
   const found: string[] = [];
   let fence: { readonly mark: string; readonly isShell: boolean } | null = null;
   for (const line of markdown.split(/\r?\n/)) {

@@ -1,10 +1,10 @@
-import { rulesToAllow } from '../people/rules-to-allow.ts';
+import { suggestRulesToAllow } from '../people/rules-to-allow.ts';
 import { AGENTS, type AgentName } from '../agent-names.ts';
 import { callsRalph, isExpression } from './workflow.ts';
 import { namesOf } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BaseTrial, DoctorFacts, KeyTrial } from './facts.ts';
 import {
-  commandsIn,
+  findCommandsInNotes,
   createRemedy,
   type Finding,
   okFinding,
@@ -15,7 +15,7 @@ import {
 import { inputOf, type ExaminedStep } from './examined-step.ts';
 
 /** Returns the finding about the agent's key; `which` is the subject of its sentence. */
-export function keyFinding(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
+export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the environment'): Finding {
   const page = createRemedy('Create another key, and put it into the secret.', {
     link: 'https://platform.claude.com/settings/keys',
   });
@@ -59,13 +59,13 @@ export const tryAgain = createRemedy('Remove the cause, then try again.', {});
 const checkedByRun = createRemedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
 /** Returns findings about what a run of this step would do on its runner. */
-export function machineFindings(examined: ExaminedStep, facts: DoctorFacts): readonly Finding[] {
+export function checkMachine(examined: ExaminedStep, facts: DoctorFacts): readonly Finding[] {
   return [
     agent(examined, facts),
-    verifyFinding(verifyOfStep(examined), facts.verify),
+    checkVerify(verifyOfStep(examined), facts.verify),
     allowedTools(examined, facts),
     isolation(examined),
-    ...priceFindings(agentsIn(examined), {
+    ...checkPrices(agentsIn(examined), {
       hasPrices: (examined.step.inputs['prices'] ?? '') !== '',
       isLimited: (['max-cost-usd', 'max-cost-usd-per-day'] as const).some((name) => inputOf(examined, name) !== '0'),
       unpriced: examined.rules.unpricedModels(examined.step.inputs),
@@ -117,7 +117,7 @@ interface KnownPrices {
 /**
  * Returns findings about whether limits in dollars apply to the agents, and whether the agents can call their models.
  */
-export function priceFindings(
+export function checkPrices(
   agents: readonly AgentName[],
   { hasPrices, isLimited, unpriced }: KnownPrices,
 ): readonly Finding[] {
@@ -177,7 +177,7 @@ export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly str
  * Returns the finding about the verify commands on the base; `commands` is null if the workflow sets them by an
  * expression.
  */
-export function verifyFinding(commands: readonly string[] | null, tried: BaseTrial): Finding {
+export function checkVerify(commands: readonly string[] | null, tried: BaseTrial): Finding {
   if (commands === null)
     return uncheckedFinding('verify', '`verify` is an expression, and could not be tried.', checkedByRun);
   if (commands.length === 0)
@@ -230,7 +230,7 @@ function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Find
   const given = inputOf(examined, 'allowed-tools');
   return given === null
     ? uncheckedFinding('allowed-tools', '`allowed-tools` is an expression, and could not be checked.', checkedByRun)
-    : toolsFinding(examined.rules, {
+    : checkAllowedTools(examined.rules, {
         allowed: examined.rules.toolRulesOf(given),
         agentNotes,
         verify: verifyOfStep(examined) ?? [],
@@ -238,12 +238,12 @@ function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Find
 }
 
 /** Checks that the agent may run the commands that its notes and `verify` name. */
-export function toolsFinding(
+export function checkAllowedTools(
   { refusedCommands, toolRulesOf, defaults }: Pick<ActionRules, 'refusedCommands' | 'toolRulesOf' | 'defaults'>,
   facts: { readonly allowed: readonly string[]; readonly agentNotes: string; readonly verify: readonly string[] },
 ): Finding {
   const { allowed, agentNotes, verify: commands } = facts;
-  const lines = [...commandsIn(agentNotes), ...commands];
+  const lines = [...findCommandsInNotes(agentNotes), ...commands];
   const notAllowed = [...new Set(lines.flatMap((line) => refusedCommands(line, allowed) ?? []))].filter(
     (command) => !OF_SHELLS.test(command),
   );
@@ -254,7 +254,7 @@ export function toolsFinding(
         ? 'No command is named in `.ralph/AGENT.md` or `verify`.'
         : 'The agent may run the commands that `.ralph/AGENT.md` and `verify` name.',
     );
-  const added = [...new Set(notAllowed.flatMap((command) => rulesToAllow({ tool: 'Bash', command }, allowed)))];
+  const added = [...new Set(notAllowed.flatMap((command) => suggestRulesToAllow({ tool: 'Bash', command }, allowed)))];
   return warningFinding(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
@@ -304,11 +304,11 @@ function spend(examined: ExaminedStep, { spentTodayUsd }: DoctorFacts): Finding 
         'The value of `max-cost-usd-per-day` is not known here, and could not be checked.',
         checkedByRun,
       )
-    : spendFinding(examined.rules, { limit: Number(text), spentTodayUsd });
+    : checkDailySpend(examined.rules, { limit: Number(text), spentTodayUsd });
 }
 
 /** Returns the finding about the day's remaining budget; `limit` is in US dollars, 0 for no limit. */
-export function spendFinding(
+export function checkDailySpend(
   rules: Pick<ActionRules, 'defaults'>,
   { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: AskedValue<number> },
 ): Finding {

@@ -8,7 +8,7 @@ const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
 export const READ_RIGHTS = ['checks', 'statuses', 'actions'] as const;
 
 /** Checks that the job's token may write contents, issues and pull requests. */
-export function permissionFinding({ step, repository }: ExaminedStep): Finding {
+export function checkTokenPermissions({ step, repository }: ExaminedStep): Finding {
   const own = ownTokenOf(step);
   // GitHub starts the reusable workflow only if the caller's job has the rights that its jobs ask for.
   if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
@@ -48,7 +48,7 @@ export function permissionFinding({ step, repository }: ExaminedStep): Finding {
 }
 
 /** Checks that the repository lets GitHub Actions create pull requests. */
-export function pullRequestFinding({ step, repository }: ExaminedStep): Finding {
+export function checkPullRequestSetting({ step, repository }: ExaminedStep): Finding {
   const own = ownTokenOf(step);
   if (own !== null) return ownTokenFinding('pull-requests', own);
   const link = settingsPageOf(repository, 'settings/actions');

@@ -1,14 +1,14 @@
 import type { ReportedSettings } from '../settings/effective.ts';
 import { findConflictingBranch } from '../refusals/refusal.ts';
 import { effectOf } from '../refusals/server-rules.ts';
-import { namesOf, shellText } from '../text/phrase.ts';
+import { namesOf, quoteShellText } from '../text/phrase.ts';
 import type { ActionRules, AskedValue, BranchRule, DoctorFacts, RepositoryFacts } from './facts.ts';
 import { createRemedy, okFinding, problemFinding, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { inputOf, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { Workflow } from './workflow.ts';
 
 /** Returns the findings about the repository's settings on GitHub. */
-export function repositoryFindings(facts: DoctorFacts, rules: ActionRules): readonly Finding[] {
+export function checkRepositorySettings(facts: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const { repository } = facts;
   const workflows = facts.files.flatMap((file) => (file.kind === 'workflow' ? [file] : []));
   const where = { rules, workflow: workflows[0]?.workflow ?? null, settings: facts.settings };
@@ -81,7 +81,7 @@ function label(
     problemFinding(
       'label',
       `The label \`${name}\` does not exist, so no issue can be a task.`,
-      createRemedy('Create it.', { paste: `gh label create ${shellText(name)}${repo}`, link }),
+      createRemedy('Create it.', { paste: `gh label create ${quoteShellText(name)}${repo}`, link }),
     ),
   ];
 }

@@ -12,13 +12,13 @@ import {
   type Finding,
 } from './finding.ts';
 import {
-  keyFinding,
-  spendFinding,
-  toolsFinding,
+  checkAgentKey,
+  checkDailySpend,
+  checkAllowedTools,
   tryAgain,
   tryOneIteration,
-  verifyFinding,
-  priceFindings,
+  checkVerify,
+  checkPrices,
 } from './machine-findings.ts';
 import { settingsPageOf } from './examined-step.ts';
 import { withoutStore } from './cache-findings.ts';
@@ -43,7 +43,7 @@ export interface OwnRun {
   readonly state: AskedValue<string>;
   /** The agents in their order. */
   readonly agents: readonly AgentName[];
-  readonly prices: Parameters<typeof priceFindings>[1];
+  readonly prices: Parameters<typeof checkPrices>[1];
   readonly allowedTools: readonly string[];
   readonly verify: readonly string[];
   readonly maxCostUsdPerDay: number;
@@ -92,10 +92,10 @@ export function diagnoseRun(facts: DoctorFacts & { readonly run: OwnRun }, rules
       ? okFinding('agent', `The agent is ready: ${run.agent.value}.`)
       : problemWithoutRemedy('agent', run.agent.why),
     cache(run),
-    verifyFinding(run.verify, facts.verify),
-    toolsFinding(rules, { allowed: run.allowedTools, agentNotes: facts.agentNotes, verify: run.verify }),
-    ...priceFindings(run.agents, run.prices),
-    spendFinding(rules, { limit: run.maxCostUsdPerDay, spentTodayUsd: facts.spentTodayUsd }),
+    checkVerify(run.verify, facts.verify),
+    checkAllowedTools(rules, { allowed: run.allowedTools, agentNotes: facts.agentNotes, verify: run.verify }),
+    ...checkPrices(run.agents, run.prices),
+    checkDailySpend(rules, { limit: run.maxCostUsdPerDay, spentTodayUsd: facts.spentTodayUsd }),
     run.state.kind === 'known'
       ? okFinding('state', `State: ${run.state.value}.`)
       : problemWithoutRemedy('state', run.state.why),
@@ -151,7 +151,7 @@ function secret({ agentJob, loginProblems }: OwnRun, link: string | null): reado
 
 function key({ key: tried, run }: DoctorFacts & { readonly run: OwnRun }): readonly Finding[] {
   // A problem of the login is already reported.
-  return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [keyFinding(tried, 'The key')];
+  return run.loginProblems.length > 0 || run.agentJob === 'another' ? [] : [checkAgentKey(tried, 'The key')];
 }
 
 function cache({ stateStore, cacheObstacle, event }: OwnRun): Finding {

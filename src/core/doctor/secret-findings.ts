@@ -2,10 +2,10 @@ import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
-import { isExpression, type RalphStep, secretsIn } from './workflow.ts';
+import { isExpression, type RalphStep, findSecretsIn } from './workflow.ts';
 
 /** Checks that the step gets the keys that its agents need, from secrets that exist. */
-export function secretFindings(examined: ExaminedStep): readonly Finding[] {
+export function checkStepSecrets(examined: ExaminedStep): readonly Finding[] {
   const { step, rules, repository } = examined;
   const given = keysGiven(step, rules);
   const link = settingsPageOf(repository, 'settings/secrets/actions');
@@ -57,7 +57,7 @@ function exposedKeys({ step, rules }: ExaminedStep, link: string | null): readon
 /** Warns of key inputs that read a secret named after another key input. */
 function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs }: ActionRules): readonly Finding[] {
   return given.flatMap(([name, text]) => {
-    const named = secretsIn(text);
+    const named = findSecretsIn(text);
     const other = keyInputs.find((input) => input !== name && named.includes(variableOf(input)));
     if (other === undefined || named.includes(variableOf(name))) return [];
     const secret = variableOf(other);
@@ -83,7 +83,7 @@ function missingSecrets(
   texts: readonly string[],
   link: string | null,
 ): readonly Finding[] {
-  const wanted = [...new Set(texts.flatMap(secretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
+  const wanted = [...new Set(texts.flatMap(findSecretsIn))].filter((name) => name !== 'GITHUB_TOKEN');
   if (wanted.length === 0) return [];
   const known = repositorySettingOf(repository, 'secrets');
   const names = namesOf(wanted.map((name) => `\`${name}\``));

@@ -1,29 +1,29 @@
-import { nearestName } from '../text/nearest.ts';
-import { namesOf, oneLine, completeSentence } from '../text/phrase.ts';
-import { yamlText } from '../text/yaml-text.ts';
-import { jobCacheFindings, stateCacheFinding } from './cache-findings.ts';
+import { findNearest } from '../text/nearest.ts';
+import { namesOf, toOneLine, completeSentence } from '../text/phrase.ts';
+import { quoteYamlText } from '../text/yaml-text.ts';
+import { checkJobCaches, checkStateCache } from './cache-findings.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
-import { hasOwnToken, permissionFinding, pullRequestFinding } from './permission-findings.ts';
-import { secretFindings } from './secret-findings.ts';
-import { eventFilterFindings, triggerFindings } from './trigger-findings.ts';
+import { hasOwnToken, checkTokenPermissions, checkPullRequestSetting } from './permission-findings.ts';
+import { checkStepSecrets } from './secret-findings.ts';
+import { checkEventFilter, checkTriggers } from './trigger-findings.ts';
 import { isExpression, type RalphStep } from './workflow.ts';
 
 /** Returns the findings that need only the workflow's file. */
-export function stepFindings(examined: ExaminedStep): readonly Finding[] {
+export function checkWorkflowStep(examined: ExaminedStep): readonly Finding[] {
   return [
     ...placeholderFindings(examined),
     ...inputFindings(examined),
-    ...triggerFindings(examined),
-    ...eventFilterFindings(examined),
-    permissionFinding(examined),
-    pullRequestFinding(examined),
+    ...checkTriggers(examined),
+    ...checkEventFilter(examined),
+    checkTokenPermissions(examined),
+    checkPullRequestSetting(examined),
     checkoutFinding(examined),
     runnerFinding(examined),
-    ...secretFindings(examined),
-    stateCacheFinding(examined),
-    ...jobCacheFindings(examined),
+    ...checkStepSecrets(examined),
+    checkStateCache(examined),
+    ...checkJobCaches(examined),
     ...notifyFindings(examined),
     ...autoMergeFindings(examined),
   ];
@@ -68,10 +68,10 @@ function inputFindings({ step, rules }: ExaminedStep): readonly Finding[] {
         'inputs',
         `\`${name}\` is a setting, not an input.`,
         createRemedy('Put it under `settings`.', {
-          paste: `settings: |\n  ${name}: ${yamlText(step.given[name] ?? '')}`,
+          paste: `settings: |\n  ${name}: ${quoteYamlText(step.given[name] ?? '')}`,
         }),
       );
-    const near = nearestName(name.toLowerCase().replaceAll('_', '-'), Object.keys(rules.defaults));
+    const near = findNearest(name.toLowerCase().replaceAll('_', '-'), Object.keys(rules.defaults));
     return problemFinding(
       'inputs',
       `\`${name}\` is not an input of this action.`,
@@ -90,7 +90,7 @@ function inputValueFindings({ inputs }: RalphStep, rules: ActionRules): readonly
     .map(({ name, why }) =>
       problemFinding(
         'inputs',
-        completeSentence(`\`${name}: ${oneLine(texts[name] ?? '', 60)}\` ${why}`),
+        completeSentence(`\`${name}: ${toOneLine(texts[name] ?? '', 60)}\` ${why}`),
         createRemedy('Correct it: the action refuses this value.', {}),
       ),
     );
@@ -109,7 +109,7 @@ function checkoutFinding({ step }: ExaminedStep): Finding {
   if ((step.checkout.path ?? '') !== '')
     return problemFinding(
       'checkout',
-      `actions/checkout puts the repository into \`${oneLine(step.checkout.path ?? '', 60)}\`, where the action does not look.`,
+      `actions/checkout puts the repository into \`${toOneLine(step.checkout.path ?? '', 60)}\`, where the action does not look.`,
       createRemedy('Remove `path`.', { paste }),
     );
   const partial = ['filter', 'sparse-checkout'].filter((name) => (step.checkout?.[name] ?? '') !== '');

@@ -1,12 +1,12 @@
 import { isSameLabel, planLabelOf } from '../people/labels.ts';
 import { namesOf } from '../text/phrase.ts';
-import { yamlText } from '../text/yaml-text.ts';
+import { quoteYamlText } from '../text/yaml-text.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, warningFinding, type Finding } from './finding.ts';
 import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
 
 /** Checks that the action supports the events and types that start the workflow. */
-export function triggerFindings({ workflow, step, rules }: ExaminedStep): readonly Finding[] {
+export function checkTriggers({ workflow, step, rules }: ExaminedStep): readonly Finding[] {
   // A called workflow runs for the events of its callers, and a condition may leave out the others.
   if (workflow.triggers.some(({ event }) => event === 'workflow_call') || step.condition.includes('event_name'))
     return [okFinding('triggers', 'A condition or the calling workflow decides which events reach the action.')];
@@ -45,7 +45,7 @@ const removeTrigger = createRemedy('Remove it from `on:`: such runs fail.', {});
  * Returns the findings about the job's `if`: events that it lets through without a filter, or with one for another
  * label.
  */
-export function eventFilterFindings(examined: ExaminedStep): readonly Finding[] {
+export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
   const { workflow, step } = examined;
   const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);
   const missing = [
@@ -120,6 +120,6 @@ function calledWorkflowFilter({ step, rules }: ExaminedStep): LabelFilter {
     waits: 'The first job of the called workflow',
     labels: callsRalph(step.action) && !isExpression(own) ? [own] : [],
     toMatch: (label) =>
-      createRemedy('Give the called workflow this input.', { paste: `task-label: ${yamlText(label)}` }),
+      createRemedy('Give the called workflow this input.', { paste: `task-label: ${quoteYamlText(label)}` }),
   };
 }

@@ -126,7 +126,7 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
   const steps = Array.isArray(given.steps) ? given.steps.map(asEntries) : [];
   return steps.flatMap((step, index) => {
     const action = scalarTextOf(step.uses);
-    const knownBy = actionKnownBy(action, Object.keys(asEntries(step.with)));
+    const knownBy = identifyAction(action, Object.keys(asEntries(step.with)));
     if (knownBy === null) return [];
     const checkouts = steps.slice(0, index).filter(({ uses }) => /^actions\/checkout(@|$)/i.test(scalarTextOf(uses)));
     const checkout = checkouts.find((one) => (textsOf(one.with).path ?? '') === '') ?? checkouts[0];
@@ -186,7 +186,7 @@ function storesCache(step: Entries): boolean {
 }
 
 /** Returns the evidence that a step uses the action, or null if it does not. */
-export function actionKnownBy(uses: string, inputs: readonly string[]): RalphStep['knownBy'] | null {
+export function identifyAction(uses: string, inputs: readonly string[]): RalphStep['knownBy'] | null {
   if (RALPH_ACTION.test(uses)) return 'name';
   return uses !== '' && takesRalphInputs(inputs) ? 'inputs' : null;
 }
@@ -248,7 +248,7 @@ export function isExpression(text: string): boolean {
 }
 
 /** Returns the names of the secrets that a text of a workflow reads, in capitals as GitHub stores them. */
-export function secretsIn(text: string): readonly string[] {
+export function findSecretsIn(text: string): readonly string[] {
   return [...text.matchAll(/\bsecrets\.([A-Za-z_]\w*)|\bsecrets\[\s*'([A-Za-z_]\w*)'\s*\]/g)].map(
     ([, dotted, quoted]) => (dotted ?? quoted ?? '').toUpperCase(),
   );

@@ -11,7 +11,7 @@ import {
   setAnswer,
   countBotRounds,
   type FeedbackMemory,
-  unpostedCommit,
+  findUnpostedCommit,
   recordWorkCommit,
 } from './rounds.ts';
 import { isFeedback } from './subject.ts';
@@ -47,7 +47,7 @@ export function recordAnswer(
 ): LaneState {
   if (!isFeedback(id)) return state;
   const progress = progressOf(state.tasks, id);
-  const commit = made ?? unpostedCommit(state.feedback, id);
+  const commit = made ?? findUnpostedCommit(state.feedback, id);
   const { summary, asks, recommendation } = analysis.signal;
   const answer = (kind: Answer['kind'], words: string | null): LaneState => ({
     ...state,
@@ -137,7 +137,7 @@ export function mergeReceivedFeedback(
     if (item.answer !== null && !isUnproven(item, progressOf(before.tasks, id))) return [id, known] as const;
     const commits = {
       made: (Object.hasOwn(made, id) ? made[id] : undefined) ?? null,
-      earlier: unpostedCommit(before.feedback, id),
+      earlier: findUnpostedCommit(before.feedback, id),
     };
     if (now.answer === null || now.answer.at === item.answer?.at)
       return [id, withWorkCommit(known, commits.made)] as const;

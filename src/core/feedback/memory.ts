@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
-import { capText, oneLine } from '../text/phrase.ts';
+import { capText, toOneLine } from '../text/phrase.ts';
 import { lockFilesSchema } from './conflict/lock-tools.ts';
 import { type CheckNow, holdSchema } from './pull-request-now.ts';
 import { isOfPeople } from './subject.ts';
@@ -120,7 +120,7 @@ export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], u
  * Returns at most `most` items, newest last. Items whose answer is posted in their thread are dropped first, open ones
  * last. A posted answer to a review is kept longer, because only the memory records it.
  */
-export function newestItems(items: Feedback['items'], most: number): Feedback['items'] {
+export function keepNewestItems(items: Feedback['items'], most: number): Feedback['items'] {
   const entries = Object.entries(items);
   let surplus = entries.length - most;
   if (surplus <= 0) return items;
@@ -214,7 +214,7 @@ export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
  * Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside the API requests before
  * them, but always the first.
  */
-export function checksToRead(inTurn: readonly CheckNow[], requestsBefore: number): readonly CheckNow[] {
+export function selectChecksToRead(inTurn: readonly CheckNow[], requestsBefore: number): readonly CheckNow[] {
   const read: CheckNow[] = [];
   let requests = requestsBefore;
   for (const check of inTurn) {
@@ -243,8 +243,8 @@ export function withEarlierAnswers<T extends Pick<Task, 'body'>>(
   if (tried.length === 0) return task;
   const lines = tried.map(({ commit, words }) =>
     [
-      commit === null ? '- nothing was changed' : `- changed in commit ${oneLine(commit, 64)}`,
-      ...(words === null ? [] : [oneLine(words, MAX_TRIED_CHARS)]),
+      commit === null ? '- nothing was changed' : `- changed in commit ${toOneLine(commit, 64)}`,
+      ...(words === null ? [] : [toOneLine(words, MAX_TRIED_CHARS)]),
     ].join(': '),
   );
   return { ...task, body: `${task.body}\n\nEarlier answers, which were not enough:\n${lines.join('\n')}` };

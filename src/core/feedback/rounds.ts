@@ -10,7 +10,7 @@ import {
   MAX_TRIED,
   MAX_TRIED_CHARS,
   MAX_URL_CHARS,
-  newestItems,
+  keepNewestItems,
   noFeedback,
   type Feedback,
   type FeedbackItem,
@@ -116,7 +116,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
   const memory: Feedback = {
     ...withBotRounds(feedback, botRounds),
     personHead: current.personHead ?? feedback.personHead,
-    items: newestItems(Object.fromEntries(items), MAX_ITEMS),
+    items: keepNewestItems(Object.fromEntries(items), MAX_ITEMS),
   };
   return { feedback: memory, tasks: Object.fromEntries(progress), open, spent };
 }
@@ -167,7 +167,7 @@ export function recordWorkCommit(feedback: Feedback, id: TaskId, commit: string)
  * Returns the newest commit of work on a subject whose answer is not posted: the work is unfinished, or its
  * verification failed. Null if there is no such commit.
  */
-export function unpostedCommit({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
+export function findUnpostedCommit({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
   if (item?.workedIn !== undefined) return item.workedIn;
   const answer = item?.answer ?? null;
@@ -202,7 +202,7 @@ export function withRequest(feedback: Feedback, id: TaskId): Feedback {
     asked: id.replace(/\D/g, ''),
     answer: null,
   } as const;
-  return { ...feedback, items: newestItems({ ...feedback.items, [id]: item }, MAX_ITEMS) };
+  return { ...feedback, items: keepNewestItems({ ...feedback.items, [id]: item }, MAX_ITEMS) };
 }
 
 /**

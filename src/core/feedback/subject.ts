@@ -62,17 +62,17 @@ export const FEEDBACK_PRIORITY: Readonly<Record<FeedbackSubject['kind'], number>
 };
 
 /** Returns the id of a thread's task, from the REST id of the thread's first comment. */
-export function threadTaskId(comment: number): string {
+export function formatThreadTaskId(comment: number): string {
   return `thread-${comment}`;
 }
 
 /** Returns the id of the task that answers a review as a whole, from the review's REST id. */
-export function reviewTaskId(review: number): string {
+export function formatReviewTaskId(review: number): string {
   return `review-${review}`;
 }
 
 /** Returns the id of the task that a comment on the pull request asks for, from the comment's REST id. */
-export function commentTaskId(comment: number): string {
+export function formatCommentTaskId(comment: number): string {
   return `comment-${comment}`;
 }
 

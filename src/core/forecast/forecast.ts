@@ -44,7 +44,7 @@ const MAX_BOXES = 100;
  * Returns what tasks took whose pull request was merged or closed: those that share a label with the task, or all of
  * them; null if there are fewer than five.
  */
-export function similarTasks(histories: readonly TaskHistory[], labels: readonly string[]): SimilarTasks | null {
+export function findSimilarTasks(histories: readonly TaskHistory[], labels: readonly string[]): SimilarTasks | null {
   const over = histories.filter(({ end }) => end !== 'open');
   const groups = [
     ...labels.map((label) => ({ label, of: over.filter((task) => task.labels.includes(label)) })),

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../countdown.ts';
 import type { Snapshot } from '../snapshot/snapshot.ts';
-import { pullsIn, type StoredPull } from '../snapshot/stored-pull.ts';
+import { listStoredPulls, type StoredPull } from '../snapshot/stored-pull.ts';
 import type { TaskState } from '../tasks/task.ts';
 
 /** The cost of a task, and the end of its pull request. Instants in ms, money in US dollars. */
@@ -34,8 +34,8 @@ export interface TaskHistory {
 }
 
 /** Returns the tasks of all known pull requests, those opened last first. */
-export function taskHistoriesIn(snapshot: Snapshot): readonly TaskHistory[] {
-  return pullsIn(snapshot).flatMap(tasksOfPull);
+export function listTaskHistories(snapshot: Snapshot): readonly TaskHistory[] {
+  return listStoredPulls(snapshot).flatMap(tasksOfPull);
 }
 
 function tasksOfPull(pull: StoredPull): readonly TaskHistory[] {
@@ -115,7 +115,7 @@ export function historySummaryOf(tasks: readonly TaskHistory[]): HistorySummary 
 }
 
 /** Returns the cost of a merged task on average, in US dollars; null if it is unknown. */
-export function costPerMergedTask({ costUsd, priced }: Pick<HistoryTotals, 'costUsd' | 'priced'>): number | null {
+export function computeMergedTaskCost({ costUsd, priced }: Pick<HistoryTotals, 'costUsd' | 'priced'>): number | null {
   return costUsd === null || priced === 0 ? null : costUsd / priced;
 }
 

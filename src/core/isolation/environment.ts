@@ -19,7 +19,7 @@ const LOOPBACK = '127.0.0.1,localhost,::1';
  * Returns the environment of a program in the sandbox: without variables that lead to folders of another user, and with
  * the proxy as the way out.
  */
-export function agentSandboxEnvironment(
+export function buildSandboxEnvironment(
   given: Readonly<Record<string, string>>,
   { home, proxyPort, isVisible }: SandboxSurroundings,
 ): Record<string, string> {
@@ -37,7 +37,7 @@ export function agentSandboxEnvironment(
     LOGNAME: 'ralph',
     SHELL: '/bin/sh',
     TMPDIR: '/tmp',
-    ...gitSettings(given),
+    ...buildGitSettings(given),
     NO_PROXY: LOOPBACK,
     no_proxy: LOOPBACK,
     ...(proxy === null
@@ -65,7 +65,7 @@ const GIT_SETTINGS = [
 ] as const;
 
 /** Returns the settings as variables, numbered after those that are given. */
-export function gitSettings(given: Readonly<Record<string, string>>): Record<string, string> {
+export function buildGitSettings(given: Readonly<Record<string, string>>): Record<string, string> {
   const before = /^\d{1,3}$/.test(given['GIT_CONFIG_COUNT'] ?? '') ? Number(given['GIT_CONFIG_COUNT']) : 0;
   return {
     GIT_CONFIG_COUNT: String(before + GIT_SETTINGS.length),

@@ -68,7 +68,7 @@ export function parseAllowedHosts(items: readonly string[]): {
   return {
     asked: {
       kind: 'registries-and',
-      hosts: uniqueHosts(parsed.filter((one) => typeof one === 'object')),
+      hosts: sortUniqueHosts(parsed.filter((one) => typeof one === 'object')),
       localPorts: tooMany.length > 0 ? [] : localPorts,
     },
     problems: [...new Set([...parsed.filter((one) => typeof one === 'string'), ...tooMany])],
@@ -76,14 +76,14 @@ export function parseAllowedHosts(items: readonly string[]): {
 }
 
 /** Returns the reachable hosts, given the registries that the machine's package managers name. */
-export function allowedHosts(asked: HostsAsked, registries: readonly HostRule[]): AllowedHosts {
+export function listAllowedHosts(asked: HostsAsked, registries: readonly HostRule[]): AllowedHosts {
   if (asked.kind === 'any') return asked;
-  return { kind: 'listed', hosts: asked.kind === 'none' ? [] : uniqueHosts([...registries, ...asked.hosts]) };
+  return { kind: 'listed', hosts: asked.kind === 'none' ? [] : sortUniqueHosts([...registries, ...asked.hosts]) };
 }
 
 /** Adds hosts to those that are allowed. */
 export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): AllowedHosts {
-  return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: uniqueHosts([...allowed.hosts, ...more]) };
+  return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: sortUniqueHosts([...allowed.hosts, ...more]) };
 }
 
 /** True if the user explicitly limited the network, so that a run must not start without that limit. */
@@ -97,7 +97,7 @@ export function localPortsOf(asked: HostsAsked): readonly number[] {
 }
 
 /** Sorts the hosts and removes duplicates. */
-export function uniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
+export function sortUniqueHosts(hosts: readonly HostRule[]): readonly HostRule[] {
   const byName = new Map(hosts.map((rule) => [nameOfTarget(rule), rule]));
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
@@ -117,7 +117,7 @@ export function isModelHost({ never }: EgressRules, host: string): boolean {
 }
 
 /** Returns the hosts that the user named although only the broker may reach them. */
-export function modelHostsAmong(asked: HostsAsked, never: readonly string[]): readonly HostRule[] {
+export function findModelHosts(asked: HostsAsked, never: readonly string[]): readonly HostRule[] {
   if (asked.kind !== 'registries-and') return [];
   return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
 }
@@ -146,11 +146,11 @@ export function parseTarget(text: string, port: number | null): HostAndPort | nu
 
 /** Formats a target, with an IPv6 address in brackets. */
 export function nameOfTarget({ host, port }: HostAndPort): string {
-  return `${hostInUrl(host)}:${String(port)}`;
+  return `${formatUrlHost(host)}:${String(port)}`;
 }
 
 /** Returns a host as it is written in a URL. */
-export function hostInUrl(host: string): string {
+export function formatUrlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 

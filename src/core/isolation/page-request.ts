@@ -1,4 +1,4 @@
-import { type HostAndPort, parseTarget, hostInUrl } from './hosts.ts';
+import { type HostAndPort, parseTarget, formatUrlHost } from './hosts.ts';
 
 const HTTP_PORT = 80;
 
@@ -43,7 +43,7 @@ export function parsePageRequest(url: string): PageRequest | null {
 
 /** Formats a page's target for a URL and the Host header. */
 export function hostOfPage({ host, port }: HostAndPort): string {
-  return port === HTTP_PORT ? hostInUrl(host) : `${hostInUrl(host)}:${String(port)}`;
+  return port === HTTP_PORT ? formatUrlHost(host) : `${formatUrlHost(host)}:${String(port)}`;
 }
 
 /** Returns the headers of a forwarded request, with Ralph's own host and framing. */

@@ -199,7 +199,7 @@ export interface FailedLevel {
 }
 
 /** Returns the levels to try, in this order, before `none`. */
-export function levelsToTry(wanted: WantedIsolation): readonly FailedLevel['level'][] {
+export function listLevelsToTry(wanted: WantedIsolation): readonly FailedLevel['level'][] {
   if (wanted === 'auto') return ['namespace', 'user', 'sandbox'];
   return wanted === 'none' ? [] : [wanted];
 }

@@ -1,4 +1,4 @@
-import { firstNames } from '../text/phrase.ts';
+import { joinNames } from '../text/phrase.ts';
 
 /** A folder of PATH. Modes are those of lstat(2), with special bits. */
 export interface ProgramFolder {
@@ -17,7 +17,7 @@ const WRITE_OTHERS = 0o002;
 const STICKY = 0o1000;
 
 /** Returns the folders of PATH in which a user without special rights can add or replace programs, each once. */
-export function writableFolders(folders: readonly ProgramFolder[]): readonly string[] {
+export function findWritableFolders(folders: readonly ProgramFolder[]): readonly string[] {
   return [...new Set(folders.filter(isWritableByOthers).map(({ path }) => path))];
 }
 
@@ -27,8 +27,8 @@ function isWritableByOthers({ mode, above, programs }: ProgramFolder): boolean {
 }
 
 /** Returns a warning about such folders; null if there are none. */
-export function writableFoldersWarning(folders: readonly ProgramFolder[]): string | null {
-  const writable = writableFolders(folders);
+export function describeWritableFolders(folders: readonly ProgramFolder[]): string | null {
+  const writable = findWritableFolders(folders);
   if (writable.length === 0) return null;
-  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${firstNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or take that right away in a step before this one, for example with \`sudo chmod -R o-w\`.`;
+  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${joinNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or take that right away in a step before this one, for example with \`sudo chmod -R o-w\`.`;
 }

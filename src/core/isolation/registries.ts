@@ -1,4 +1,4 @@
-import { isPublicHost, parseTarget, uniqueHosts, type HostRule } from './hosts.ts';
+import { isPublicHost, parseTarget, sortUniqueHosts, type HostRule } from './hosts.ts';
 
 /** The registries in a package manager's settings. */
 interface RegistrySettings {
@@ -144,7 +144,7 @@ export function registriesOf(
   const additional = [...reported.additional, ...values(manager.variables.additional)];
   const usual = replacing.length === 0 && isThere ? manager.usual.map((host) => `https://${host}`) : [];
   const hosts = [...replacing, ...additional].slice(0, MAX_HOSTS).concat(usual).flatMap(hostOf);
-  return uniqueHosts(hosts.flatMap((rule) => [rule, ...companionsOf(rule)]));
+  return sortUniqueHosts(hosts.flatMap((rule) => [rule, ...companionsOf(rule)]));
 }
 
 function companionsOf({ host }: HostRule): readonly HostRule[] {

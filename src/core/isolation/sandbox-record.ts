@@ -124,14 +124,14 @@ export function isAbandoned(
 }
 
 /** Returns the permissions of a folder before the first of these sandboxes closed it; null if none closed it. */
-export function modeBefore(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): number | null {
+export function findModeBefore(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): number | null {
   return agentSandboxes.flatMap(({ closed }) => closed).find((known) => known.path === folder)?.mode ?? null;
 }
 
 /** True if one of these sandboxes still needs the folder closed. */
 export function isKeptClosed(folder: string, agentSandboxes: readonly AgentSandboxRecord[]): boolean {
   return (
-    modeBefore(
+    findModeBefore(
       folder,
       agentSandboxes.filter(({ isLeaving }) => !isLeaving),
     ) !== null
@@ -144,7 +144,7 @@ export function isGone({ processes, leftovers }: SandboxRemains): boolean {
 }
 
 /** Returns a sentence for people with what to do; null if nothing is left. */
-export function remainsSentence({ processes, leftovers }: SandboxRemains): string | null {
+export function describeRemains({ processes, leftovers }: SandboxRemains): string | null {
   if (processes.length > 0) return `Processes of the agent are still there: ${namesOf(processes)}. Restart the runner.`;
   if (leftovers.length === 0) return null;
   return `The agent's sandbox could not be removed completely. Remove as root what is left on this machine: ${leftovers.join('; ')}.`;

@@ -39,7 +39,7 @@ export function changeFactTexts(facts: IsolationFacts, change: (text: string) =>
  * Returns the facts of a record that somebody else may have written, without its sentences and with well-formed names
  * only; null if the record holds no facts.
  */
-export function recordedFacts(recorded: unknown): IsolationFacts | null {
+export function restoreRecordedFacts(recorded: unknown): IsolationFacts | null {
   const parsed = isolationFacts.safeParse(recorded);
   if (!parsed.success) return null;
   const { probe, refused } = parsed.data;
@@ -52,7 +52,7 @@ export function recordedFacts(recorded: unknown): IsolationFacts | null {
 }
 
 /** Returns the refused hosts with their counts, most frequent first. */
-export function refusedHosts({ refused }: IsolationFacts): readonly (readonly [string, number])[] {
+export function countRefusedHosts({ refused }: IsolationFacts): readonly (readonly [string, number])[] {
   return mostFirst(Object.entries(refused));
 }
 

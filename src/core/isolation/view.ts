@@ -64,7 +64,7 @@ const SYSTEM_FOLDERS = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|
  * Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and
  * keys. Empty if the runner is root.
  */
-export function runnersFolders(
+export function findRunnerFolders(
   top: readonly (Pick<TopEntry, 'name' | 'kind'> & { readonly uid: number })[],
   runner: number,
 ): readonly string[] {
@@ -185,7 +185,7 @@ function escaped(path: string): string {
 const DISK_TYPES = /^(ext[234]|xfs|btrfs|zfs|f2fs|overlay|squashfs|erofs|bcachefs|virtiofs|9p|nfs4?|fuse\.\w+)$/;
 
 /** Returns the mount points of disks, from `/proc/self/mountinfo`. */
-export function disksIn(mountinfo: string): readonly string[] {
+export function parseMountedDisks(mountinfo: string): readonly string[] {
   return mountinfo.split('\n').flatMap((line) => {
     const [before = '', after = ''] = line.split(' - ');
     const path = before.split(' ')[4];
@@ -209,7 +209,7 @@ export function forbidsPrograms(path: string, mountinfo: string): boolean {
  * Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every
  * sandbox has of its own.
  */
-export function shownSockets(sockets: string): readonly string[] {
+export function parseListeningSockets(sockets: string): readonly string[] {
   const paths = sockets.split('\n').flatMap((line) => {
     const [, flags = '', path = ''] = /^\S+: \w+ \w+ (\w+) \w+ \w+ +\d+ (\/.*)$/.exec(line) ?? [];
     const isListening = (Number.parseInt(flags, 16) & ACCEPTS_CONNECTIONS) !== 0;

@@ -12,7 +12,7 @@ import { proofSchema } from '../proof/proof.ts';
 import { windowsSchema } from '../lane/windows.ts';
 import { outcomeSchema, parkReasons } from '../outcome.ts';
 import { withdrawalKinds } from '../people/withdrawal.ts';
-import { callsIn, hasUnpricedCall, reviewsIn } from '../pipeline/step-record.ts';
+import { countCallsIn, hasUnpricedCall, listReviews } from '../pipeline/step-record.ts';
 import { amountSchema, anyInstant, countSchema, type Immutable, policySchema } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { type QueuedTask, queuedTaskSchema } from '../tasks/task.ts';
@@ -161,7 +161,7 @@ export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 
 /** Returns the number of agent calls of an iteration. */
 export function callsOf({ evidence, madeAgain }: Pick<JournalEntry, 'evidence' | 'madeAgain'>): number {
-  return callsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
+  return countCallsIn(evidence.steps) + (madeAgain === null ? 0 : 1);
 }
 
 /** Returns the number of iterations with a call of unknown cost. */
@@ -257,7 +257,7 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
     agent: hasWorked(entry) ? entry.agent : null,
     verification: evidence.verification.kind,
     isPartlyPriced: hasUnpricedCall(evidence.steps),
-    reviews: reviewsIn(evidence.steps),
+    reviews: listReviews(evidence.steps),
     overruled: [...verdict.discrepancies, ...verdict.vetoes],
     alsoDone: Object.fromEntries(verdict.alsoDone.map((id) => [id, titleOf(id)])),
   });

@@ -129,12 +129,12 @@ function iterationsBefore(lines: readonly JournalLine[], index: number): number 
 }
 
 /** Adds the SHA-256 (hex) of the bytes of the previous line to a serialized line. */
-export function chainLine(line: string, prev: string): string {
+export function chainJournalLine(line: string, prev: string): string {
   return `{"prev":${JSON.stringify(prev)},${line.slice(1)}`;
 }
 
 /** Returns the lines of a journal up to the one with this hash, or null if none has it. */
-export function linesUpTo(text: string, lastHash: string, sha256: (line: string) => string): string | null {
+export function selectLinesUpTo(text: string, lastHash: string, sha256: (line: string) => string): string | null {
   const lines = text.split('\n');
   const last = lines.findIndex((line) => sha256(line) === lastHash);
   return last === -1 ? null : `${lines.slice(0, last + 1).join('\n')}\n`;

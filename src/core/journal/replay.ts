@@ -2,7 +2,7 @@ import type { AgentName } from '../agent-names.ts';
 import { finishWithoutCall } from '../feedback/answered.ts';
 import { recordHeadVerification, recordProofs } from '../lane/verification.ts';
 import { recordLeftOut } from '../refusals/left-out.ts';
-import { addIterationToRun, nextStep, startRun, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
+import { addIterationToRun, decideNextStep, createRunSoFar, type LaneDecision, type RunSoFar } from '../lane/decide.ts';
 import { isWorthWaiting } from '../loop/next-action.ts';
 import { classifyRefused, type KindOfDenial } from '../lane/denials.ts';
 import { recordIteration, callsOf, type JournalEntry, type JournalEvent } from './journal.ts';
@@ -14,7 +14,7 @@ import {
   beginIteration,
   beginSteps,
   bookCallUsage,
-  callUsagesIn,
+  listCallUsages,
   chargeCallAt,
   settleIteration,
   type SettledIteration,
@@ -179,7 +179,7 @@ interface Position {
 }
 
 function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: Policy): Position {
-  return { policy, tasks, state, run: startRun(state, startedAt) };
+  return { policy, tasks, state, run: createRunSoFar(state, startedAt) };
 }
 
 /** Returns the 1-based line of the entry at an index, or of the end. */
@@ -225,7 +225,7 @@ function decide(
   at: { readonly policy: Policy; readonly now: number } & FromOutside,
 ): LaneDecision<QueuedTask> {
   const { policy, now, cancelled, stoppedBy } = at;
-  return nextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
+  return decideNextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
 }
 
 /** The events that end a run from outside. */
@@ -287,10 +287,10 @@ function begin(state: LaneState, entry: JournalEntry, policy: Policy): LaneState
   const call = { taskId, tree, agent: named ?? policy.agents[0] };
   if (evidence.steps.length === 0) {
     const { tokens, costUsd } = analysis;
-    const [called = { startedAt, endedAt, tokens, costUsd }] = callUsagesIn(evidence) ?? [];
+    const [called = { startedAt, endedAt, tokens, costUsd }] = listCallUsages(evidence) ?? [];
     return bookCallUsage(beginIteration(state, call, policy, startedAt), called);
   }
-  return (callUsagesIn(evidence) ?? []).reduce(
+  return (listCallUsages(evidence) ?? []).reduce(
     (charged, called) => bookCallUsage(chargeCallAt(charged, policy, called.startedAt), called),
     beginSteps(state, call, policy, startedAt),
   );

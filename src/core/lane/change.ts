@@ -5,7 +5,7 @@ import { type Verification, verificationKinds } from '../evidence.ts';
 import { isFeedback } from '../feedback/subject.ts';
 import { amountSchema, countSchema, type Immutable, type Policy } from '../policy.ts';
 import { reviewSchema } from '../pipeline/review.ts';
-import type { reviewsIn } from '../pipeline/step-record.ts';
+import type { listReviews } from '../pipeline/step-record.ts';
 import { type Proof, proofSchema } from '../proof/proof.ts';
 import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
@@ -166,7 +166,7 @@ export interface IterationShare {
   readonly verification: Verification['kind'];
   /** True if a step made a call of unknown cost, whatever the other calls cost. */
   readonly isPartlyPriced?: boolean;
-  readonly reviews?: ReturnType<typeof reviewsIn>;
+  readonly reviews?: ReturnType<typeof listReviews>;
   readonly overruled: readonly string[];
   /** Tasks that were finished along with it, by id, with their titles. */
   readonly alsoDone: Readonly<Record<TaskId, string>>;

@@ -104,7 +104,7 @@ export type Circuit = Immutable<z.infer<typeof circuitSchema>>;
 type Closed = Circuit & { readonly kind: 'closed' };
 
 /** Returns a circuit without any history except its number of trips. */
-export function closedCircuit(totalOpens: number): Closed {
+export function createClosedCircuit(totalOpens: number): Closed {
   return {
     kind: 'closed',
     totalOpens,
@@ -122,8 +122,8 @@ export function closedCircuit(totalOpens: number): Closed {
  * Returns the circuit in place of one that was about to open, after the task that caused it was set aside: the next
  * iteration decides. If a question was forgiven, no second one is.
  */
-export function probingCircuit({ totalOpens, questionHeld }: Closed): Closed {
-  return { ...closedCircuit(totalOpens), questionHeld, probes: true };
+export function createProbingCircuit({ totalOpens, questionHeld }: Closed): Closed {
+  return { ...createClosedCircuit(totalOpens), questionHeld, probes: true };
 }
 
 /** The circuit for an unreadable state, never CLOSED: it opened so long ago that exactly one probe is due. */
@@ -190,14 +190,14 @@ export function recordInCircuit(circuit: Circuit, facts: CircuitFacts, policy: C
   if (facts.neutral && !facts.progress) return circuit;
   if (circuit.kind === 'open') {
     return facts.progress
-      ? closedCircuit(circuit.totalOpens)
+      ? createClosedCircuit(circuit.totalOpens)
       : openCircuit(circuit, reasonOfProbe(facts), facts.taskId, now);
   }
   const next = countIteration(circuit, facts);
   const reason = tripReason(next, policy);
   if (reason !== null) return openCircuit(next, reason, facts.taskId, now);
   const recovered = facts.progress && viewCircuit(circuit, policy, now).kind === 'half-open';
-  return recovered ? closedCircuit(circuit.totalOpens) : next;
+  return recovered ? createClosedCircuit(circuit.totalOpens) : next;
 }
 
 function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitReason {
@@ -207,7 +207,7 @@ function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitRe
 
 /** Returns the circuit after a person, or `circuit-auto-reset`, closed it. */
 export function closeCircuit(circuit: Circuit): Circuit {
-  return closedCircuit(circuit.totalOpens);
+  return createClosedCircuit(circuit.totalOpens);
 }
 
 function countIteration(circuit: Closed, facts: CircuitFacts): Closed {
@@ -254,7 +254,7 @@ function openCircuit(circuit: Circuit, reason: CircuitReason, taskId: TaskId | n
 }
 
 /** Returns the windows and streaks after one more iteration. */
-export function pushSignals(signals: Signals, iteration: IterationSignals): Signals {
+export function recordSignals(signals: Signals, iteration: IterationSignals): Signals {
   return {
     indicators: [...signals.indicators, iteration.indicator].slice(-WINDOW_SIZE),
     vetoed: [...signals.vetoed, iteration.vetoed].slice(-WINDOW_SIZE),

@@ -1,6 +1,6 @@
 import type { AgentName } from '../agent-names.ts';
 import type { Analysis } from '../analysis/analysis.ts';
-import { tasksAwaitingVerification, tasksWaitingForOthers } from './verification.ts';
+import { listUnverifiedTasks, listTasksHeldByOthers } from './verification.ts';
 import { type CircuitView, countTrue, viewCircuit, WINDOW_SIZE } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { isFull, hasShareOf } from './change.ts';
@@ -8,15 +8,15 @@ import { isFeedback } from '../feedback/subject.ts';
 import { selectHintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
-import { findOpenSteps, stepRefusal, type StepRecord } from '../pipeline/step-record.ts';
+import { findOpenSteps, findStepRefusal, type StepRecord } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
-import { chooseAgent, longestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
+import { chooseAgent, findLongestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
-import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
+import { isPlanComplete, chooseNextTask, progressOf } from '../tasks/queue.ts';
 import { isSettled, isStuck, type QueuedTask, type Task } from '../tasks/task.ts';
 import { accessErrorOf, type Verdict } from './verdict/verdict.ts';
-import { exhaustedWindow, type Windows } from './windows.ts';
+import { findExhaustedWindow, type Windows } from './windows.ts';
 import { MINUTE_MS } from '../countdown.ts';
 import { completeSentence } from '../text/phrase.ts';
 
@@ -80,7 +80,7 @@ const INDICATORS_TO_COMPLETE = 2;
  * Returns the next step, before the first call and after every iteration; the order of the rules is the order of
  * precedence.
  */
-export function nextStep<T extends QueuedTask>(situation: Situation<T>): LaneDecision<T> {
+export function decideNextStep<T extends QueuedTask>(situation: Situation<T>): LaneDecision<T> {
   for (const rule of rules) {
     const outcome = rule(situation);
     if (outcome !== null) return { kind: 'stop', outcome };
@@ -89,18 +89,18 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): LaneDec
   const task = taskToWork(situation);
   if (task === null) return { kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } };
   const circuit = viewCircuit(state.circuit, policy.circuit, now);
-  return { kind: 'iterate', task, agent: agentToCall(situation), circuit, hints: hintsNow(state, task, circuit) };
+  return { kind: 'iterate', task, agent: chooseAgentToCall(situation), circuit, hints: hintsNow(state, task, circuit) };
 }
 
 /**
  * Returns the agent that an iteration would call now. If all are refused, it is the one whose refusal is oldest: the
  * run has not called it yet, and its key may be a new one.
  */
-export function agentToCall(situation: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
+export function chooseAgentToCall(situation: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const { state, policy, now } = situation;
   const { agents } = policy;
   const chosen = chooseAgent(agents, state.providers, now);
-  return chosen.kind === 'agent' ? chosen.name : longestRefusedAgent(agents, state.providers);
+  return chosen.kind === 'agent' ? chosen.name : findLongestRefusedAgent(agents, state.providers);
 }
 
 /**
@@ -109,11 +109,11 @@ export function agentToCall(situation: Pick<Situation, 'state' | 'policy' | 'now
  */
 function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
-  const awaiting = tasksAwaitingVerification(state);
+  const awaiting = listUnverifiedTasks(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
   const next = chosen(situation, open);
   if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
-  const waiting = tasksWaitingForOthers(state, tasks);
+  const waiting = listTasksHeldByOthers(state, tasks);
   const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
   return chosen(situation, last) ?? next;
 }
@@ -132,14 +132,14 @@ function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: 
     return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
   });
   return (
-    nextTask(unbegun, progress, state.currentTask) ??
-    nextTask(others, progress, state.currentTask) ??
-    nextTask(tasks, progress, state.currentTask)
+    chooseNextTask(unbegun, progress, state.currentTask) ??
+    chooseNextTask(others, progress, state.currentTask) ??
+    chooseNextTask(tasks, progress, state.currentTask)
   );
 }
 
 /** Returns a run that has made no call yet. */
-export function startRun(state: LaneState, now: number): RunSoFar {
+export function createRunSoFar(state: LaneState, now: number): RunSoFar {
   return {
     startedAt: now,
     iterations: 0,
@@ -181,7 +181,7 @@ const rules: readonly Rule[] = [
   blocked,
   circuitOpen,
   parked,
-  ({ run, policy, now }) => reachedRunLimit(run, policy, now),
+  ({ run, policy, now }) => findReachedRunLimit(run, policy, now),
   stopped,
 ];
 
@@ -221,7 +221,7 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
  * belong to one provider, so another agent is called or waited for if possible.
  */
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
-  const refusal = stepRefusal(run.last?.steps ?? []);
+  const refusal = findStepRefusal(run.last?.steps ?? []);
   if (refusal !== null) return { kind: 'failed', reason: 'configuration', message: refusal };
   const problem = run.last === null ? null : accessErrorOf(run.last.analysis);
   const isOfProvider = run.last?.analysis.agentError?.kind !== 'model';
@@ -333,7 +333,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
  * Parks until the latest end of all limits; if several end then, the provider's limit is named, else the pipeline's.
  */
 function parked({ state, policy, now }: Situation): Outcome | null {
-  const window = exhaustedWindow(state.windows, policy, now);
+  const window = findExhaustedWindow(state.windows, policy, now);
   const ofSteps = policy.agentSteps.flatMap<Policy['agents']>(({ agent, required }) =>
     agent === null || !required ? [] : [[agent]],
   );
@@ -354,7 +354,7 @@ function providerLimit({ until, needsPerson }: Extract<ChosenAgent, { kind: 'par
 }
 
 /** Returns the run's limit that forbids another call, or null if there is none. */
-export function reachedRunLimit(
+export function findReachedRunLimit(
   run: RunSoFar,
   policy: Policy,
   now: number,
@@ -369,11 +369,11 @@ export function reachedRunLimit(
 }
 
 /**
- * Returns why no call may be made now, in words; null if one may be. These are the limits of `nextStep`, checked
+ * Returns why no call may be made now, in words; null if one may be. These are the limits of `decideNextStep`, checked
  * between the steps of an iteration.
  */
-export function callObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
-  const window = exhaustedWindow(windows, policy, now);
+export function findObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
+  const window = findExhaustedWindow(windows, policy, now);
   if (window !== null) return `its limit is reached (${window.reason})`;
   if (policy.maxCalls > 0 && calls >= policy.maxCalls) return 'the run has no calls left';
   if (policy.maxCostUsd > 0 && costUsd >= policy.maxCostUsd) return 'the run has no money left';

@@ -1,6 +1,6 @@
 import type { Analysis, Denial } from '../analysis/analysis.ts';
 import type { Evidence } from '../evidence.ts';
-import { refusedIn } from '../pipeline/step-record.ts';
+import { groupRefusals } from '../pipeline/step-record.ts';
 import type { Policy } from '../policy.ts';
 
 /** The kind of a refused call: the agent asked a person, combined allowed commands, or used something forbidden. */
@@ -39,7 +39,7 @@ export function classifyRefused(
   policy: Pick<Policy, 'allowedTools'>,
   kindOf: KindOfDenial,
 ): readonly ClassifiedDenial[] {
-  return refusedIn(evidence.steps, analysis.denials).flatMap(({ denials, allowedTools }) =>
+  return groupRefusals(evidence.steps, analysis.denials).flatMap(({ denials, allowedTools }) =>
     classifyDenials(denials, { allowedTools: allowedTools ?? policy.allowedTools }, kindOf),
   );
 }

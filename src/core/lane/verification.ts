@@ -4,7 +4,7 @@ import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { failsAsBase, redBaseOf } from './base/red-base.ts';
-import { plainProofSentence, type Proof, proofSentences } from '../proof/proof.ts';
+import { renderPlainProof, type Proof, describeProof } from '../proof/proof.ts';
 import type { TestReport } from '../proof/test-report.ts';
 import { capText } from '../text/phrase.ts';
 import { withProof } from './change.ts';
@@ -31,7 +31,7 @@ export function verificationRecordOf(
 }
 
 /** Returns the subject for these commands at this commit. `sha256` returns the hash of a text in hex digits. */
-export function verificationSubject(
+export function buildVerificationSubject(
   verify: readonly string[],
   { commit, sha256 }: { readonly commit: ObjectId; readonly sha256: (text: string) => string },
 ): VerificationSubject {
@@ -98,7 +98,7 @@ export function hasUnrunnableCommand(verification: Verification): boolean {
  * Returns the tasks that a verification of the head decides on: the finished ones, or all of the branch if a complete
  * lane has none.
  */
-export function tasksDecidedByVerification(state: LaneState, isComplete: boolean): readonly TaskId[] {
+export function listVerifiedTasks(state: LaneState, isComplete: boolean): readonly TaskId[] {
   const { tasks, change } = state;
   const finished = finishedIn(state).filter((id) => !isAnsweredUnchanged(state, id));
   return finished.length > 0 || !isComplete
@@ -116,7 +116,7 @@ function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): bo
 }
 
 /** Returns the tasks that are done as soon as a verification of the head passes. */
-export function tasksAwaitingVerification({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
+export function listUnverifiedTasks({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
@@ -129,9 +129,9 @@ export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): b
  * Returns the tasks awaiting a verification that no call helps: the work tree is red as well, possibly because of
  * another task in progress.
  */
-export function tasksWaitingForOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
+export function listTasksHeldByOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
   if (state.change.failingSince === null) return [];
-  const awaiting = tasksAwaitingVerification(state);
+  const awaiting = listUnverifiedTasks(state);
   const isHalfDone = tasks.some(({ id }) => {
     const progress = progressOf(state.tasks, id);
     return progress.attempts > 0 && !isFinished(progress) && !awaiting.includes(id);
@@ -146,7 +146,7 @@ export function tasksWaitingForOthers(state: LaneState, tasks: readonly QueuedTa
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
   const settled = isProven
     ? state
-    : reopenTasks(state, tasksDecidedByVerification(state, false), { reason: 'not_verified', now });
+    : reopenTasks(state, listVerifiedTasks(state, false), { reason: 'not_verified', now });
   return makeDone(settled, { ids: finishedIn(settled), reason: 'done', now });
 }
 
@@ -162,7 +162,7 @@ export function recordHeadVerification(
   const recorded: LaneState = { ...state, headVerification: record };
   if (record.kind === 'passed')
     return makeDone(recorded, {
-      ids: [...finishedIn(recorded), ...tasksAwaitingVerification(recorded)],
+      ids: [...finishedIn(recorded), ...listUnverifiedTasks(recorded)],
       reason: 'verified',
       now,
     });
@@ -191,9 +191,9 @@ export interface TaskProof {
 export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): LaneState {
   const change = proofs.reduce((next, { task, proof }) => withProof(next, task, proof), state.change);
   const unproven = proofs.flatMap(({ task, proof }) =>
-    proofSentences(proof)
+    describeProof(proof)
       .filter(({ concern }) => concern !== null)
-      .map((sentence) => capText(`${task}: ${plainProofSentence(sentence)}`, MAX_UNPROVEN_CHARS)),
+      .map((sentence) => capText(`${task}: ${renderPlainProof(sentence)}`, MAX_UNPROVEN_CHARS)),
   );
   const { lastIteration } = state;
   return {

@@ -38,12 +38,12 @@ export function chargeUsage(windows: Windows, usage: Usage, now: number): Window
 }
 
 /** Returns the window that is used up at `now` and ends last, or null if a call may start. */
-export function exhaustedWindow(
+export function findExhaustedWindow(
   windows: Windows,
   policy: Policy,
   now: number,
 ): { readonly reason: PassingLimit; readonly resumeAt: number } | null {
-  const { hour, day } = openWindows(windows, now);
+  const { hour, day } = keepOpenWindows(windows, now);
   const reached: { reason: PassingLimit; resumeAt: number }[] = [];
   if (hour !== null && hour.calls >= policy.maxCallsPerHour)
     reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + HOUR_MS });
@@ -55,7 +55,7 @@ export function exhaustedWindow(
 }
 
 /** Returns the stricter combination of two views of the same usage. */
-export function stricterWindows(a: Windows, b: Windows): Windows {
+export function combineWindows(a: Windows, b: Windows): Windows {
   const hour =
     a.hour === null || b.hour === null
       ? (a.hour ?? b.hour)
@@ -78,8 +78,8 @@ export interface OpenUsage {
 }
 
 /** Returns the usage of the windows that are open at `now`, each with the instant of its end in ms. */
-export function usageAt(windows: Windows, now: number): OpenUsage {
-  const { hour, day } = openWindows(windows, now);
+export function measureUsageAt(windows: Windows, now: number): OpenUsage {
+  const { hour, day } = keepOpenWindows(windows, now);
   return {
     hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: hour.openedAt + HOUR_MS },
     day: day === null ? null : { costUsd: day.costUsd, endsAt: dayStart(day.openedAt) + DAY_MS },
@@ -87,12 +87,12 @@ export function usageAt(windows: Windows, now: number): OpenUsage {
 }
 
 /** Returns the number of calls that the hour window at `now` still grants. */
-export function callsRemaining(windows: Windows, policy: Policy, now: number): number {
-  return Math.max(0, policy.maxCallsPerHour - (openWindows(windows, now).hour?.calls ?? 0));
+export function countCallsRemaining(windows: Windows, policy: Policy, now: number): number {
+  return Math.max(0, policy.maxCallsPerHour - (keepOpenWindows(windows, now).hour?.calls ?? 0));
 }
 
 /** Returns both windows as used up from `openedAt` on. */
-export function usedUpWindows(openedAt: number): Windows {
+export function useUpWindows(openedAt: number): Windows {
   return { hour: usedUpHour(openedAt), day: usedUpDay(openedAt) };
 }
 
@@ -125,7 +125,7 @@ export function parseWindows(
  * Returns the windows with implausible starts, which no correct clock can have written, moved to `now`, keeping their
  * usage. Returns the same object if all are plausible.
  */
-export function plausibleWindows(windows: Windows, now: number): Windows {
+export function limitWindows(windows: Windows, now: number): Windows {
   const { hour, day } = windows;
   if (!isTooFarAhead(hour?.openedAt ?? 0, now) && !isTooFarAhead(day?.openedAt ?? 0, now)) return windows;
   return {
@@ -137,7 +137,7 @@ export function plausibleWindows(windows: Windows, now: number): Windows {
 /**
  * Returns the windows that are open at `now`. A clock that was set back does not end a window: only its own end does.
  */
-export function openWindows(windows: Windows, now: number): Windows {
+export function keepOpenWindows(windows: Windows, now: number): Windows {
   return {
     hour: windows.hour !== null && now < windows.hour.openedAt + HOUR_MS ? windows.hour : null,
     day: windows.day !== null && now < dayStart(windows.day.openedAt) + DAY_MS ? windows.day : null,
@@ -145,11 +145,11 @@ export function openWindows(windows: Windows, now: number): Windows {
 }
 
 function currentHour(windows: Windows, now: number): NonNullable<Windows['hour']> {
-  return openWindows(windows, now).hour ?? { openedAt: now, calls: 0, tokens: 0 };
+  return keepOpenWindows(windows, now).hour ?? { openedAt: now, calls: 0, tokens: 0 };
 }
 
 function currentDay(windows: Windows, now: number): NonNullable<Windows['day']> {
-  return openWindows(windows, now).day ?? { openedAt: now, costUsd: 0 };
+  return keepOpenWindows(windows, now).day ?? { openedAt: now, costUsd: 0 };
 }
 
 function dayStart(instant: number): number {

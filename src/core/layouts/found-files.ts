@@ -7,7 +7,7 @@ import {
   INSTRUCTION_PLACES,
   PROGRESS_PLACES,
   PROMPT_PLACES,
-  promptPlaces,
+  listPromptPlaces,
   ROOT_PROMPTS,
   SETUP_MARKER_PATH,
   SETUP_PROMPT_PATH,
@@ -171,7 +171,7 @@ export function describeLayout(
 ): readonly string[] {
   const { paths, links, texts, steps, promptFile, taskSources, folder } = found;
   const renderUsage: RenderUsage = (there, said) => usageLine(folder, there, said);
-  const prompts = promptPlaces(promptFile, paths);
+  const prompts = listPromptPlaces(promptFile, paths);
   const plans = taskFilePaths.plan.filter((path) => path !== ROOT_PLAN || isRootPlan(paths));
   return [
     ...(layout === null ? [] : [`${folder === '' ? 'This repository' : `\`${folder}/\``} is set up for ${layout}.`]),

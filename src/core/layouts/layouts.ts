@@ -1,6 +1,6 @@
 import { type Folder, toRootPath } from '../folder.ts';
 import { EARLY_MARKS, ROOT_PLAN } from '../tasks/files/form/root-plan.ts';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 
 /** The layouts of other Ralphs, as people call them. */
 export type LayoutName =
@@ -304,7 +304,7 @@ function shown(paths: readonly string[]): string {
   const more = paths.length - MAX_SHOWN;
   return `${paths
     .slice(0, MAX_SHOWN)
-    .map((path) => `\`${oneLine(path, 80).replaceAll('`', "'")}\``)
+    .map((path) => `\`${toOneLine(path, 80).replaceAll('`', "'")}\``)
     .join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
 }
 

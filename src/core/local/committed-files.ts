@@ -1,6 +1,6 @@
 import { type Folder, toRootPath } from '../folder.ts';
 import { isSharedFileName, PIPELINE_FILES } from '../pipeline/pipeline.ts';
-import { promptPlaces, SETUP_PROMPT_PATH } from '../prompt/places.ts';
+import { listPromptPlaces, SETUP_PROMPT_PATH } from '../prompt/places.ts';
 import { PRD_ARCHIVE_PATH, taskFilePaths } from '../tasks/files/form/root-plan.ts';
 import { fileSources } from '../tasks/ids.ts';
 
@@ -10,7 +10,7 @@ interface LogFile {
 }
 
 /** Returns the paths where task files may be, relative to the root; `*` matches any part of a name. */
-export function taskFilesIn(folder: Folder): readonly string[] {
+export function listTaskFiles(folder: Folder): readonly string[] {
   return [...fileSources.flatMap((source) => taskFilePaths[source]), PRD_ARCHIVE_PATH].map((path) =>
     toRootPath(folder, path),
   );
@@ -21,23 +21,23 @@ export function taskFilesIn(folder: Folder): readonly string[] {
  * name that belong to other tools. Paths are relative to the root, with `*` for any part of a name. `there` contains
  * the names in the folder that `ROOT_LOOP` lists.
  */
-export function committedFilesIn(
+export function listCommittedFiles(
   folder: Folder,
   { promptFile, there }: { readonly promptFile: string; readonly there: readonly string[] },
 ): readonly string[] {
   const others = [
-    ...promptPlaces(promptFile, there),
+    ...listPromptPlaces(promptFile, there),
     SETUP_PROMPT_PATH,
     ...PIPELINE_FILES.filter((path) => !isSharedFileName(path)),
   ];
-  return [...taskFilesIn(folder), ...others.map((path) => toRootPath(folder, path))];
+  return [...listTaskFiles(folder), ...others.map((path) => toRootPath(folder, path))];
 }
 
 /**
  * Returns the files to delete so that at most `most` files and `mostBytes` bytes remain. The order of names is that of
  * age, oldest first. The newest file always remains.
  */
-export function filesToDelete(
+export function selectFilesToDelete(
   files: readonly LogFile[],
   { most, mostBytes }: { readonly most: number; readonly mostBytes: number },
 ): readonly string[] {

@@ -43,6 +43,6 @@ export function selectCopies(
 }
 
 /** Returns limits as a text: `200,000 files or 4 GiB`. */
-export function copyLimitWords({ files, bytes }: CopyLimits): string {
+export function formatCopyLimits({ files, bytes }: CopyLimits): string {
   return `${files.toLocaleString('en-US')} files or ${String(Math.round((bytes / 2 ** 30) * 10) / 10)} GiB`;
 }

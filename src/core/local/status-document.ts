@@ -185,7 +185,7 @@ function withBlanks(json: unknown): unknown {
  * Returns the content of `.ralph/status.json`: the fields that ralph-claude-code's monitor and bmalph read, and the run
  * itself under `run`.
  */
-export function statusDocument(run: RunStatus, { now, tokens, hourEndsAt }: StatusBeside): object {
+export function buildLocalStatus(run: RunStatus, { now, tokens, hourEndsAt }: StatusBeside): object {
   const { word, action } = statusWordsOf(run);
   return {
     timestamp: new Date(now).toISOString(),
@@ -205,7 +205,7 @@ export function statusDocument(run: RunStatus, { now, tokens, hourEndsAt }: Stat
 }
 
 /** Returns the content of `.ralph/progress.json` during and after a call. `lastOutput` is the agent's last line. */
-export function progressDocument(
+export function buildProgressDocument(
   doing: 'executing' | 'completed' | 'failed' | 'idle',
   call: { readonly startedAt: number; readonly now: number; readonly lastOutput: string },
 ): object {
@@ -220,12 +220,12 @@ export function progressDocument(
           last_output: lastOutput.slice(0, 200),
         }
       : {}),
-    timestamp: logInstant(now),
+    timestamp: formatLogInstant(now),
   };
 }
 
 /** Returns an instant in UTC in the form of other Ralphs' logs: `2026-11-21 17:00:05`. */
-export function logInstant(now: number): string {
+export function formatLogInstant(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replace('T', ' ');
 }
 

@@ -1,17 +1,17 @@
 import { MINUTE_MS } from '../countdown.ts';
 import {
-  tasksAwaitingVerification,
+  listUnverifiedTasks,
   type VerificationSubject,
-  tasksDecidedByVerification,
+  listVerifiedTasks,
   isVerificationOf,
 } from '../lane/verification.ts';
 import {
-  reachedRunLimit,
-  nextStep,
+  findReachedRunLimit,
+  decideNextStep,
   type LaneDecision,
   type RunSoFar,
   type Situation,
-  startRun,
+  createRunSoFar,
 } from '../lane/decide.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { extendPolicyByWait, type Policy } from '../policy.ts';
@@ -139,14 +139,14 @@ export interface LoopSituation extends Situation<Task> {
 }
 
 /** Returns the next action: the first clause that holds decides. */
-export function nextLoopAction(situation: LoopSituation): LoopAction {
+export function decideLoopAction(situation: LoopSituation): LoopAction {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
   if (known.ending !== null) return end(situation, known.ending, null);
   const ordered = known.orders === null ? null : stopRequesterOf(situation.state, known.orders);
   const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
-  const step = nextStep({ ...situation, run });
+  const step = decideNextStep({ ...situation, run });
   return step.kind === 'iterate'
     ? beforeCall(situation, step)
     : beforeEnd(situation, run, { outcome: step.outcome, decidedAt: now, cancelled });
@@ -161,7 +161,7 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
-  const action = tasksAwaitingVerification(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
+  const action = listUnverifiedTasks(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
   if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
@@ -199,7 +199,7 @@ function dueHeadVerification(
   outcome: Outcome | null,
 ): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
-  const finished = tasksDecidedByVerification(state, outcome?.kind === 'complete');
+  const finished = listVerifiedTasks(state, outcome?.kind === 'complete');
   // A run that was ended early has left its proofs to the next one.
   const lacksProof =
     state.lastRun?.outcome !== 'complete' &&
@@ -210,7 +210,7 @@ function dueHeadVerification(
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
     // A failure in the work tree would also fail in the clone: a verification would say nothing new.
-    (tasksAwaitingVerification(state).length > 0 && state.lastIteration?.verification !== 'failed');
+    (listUnverifiedTasks(state).length > 0 && state.lastIteration?.verification !== 'failed');
   return isDue ? { kind: 'verify-head', subject: head, finished } : null;
 }
 
@@ -230,12 +230,12 @@ export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): 
 
 /** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
 function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
-  return reachedRunLimit(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
+  return findReachedRunLimit(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
 /** Returns true if only the reservation keeps a run from another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
-  return outcome.kind === 'limit' && policy.onLimit === 'wait' && reachedRunLimit(run, policy, now) === null;
+  return outcome.kind === 'limit' && policy.onLimit === 'wait' && findReachedRunLimit(run, policy, now) === null;
 }
 
 /**
@@ -247,8 +247,8 @@ export function stopBeforeWork(
   policy: Policy,
   now: number,
 ): Outcome | null {
-  const situation = { run: startRun(state, now), policy, now };
-  const step = nextStep({ state, tasks, ...situation });
+  const situation = { run: createRunSoFar(state, now), policy, now };
+  const step = decideNextStep({ state, tasks, ...situation });
   if (
     step.kind === 'iterate' ||
     step.outcome.kind === 'complete' ||

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import {
-  hostInUrl,
+  formatUrlHost,
   type HostRule,
   isPublicHost,
   parseTarget,
   type HostAndPort,
-  uniqueHosts,
+  sortUniqueHosts,
 } from '../isolation/hosts.ts';
-import { nearestName } from '../text/nearest.ts';
-import { capText, namesOf, oneLine } from '../text/phrase.ts';
+import { findNearest } from '../text/nearest.ts';
+import { capText, namesOf, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
-import { type McpServer, valueParts, variablesIn } from './values.ts';
+import { type McpServer, parseValueParts, findVariablesIn } from './values.ts';
 
 /** The address of a server; `path` is everything after the host. */
 interface McpAddress {
@@ -251,9 +251,9 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
 function checked(value: string, place: string, { accessOf, wrong }: Reading): string {
   if (value.length > MAX_VALUE_CHARS) wrong(place, `is longer than ${String(MAX_VALUE_CHARS)} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(value)) wrong(place, 'has a line break or another control character');
-  if (valueParts(value) === null)
+  if (parseValueParts(value) === null)
     wrong(place, 'has a `$` that begins no variable: write variables as ${NAME} or ${NAME:-default}');
-  for (const name of new Set(variablesIn(value).map((variable) => variable.name))) {
+  for (const name of new Set(findVariablesIn(value).map((variable) => variable.name))) {
     const access = accessOf(name);
     if (access === 'never')
       wrong(place, `names \`${name}\`, which may hold a token of the job or a key of the agent: no server gets that`);
@@ -264,17 +264,17 @@ function checked(value: string, place: string, { accessOf, wrong }: Reading): st
 }
 
 function unknownKey(key: string, known: readonly string[]): string {
-  const near = nearestName(key, known);
+  const near = findNearest(key, known);
   return `has ${shown(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
 }
 
 /** Formats a name as part of a position. */
 function formatPosition(name: string): string {
-  return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(oneLine(capText(name, 40), 40));
+  return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(toOneLine(capText(name, 40), 40));
 }
 
 function shown(value: unknown): string {
-  return capText(oneLine(JSON.stringify(value), 200), 80);
+  return capText(toOneLine(JSON.stringify(value), 200), 80);
 }
 
 /**
@@ -295,18 +295,18 @@ function isLoopback({ host }: HostAndPort): boolean {
 }
 
 /** Returns the hosts that an isolated agent must reach for its servers, as far as they may be allowed. */
-export function mcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
-  return uniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
+export function listMcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
+  return sortUniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
 }
 
 /**
  * Returns the server addresses that no isolated agent can reach, as `host:port`: those of this machine except for
  * `localPorts`, and those of its network.
  */
-export function unreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
+export function listUnreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
   return targetsOf(servers)
     .filter((target) => !isPublicHost(target.host) && !(isLoopback(target) && localPorts.includes(target.port)))
-    .map(({ host, port }) => `${hostInUrl(host)}:${String(port)}`);
+    .map(({ host, port }) => `${formatUrlHost(host)}:${String(port)}`);
 }
 
 function targetsOf(servers: readonly McpServer[]): readonly HostAndPort[] {

@@ -9,7 +9,7 @@ interface Named {
   readonly tools: readonly string[];
 }
 
-/** A program that communicates over its standard input and output. Values may name variables, see `valueParts`. */
+/** A program that communicates over its standard input and output. Values may name variables, see `parseValueParts`. */
 export interface CommandServer extends Named {
   readonly kind: 'command';
   readonly command: string;
@@ -42,7 +42,7 @@ type ValuePart =
 const REFERENCE = /\$\{([A-Za-z_]\w*)(?::-((?:(?!:-)[^${}])*))?\}|\$(?=[\w{])/g;
 
 /** Splits a value with `${NAME}` and `${NAME:-default}` into parts; returns null if it has any other `$` form. */
-export function valueParts(value: string): readonly ValuePart[] | null {
+export function parseValueParts(value: string): readonly ValuePart[] | null {
   const parts: ValuePart[] = [];
   let end = 0;
   for (const { 0: whole, 1: name, 2: fallback, index } of value.matchAll(REFERENCE)) {
@@ -55,13 +55,13 @@ export function valueParts(value: string): readonly ValuePart[] | null {
 }
 
 /** Returns the variables that a value names. */
-export function variablesIn(value: string): readonly Extract<ValuePart, { readonly kind: 'variable' }>[] {
-  return (valueParts(value) ?? []).flatMap((part) => (part.kind === 'variable' ? [part] : []));
+export function findVariablesIn(value: string): readonly Extract<ValuePart, { readonly kind: 'variable' }>[] {
+  return (parseValueParts(value) ?? []).flatMap((part) => (part.kind === 'variable' ? [part] : []));
 }
 
 /** Returns the name of a variable without default that is the whole value; null for any other value. */
-export function soleVariable(value: string): string | null {
-  const [first, ...others] = valueParts(value) ?? [];
+export function findSoleVariable(value: string): string | null {
+  const [first, ...others] = parseValueParts(value) ?? [];
   return first?.kind === 'variable' && first.fallback === null && others.length === 0 ? first.name : null;
 }
 
@@ -76,14 +76,14 @@ export function valuesOf(server: McpServer): readonly string[] {
  * Returns sentences about variables that keep servers from starting. `shown` are the variables that servers may get;
  * `others` belong to the agent, such as its keys.
  */
-export function variableProblems(
+export function describeVariableProblems(
   servers: readonly McpServer[],
   shown: Readonly<Record<string, string>>,
   others: Readonly<Record<string, string>>,
 ): readonly string[] {
   const problems = servers.flatMap((server) =>
     valuesOf(server)
-      .flatMap(variablesIn)
+      .flatMap(findVariablesIn)
       .filter(({ name }) => !Object.hasOwn(shown, name))
       .flatMap(({ name, fallback }) => {
         if (Object.hasOwn(others, name))
@@ -131,7 +131,7 @@ export function mapServers<Entry>(
 
 /** Replaces the variables of a value; one that is not set and has no default becomes empty. */
 export function replaceVariables(value: string, variables: Readonly<Record<string, string>>): string {
-  return (valueParts(value) ?? [])
+  return (parseValueParts(value) ?? [])
     .map((part) => {
       if (part.kind === 'text') return part.text;
       return (Object.hasOwn(variables, part.name) ? variables[part.name] : part.fallback) ?? '';
@@ -140,7 +140,7 @@ export function replaceVariables(value: string, variables: Readonly<Record<strin
 }
 
 /** Returns the rules of `allowed-tools` that allow the tools of servers. */
-export function mcpToolRules(servers: readonly McpServer[]): readonly string[] {
+export function buildMcpToolRules(servers: readonly McpServer[]): readonly string[] {
   return servers.flatMap(({ name, tools }) =>
     tools.length === 0
       ? [`mcp__${name}`]
@@ -152,13 +152,13 @@ export function mcpToolRules(servers: readonly McpServer[]): readonly string[] {
  * Returns the servers with the tools that the rules allow, because some agents allow every tool that they know. The
  * names of tools that are not listed may contain stars.
  */
-export function allowedServers(servers: readonly McpServer[], rules: readonly string[]): readonly McpServer[] {
+export function selectAllowedServers(servers: readonly McpServer[], rules: readonly string[]): readonly McpServer[] {
   return servers.flatMap((server) => {
     const begin = `mcp__${server.name}`;
     if (rules.some((rule) => rule === begin || rule === `${begin}__*`)) return [server];
     const named = rules.filter((rule) => rule.startsWith(`${begin}__`));
     const isNamed = (tool: string): boolean =>
-      mcpToolRules([{ ...server, tools: [tool] }]).some((name) => named.some((rule) => createGlob(rule)(name)));
+      buildMcpToolRules([{ ...server, tools: [tool] }]).some((name) => named.some((rule) => createGlob(rule)(name)));
     const tools =
       server.tools.length === 0 ? named.map((rule) => rule.slice(begin.length + 2)) : server.tools.filter(isNamed);
     return tools.length === 0 ? [] : [{ ...server, tools }];

@@ -1,7 +1,7 @@
-import { firstPromptIn, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
-import { oneLine } from '../text/phrase.ts';
+import { findFirstPrompt, PROMPT_PLACES, ROOT_LOOP, ROOT_PROMPTS } from '../prompt/places.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { taskFilePaths } from '../tasks/files/form/root-plan.ts';
-import { promptTaskId } from '../tasks/ids.ts';
+import { formatPromptTaskId } from '../tasks/ids.ts';
 import type { Task } from '../tasks/task.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ const MAX_TITLE_CHARS = 120;
  * Returns the paths to read first: the candidates for the prompt, and the specifications (`**` is everything below a
  * folder).
  */
-export function promptFiles(promptFile: string): readonly string[] {
+export function listPromptFiles(promptFile: string): readonly string[] {
   return [...promptCandidates(promptFile), ...SPECIFICATIONS];
 }
 
@@ -33,8 +33,8 @@ function promptCandidates(promptFile: string): readonly string[] {
  * Returns the paths of documents (such as `.md` and `.txt`) that the prompt names, since they may contain the request.
  * Task files and agents' notes do not count.
  */
-export function documentsNamed(texts: Texts, promptFile: string): readonly string[] {
-  const prompt = firstPromptIn(texts, promptFile);
+export function findNamedDocuments(texts: Texts, promptFile: string): readonly string[] {
+  const prompt = findFirstPrompt(texts, promptFile);
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
@@ -77,15 +77,15 @@ const KEPT_BY_AGENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the prompt as one open-ended task, or null if there is no prompt. `texts` are the files of `promptFiles` and
- * `documentsNamed` that the checkout has. The task's id is a hash of them, so a change in any of them is a new task.
- * `sha256` returns the hash of a text in hex digits.
+ * Returns the prompt as one open-ended task, or null if there is no prompt. `texts` are the files of `listPromptFiles`
+ * and `findNamedDocuments` that the checkout has. The task's id is a hash of them, so a change in any of them is a new
+ * task. `sha256` returns the hash of a text in hex digits.
  */
-export function promptTask(
+export function createPromptTask(
   texts: Texts,
   { promptFile, sha256 }: { readonly promptFile: string; readonly sha256: (text: string) => string },
 ): Task | null {
-  const prompt = firstPromptIn(texts, promptFile);
+  const prompt = findFirstPrompt(texts, promptFile);
   if (prompt === null) return null;
   const places = promptCandidates(promptFile);
   const documents = Object.keys(texts)
@@ -93,7 +93,7 @@ export function promptTask(
     .sort();
   const content = [prompt.path, ...documents].map((path) => [path, texts[path]]);
   return {
-    id: promptTaskId(sha256(JSON.stringify(content))),
+    id: formatPromptTaskId(sha256(JSON.stringify(content))),
     title: titleFromHeading(prompt.text, prompt.path),
     body: '',
     source: { kind: 'prompt', path: prompt.path, documents },
@@ -110,13 +110,13 @@ export function promptTask(
  * Returns the prompt as the only task if no list contains tasks, done or not. Beside a list it only accompanies the
  * list's tasks.
  */
-export function promptUnlessListed(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
+export function selectPromptTask(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
   return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];
 }
 
 /** Returns the first heading, or the name of the file. */
 function titleFromHeading(prompt: string, path: string): string {
   const heading = /^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$/m.exec(prompt)?.[1] ?? '';
-  const title = oneLine(heading, MAX_TITLE_CHARS);
+  const title = toOneLine(heading, MAX_TITLE_CHARS);
   return title === '' ? path.replace(/^.*\//, '') : title;
 }

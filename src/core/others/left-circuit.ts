@@ -3,7 +3,7 @@ import { formatInstant } from '../countdown.ts';
 import { type Circuit, type CircuitReason, unreadableCircuit } from '../lane/circuit.ts';
 import { type Transition, withTransition } from '../lane/session.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /** Reason of the transition to an open circuit that another Ralph had left. */
@@ -59,7 +59,7 @@ export function honourLeftCircuit(
     };
   const { opened_at: at, last_change: change } = left.data;
   const openedAt = instantOf(at, now) ?? instantOf(change, now) ?? 0;
-  const why = typeof left.data.reason === 'string' ? oneLine(left.data.reason, 200) : '';
+  const why = typeof left.data.reason === 'string' ? toOneLine(left.data.reason, 200) : '';
   const since = openedAt === 0 ? '' : ` at ${formatInstant(openedAt)}`;
   return {
     state: opened(

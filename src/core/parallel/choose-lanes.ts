@@ -1,7 +1,7 @@
 import { isIssueTask, type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
-import { isEligible, nextTask, progressOf, tasksWithinReach } from '../tasks/queue.ts';
+import { isEligible, chooseNextTask, progressOf, listTasksWithinReach } from '../tasks/queue.ts';
 import { isBegun, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
-import { type PredictedFiles, sharedFile } from './predict-files.ts';
+import { type PredictedFiles, findSharedFile } from './predict-files.ts';
 
 /** A lane that works beside the queue in this run, or in another one, with the files that it probably touches. */
 export interface LaneFiles {
@@ -58,8 +58,8 @@ export interface ChosenLanes {
 export function chooseLanes(queue: QueueNow): ChosenLanes {
   const { tasks, progress, filesOf, changed, busy, urgent } = queue;
   const listed = new Map(tasks.map((task) => [task.id, task]));
-  const open = tasksWithinReach(tasks, progress, queue.maxIterations).flatMap((id) => listed.get(id) ?? []);
-  const first = nextTask(tasks, progress, queue.currentTask);
+  const open = listTasksWithinReach(tasks, progress, queue.maxIterations).flatMap((id) => listed.get(id) ?? []);
+  const first = chooseNextTask(tasks, progress, queue.currentTask);
   const stays = ({ id }: QueuedTask): boolean =>
     id === first?.id || !isIssueTask(id) || isBegun(progressOf(progress, id));
   const mayLeave = (task: QueuedTask): boolean =>
@@ -102,7 +102,7 @@ function conflictOf(one: LaneFiles, other: LaneFiles): WaitingTask | null {
   // A lane without work touches nothing.
   if (one.files?.size === 0 || other.files?.size === 0) return null;
   if (one.files === null || other.files === null) return { task, lane, path: null };
-  const path = sharedFile(one.files, other.files);
+  const path = findSharedFile(one.files, other.files);
   return path === null ? null : { task, lane, path };
 }
 

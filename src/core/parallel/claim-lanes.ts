@@ -1,7 +1,7 @@
 import type { Budget } from '../sharing/budget.ts';
 import { claimInSnapshot, type ClaimAnswer, type Claiming } from '../snapshot/changes.ts';
 import type { LaneRecord } from '../sharing/lane-record.ts';
-import { budgetIn, type SnapshotChange, withBudget, withLane } from '../snapshot/snapshot.ts';
+import { parseBudgetIn, type SnapshotChange, withBudget, withLane } from '../snapshot/snapshot.ts';
 import { isIssueTask, nameOfLane } from '../tasks/ids.ts';
 
 /** The answer to one of several claims. `dropped`: the first lane could not be claimed, or nothing is left for it. */
@@ -35,7 +35,7 @@ export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<re
         answer.kind === 'claimed' && !taken.includes(claim) ? { kind: 'dropped' } : answer,
       );
     if (tried[0]?.answer.kind !== 'claimed') return { snapshot, message: '', answer: answersFor([]) };
-    const known = budgetIn(snapshot, now);
+    const known = parseBudgetIn(snapshot, now);
     const reserved = known.kind === 'newer' ? { budget: null, count: 1 } : reserve(known.budget, free);
     const taken = free.slice(0, reserved.count);
     const leased = taken.reduce((next, claim) => {

@@ -9,19 +9,19 @@ const KEYWORDS =
   'class|const|def|defmodule|enum|fn|fun|func|function|impl|interface|let|module|object|struct|trait|type|var';
 
 /** Returns the identifiers of a text, as opposed to words of its prose, each once. */
-export function symbolsIn(text: string): readonly string[] {
-  const inCode = codeSpansIn(text).flatMap(identifiersIn);
+export function findSymbols(text: string): readonly string[] {
+  const inCode = findCodeSpans(text).flatMap(identifiersIn);
   const inProse = identifiersIn(text).filter((word) => /_|[a-z][A-Z]/.test(word));
   return [...new Set([...inCode, ...inProse])].slice(0, MAX_SYMBOLS);
 }
 
 /** Returns the contents of the `code` in a text. */
-export function codeSpansIn(text: string): readonly string[] {
+export function findCodeSpans(text: string): readonly string[] {
   return [...text.matchAll(/`([^`\n]{1,300})`/g)].map(([, code = '']) => code);
 }
 
 /** Returns the extended regular expression that matches the definitions of these symbols. */
-export function definitionPattern(symbols: readonly string[]): string {
+export function buildDefinitionPattern(symbols: readonly string[]): string {
   // The dollar sign is the only character of a symbol that has a meaning in a pattern.
   return `(${KEYWORDS})[*]? +(${symbols.map((symbol) => symbol.replaceAll('$', '[$]')).join('|')})`;
 }

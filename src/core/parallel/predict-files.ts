@@ -1,4 +1,4 @@
-import { codeSpansIn, type Definitions, symbolsIn } from './definitions.ts';
+import { findCodeSpans, type Definitions, findSymbols } from './definitions.ts';
 
 /**
  * The files of a repository, those that each of its newest commits changed, and where symbols are defined. Paths are
@@ -65,14 +65,14 @@ export function predictFiles(
   { text, touched }: { readonly text: string; readonly touched: readonly string[] },
 ): PredictedFiles {
   const named = [...new Set(mentionedNames(text))].flatMap((name) => filesNamed(index, name));
-  const defined = symbolsIn(text).flatMap((symbol) => few(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS));
+  const defined = findSymbols(text).flatMap((symbol) => few(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS));
   const seeds = new Set([...named, ...defined, ...touched]);
   if (seeds.size === 0) return null;
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
 }
 
 /** Returns a file that is in both sets; null if there is none. */
-export function sharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>): string | null {
+export function findSharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>): string | null {
   const [few, many] = one.size < other.size ? [one, other] : [other, one];
   for (const path of few) if (many.has(path)) return path;
   return null;
@@ -80,7 +80,7 @@ export function sharedFile(one: ReadonlySet<string>, other: ReadonlySet<string>)
 
 /** Returns the words of a text that look like names of files or symbols. */
 function mentionedNames(text: string): readonly string[] {
-  return [...codeSpansIn(text).flatMap(splitWords), ...splitWords(text).filter(isNameLike)];
+  return [...findCodeSpans(text).flatMap(splitWords), ...splitWords(text).filter(isNameLike)];
 }
 
 function splitWords(text: string): readonly string[] {

@@ -1,5 +1,5 @@
-import { allowedCalls, type Policy } from '../policy.ts';
-import { reservationFor, type Reservation, type RunUsage } from '../sharing/budget.ts';
+import { countMaxCalls, type Policy } from '../policy.ts';
+import { planReservation, type Reservation, type RunUsage } from '../sharing/budget.ts';
 import type { Windows } from '../lane/windows.ts';
 
 /** Cost of a call in US dollars that is assumed before the first one of a repository. */
@@ -26,10 +26,10 @@ export function reservationOfShare(
   run: Omit<Reservation, keyof RunUsage>,
   { windows, policy, share }: { readonly windows: Windows; readonly policy: Policy; readonly share: LaneShare },
 ): Reservation {
-  const { calls, tokens, costUsd, ...whole } = reservationFor(run, windows, policy);
+  const { calls, tokens, costUsd, ...whole } = planReservation(run, windows, policy);
   return {
     ...whole,
-    calls: Math.min(allowedCalls(policyOfShare(policy, share)), partOf(calls, share)),
+    calls: Math.min(countMaxCalls(policyOfShare(policy, share)), partOf(calls, share)),
     tokens: partOf(tokens, share),
     costUsd: costUsd / share.of,
   };
@@ -39,12 +39,12 @@ export function reservationOfShare(
  * Returns on how many of the wanted lanes a run can work with what is free: each needs an iteration, and the tokens and
  * money of a call as far as they are limited. `costOfCallUsd` is what a call probably costs; null if that is unknown.
  */
-export function affordableLanes(
+export function countAffordableLanes(
   wanted: number,
   budget: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number | null },
 ): number {
   const { windows, policy, costOfCallUsd } = budget;
-  const free = reservationFor({ ...NOBODY, tasks: [] }, windows, policy);
+  const free = planReservation({ ...NOBODY, tasks: [] }, windows, policy);
   const bounds = [
     wanted,
     policy.maxIterations,

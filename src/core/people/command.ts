@@ -1,7 +1,7 @@
 import type { OrderKind } from '../sharing/orders.ts';
 import { parseTaskName, type TaskId } from '../tasks/ids.ts';
 import { cutText } from '../text/phrase.ts';
-import { isAlmostName, nearestName } from '../text/nearest.ts';
+import { isAlmostName, findNearest } from '../text/nearest.ts';
 
 /** The beginning of every comment by Ralph, so that Ralph recognizes its comments by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
@@ -74,7 +74,7 @@ export function parseCommand(text: string): RalphCommand {
  * Returns the command, known or not, or the request at the beginning of a comment; null if there is none. A mention of
  * `bot`, the login of an account, begins one as `/ralph` does; null if no account may be mentioned.
  */
-export function commandIn(text: string, bot: string | null = null): RalphCommand | null {
+export function parseCommandComment(text: string, bot: string | null = null): RalphCommand | null {
   const words = wordsTo(RALPH, text) ?? (bot === null ? null : wordsTo(mentionOf(bot), text));
   if (words === null) return null;
   const line = (words.split(/[\r\n]/, 1)[0] ?? '')
@@ -85,7 +85,7 @@ export function commandIn(text: string, bot: string | null = null): RalphCommand
   const isSentence = /\p{L}/u.test(words) && !/^[\w#.-]*$/.test(words.trim());
   // Near a command, one word, also with numbers, is most likely a mistyped one; but `rename it` is a request.
   const isNear = /^\S+[ \d#]*$/.test(line)
-    ? nearestCommand(line) !== null
+    ? findNearestCommand(line) !== null
     : /^\S+ \S+$/.test(line) && [line, line.replace(/ .*/, '')].some((one) => isAlmostName(one, Object.keys(known)));
   const isMistyped = WANTS_END.test(line) || isNear;
   return command.kind === 'unknown' && isSentence && !isMistyped ? { kind: 'request' } : command;
@@ -98,7 +98,7 @@ export function commandIn(text: string, bot: string | null = null): RalphCommand
 export function withoutCommand(text: string): string {
   const words = wordsTo(RALPH, text);
   if (words === null) return text;
-  return commandIn(text)?.kind === 'request' ? words : words.replace(/^[^\r\n]*/, '');
+  return parseCommandComment(text)?.kind === 'request' ? words : words.replace(/^[^\r\n]*/, '');
 }
 
 /** Matches a blank of any kind, also one without a width. */
@@ -124,10 +124,10 @@ function wordsTo(name: string, text: string): string | null {
 }
 
 /** Returns the command that `word` was most likely meant to be; null if none is near. */
-export function nearestCommand(word: string): CommandWords | null {
+export function findNearestCommand(word: string): CommandWords | null {
   const names = Object.keys(COMMANDS) as CommandWords[];
   // The words that follow may be meant for the command, as in `rety 12` or `run please`.
-  return nearestName(word, names) ?? nearestName(word.split(/\s+/)[0] ?? '', names);
+  return findNearest(word, names) ?? findNearest(word.split(/\s+/)[0] ?? '', names);
 }
 
 function isCommand(words: string): words is CommandWords {
@@ -137,7 +137,7 @@ function isCommand(words: string): words is CommandWords {
 /**
  * Returns the first line of Ralph's answer on a pull request; `asked` is the comment, review or commit that it answers.
  */
-export function answerMarker(id: string, asked: string): string {
+export function formatAnswerMarker(id: string, asked: string): string {
   return `${OWN_COMMENT_MARKER}answer ${safeInComment(id)} asked=${safeInComment(asked)} -->`;
 }
 

@@ -1,6 +1,6 @@
 import type { TaskComment } from '../tasks/task.ts';
 import { cleanText, countUnseenCharacters } from '../text/clean.ts';
-import { commandIn, isOwnComment, withoutCommand } from './command.ts';
+import { parseCommandComment, isOwnComment, withoutCommand } from './command.ts';
 
 /** The author or editor of a comment. */
 interface Person {
@@ -47,7 +47,7 @@ type Asking<Account, Result> = Generator<Account, Result, boolean>;
  * Selects the comments that the agent may read, by issue number. With `everybody`, the permission of people is not
  * asked for.
  */
-export function* readableComments<Account extends Person>(
+export function* selectReadableComments<Account extends Person>(
   discussions: readonly Discussion<Account>[],
   from: 'writers' | 'everybody',
 ): Asking<Account, ReadonlyMap<number, ReadableComments>> {
@@ -105,5 +105,5 @@ export function* readableComments<Account extends Person>(
 
 /** Returns true if a comment asks for the work again, and so for the comments before it to be read. */
 function asksForWork(body: string): boolean {
-  return ['run', 'retry'].includes(commandIn(body)?.kind ?? '');
+  return ['run', 'retry'].includes(parseCommandComment(body)?.kind ?? '');
 }

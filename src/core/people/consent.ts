@@ -162,7 +162,7 @@ export function labellerOf<Account>(history: ConsentHistory<Account>, taskLabel:
  * Returns the consent that was given to exactly this text if nothing has happened to the issue since; null if consent
  * must be judged. The labeller's permission is not checked again, so this is only for finished work.
  */
-export function unchangedConsent<Account extends { readonly login: string }>(
+export function findUnchangedConsent<Account extends { readonly login: string }>(
   question: Omit<ConsentQuestion<Account>, 'isTrusted' | 'now' | 'demands'>,
 ): Extract<Consent, { kind: 'given' }> | null {
   const { history, taskLabel, text, approved } = question;
@@ -175,7 +175,7 @@ export function unchangedConsent<Account extends { readonly login: string }>(
 }
 
 /** Returns the accounts whose permission `judgeConsent` needs. */
-export function accountsToLookUp<Account>({
+export function listAccountsToLookUp<Account>({
   history,
   ...query
 }: Pick<ConsentQuestion<Account>, 'history' | 'taskLabel' | 'demands'>): readonly Account[] {
@@ -254,7 +254,7 @@ export interface ApprovalNotice {
 }
 
 /** Returns the notice for an issue; null if the issue already has it. */
-export function noticeFor(
+export function buildApprovalNotice(
   { number, labels }: Pick<TaskIssue, 'number' | 'labels'>,
   consent: Extract<Consent, { kind: 'changed' }>,
 ): ApprovalNotice | null {

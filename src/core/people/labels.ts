@@ -1,5 +1,5 @@
-import { shownState, type TaskObstacle, type TaskProgress } from '../tasks/task.ts';
-import { nearestName } from '../text/nearest.ts';
+import { computeShownState, type TaskObstacle, type TaskProgress } from '../tasks/task.ts';
+import { findNearest } from '../text/nearest.ts';
 
 /** The labels that show on an issue what Ralph does with it. An issue has at most one of them. */
 export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
@@ -24,8 +24,11 @@ export const lifecycleLabels: Readonly<
 export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 
 /** Returns the label for the state of a task, or null for a task that was not begun. */
-export function labelFor(progress: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
-  const state = shownState(progress);
+export function chooseTaskLabel(
+  progress: Pick<TaskProgress, 'state'>,
+  obstacle: TaskObstacle | null,
+): LifecycleLabel | null {
+  const state = computeShownState(progress);
   if (obstacle === 'withdrawn') return null;
   if (state === 'done') return 'ralph:done';
   if (obstacle === 'needs-approval') return NOTICE_LABEL;
@@ -64,7 +67,7 @@ export function waitsForApproval(labels: readonly string[]): boolean {
  * Returns the labels to add and remove so that `wanted` is the only label of Ralph; both lists are empty if nothing has
  * to change. Names are compared without case.
  */
-export function labelChange(
+export function computeLabelChange(
   current: readonly string[],
   wanted: LifecycleLabel | null,
 ): { readonly add: readonly LifecycleLabel[]; readonly remove: readonly string[] } {
@@ -106,7 +109,7 @@ function similarLabel(taskLabel: string, labels: readonly string[]): string | nu
   const others = labels.filter((name) => !name.toLowerCase().startsWith('ralph:'));
   const wanted = taskLabel.toLowerCase();
   const containing = others.filter((name) => name.toLowerCase().includes(wanted) || isPartOfLabel(name, wanted));
-  return containing[0] ?? nearestName(taskLabel, others);
+  return containing[0] ?? findNearest(taskLabel, others);
 }
 
 /** Returns true if a name is part of the wanted label; short words are part of too many. */

@@ -1,6 +1,6 @@
 import { isIssueTask, nameOfTaskId, parseTaskName, type TaskId } from '../tasks/ids.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
-import { firstNames } from '../text/phrase.ts';
+import { joinNames } from '../text/phrase.ts';
 import { sortByNearness } from '../text/nearest.ts';
 
 /** The two names by which people may refer to a task: its id, and the name under which it is shown. */
@@ -21,12 +21,12 @@ const SHOWN_TASKS = 5;
 export const MAX_TASK_NAME_CHARS = 300;
 
 /** Returns how people refer to a task, with the name that its source gives: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
-export function referenceTo(task: Pick<Task, 'id' | 'source'>): TaskReference {
+export function nameTaskReference(task: Pick<Task, 'id' | 'source'>): TaskReference {
   return { id: task.id, name: nameOfTask(task) };
 }
 
 /** Returns how people refer to a task of which only the id is known; the name is derived from the id. */
-export function referenceById(id: TaskId): TaskReference {
+export function nameReferenceById(id: TaskId): TaskReference {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
 
@@ -41,7 +41,7 @@ export function findTaskByName(given: string, tasks: readonly TaskReference[]): 
   const [first, ...others] = matches;
   if (first === undefined) return { kind: 'none', nearest: nearestTo(given, known) };
   if (others.length === 0) return { kind: 'task', id: first.id };
-  const ids = firstNames(
+  const ids = joinNames(
     matches.map(({ id }) => id),
     SHOWN_TASKS,
   );
@@ -52,7 +52,7 @@ function nearestTo(given: string, known: readonly TaskReference[]): string {
   if (known.length === 0) return 'No tasks are known yet.';
   const labels = new Map(known.flatMap((task) => [task.name, task.id].map((name) => [name, labelOf(task)] as const)));
   const nearest = new Set(sortByNearness(given, [...labels.keys()]).map((name) => labels.get(name) ?? name));
-  return `Nearest: ${firstNames([...nearest], SHOWN_TASKS)}.`;
+  return `Nearest: ${joinNames([...nearest], SHOWN_TASKS)}.`;
 }
 
 function labelOf({ id, name }: TaskReference): string {
@@ -60,8 +60,8 @@ function labelOf({ id, name }: TaskReference): string {
 }
 
 /** Returns the message about an unknown task: `what` says what is wrong, followed by the nearest known tasks. */
-export function unknownTask(task: TaskId, known: readonly TaskId[], what: string): string {
+export function describeUnknownTask(task: TaskId, known: readonly TaskId[], what: string): string {
   const names = sortByNearness(nameOfTaskId(task), [...new Set(known)].map(nameOfTaskId));
-  const others = names.length === 0 ? 'No tasks are known yet.' : `Nearest: ${firstNames(names, SHOWN_TASKS)}.`;
+  const others = names.length === 0 ? 'No tasks are known yet.' : `Nearest: ${joinNames(names, SHOWN_TASKS)}.`;
   return `${what} ${others}`;
 }

@@ -97,14 +97,14 @@ const ROOM_OF_LANE = 20;
 export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: NotifiedLane };
 
 /** Returns the needs of a lane at rest, without those that people were already notified of. */
-export function needsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
+export function listNeedsAtRest({ lane, state, tasks, outcome, maxRounds }: LaneAtRest, now: number): readonly Need[] {
   if (!['blocked', 'halted', 'parked'].includes(outcome.kind)) return [];
   const end = { lane, startedAt: now, before: state, after: state, tasks, outcome, maxRounds, pullRequest: null };
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
 /** Returns the needs that this run's outcome shows to be resolved, on whichever lane they arose. */
-export function resolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
+export function listResolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: subjectOfLane(lane) };
   const halted: Need = { kind: 'halted', about: subjectOfLane(lane) };

@@ -97,7 +97,7 @@ export function markerOf(needs: readonly Need[]): string {
 }
 
 /** Parses the needs from the first line of a notifying comment; empty for any other line. */
-export function needsIn(line: string): readonly Need[] {
+export function listNeedsIn(line: string): readonly Need[] {
   if (!line.startsWith(MARKER_START) || !line.endsWith(MARKER_END)) return [];
   return line
     .slice(MARKER_START.length, -MARKER_END.length)

@@ -31,7 +31,7 @@ const WITH_VALUE =
  * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as
  * for a question or a shell.
  */
-export function rulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
+export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
   if (tool === QUESTION_TOOL) return [];
   if (command === null) return /^[\w-]{1,60}$/.test(tool) && !allowed.includes(tool) ? [tool] : [];
   if (tool !== 'Bash') return [];

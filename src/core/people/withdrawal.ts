@@ -34,7 +34,11 @@ export function withdrawalOf(
  * Returns the name of the branch that has this newest commit of a branch that is gone, or null if none has it. With the
  * commit on the base branch, nobody needs to have renamed anything.
  */
-export function renamedTo(head: string, branches: Readonly<Record<string, string>>, baseBranch: string): string | null {
+export function findRenamedBranch(
+  head: string,
+  branches: Readonly<Record<string, string>>,
+  baseBranch: string,
+): string | null {
   if (branches[baseBranch] === head) return null;
   return Object.keys(branches).find((name) => branches[name] === head) ?? null;
 }
@@ -78,7 +82,7 @@ export function unclaimTasks(
 }
 
 /** Returns the outcome of a run whose tasks people took back. A run is not complete if none of its tasks remain. */
-export function outcomeAfterWithdrawal(
+export function decideAfterWithdrawal(
   outcome: Outcome,
   tasks: readonly QueuedTask[],
   progress: LaneState['tasks'],
@@ -96,6 +100,6 @@ const WHY: Readonly<Record<WithdrawalKind, string>> = {
 };
 
 /** Returns the warning for people about a task that was taken back. */
-export function withdrawalWarning(task: Pick<Task, 'source'>, why: WithdrawalKind): string {
+export function describeWithdrawal(task: Pick<Task, 'source'>, why: WithdrawalKind): string {
   return `${nameOfTask(task)} ${WHY[why]} while this run worked: Ralph makes no further call for it and does not report it as done.`;
 }

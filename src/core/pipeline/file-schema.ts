@@ -250,7 +250,7 @@ export const UNUSED_KEYS: readonly string[] = Object.values(configSchemas).flatM
 );
 
 /** Returns the published JSON Schema of the file. */
-export function pipelineJsonSchema(): object {
+export function buildPipelineSchema(): object {
   const schema = z.toJSONSchema(pipelineFileSchema, {
     io: 'input',
     override: ({ jsonSchema }) => withReference(jsonSchema),

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { nearestName } from '../text/nearest.ts';
-import { oneLine } from '../text/phrase.ts';
+import { findNearest } from '../text/nearest.ts';
+import { toOneLine } from '../text/phrase.ts';
 import {
   type FileStep,
   type PipelineFile,
@@ -14,7 +14,7 @@ import {
   parseDuration,
   type TextPosition,
   type PipelineProblem,
-  unsetVariablesIn,
+  findUnsetVariables,
   type StepVariables,
 } from './reading/command-variables.ts';
 import { expandStepTexts } from './reading/expand-steps.ts';
@@ -79,7 +79,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
       return unreadable([{ at: at([], 'value'), message: 'is a list: put it into an object, `{ "steps": [ … ] }`' }]);
     const meant = isSharedFileName(file) ? null : meantAsSteps(located.data);
     if (meant === null) return { kind: 'no-pipeline' };
-    const message = `\`${oneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;
+    const message = `\`${toOneLine(meant, 60)}\` is not known here: did you mean \`steps\`?`;
     return unreadable([{ at: at([meant], 'key'), message }]);
   }
   const missing = new Set<string>();
@@ -87,7 +87,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
   const parsed = pipelineFileSchema.safeParse(data);
   const repeated = located.repeated.map(({ name, ...position }) => ({
     at: position,
-    message: `\`${oneLine(name, 60)}\` occurs twice: remove one`,
+    message: `\`${toOneLine(name, 60)}\` occurs twice: remove one`,
   }));
   const readable = readableSteps(data);
   const wrongs = [
@@ -107,7 +107,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
     maxIterationsPerTask: parsed.data.max_loops_per_task ?? 0,
     missing: [...missing],
     missingInCommands: steps.flatMap(({ step }) => {
-      const names = step.kind === 'command' ? unsetVariablesIn(step.command, reading.variables) : [];
+      const names = step.kind === 'command' ? findUnsetVariables(step.command, reading.variables) : [];
       return names.length === 0 ? [] : [{ step: step.name, names }];
     }),
     unused: unusedIn(parsed.data),
@@ -132,7 +132,7 @@ const RUNNING_KEYS = ['timeout', 'max_retries', 'retry_delay'] as const;
 function meantAsSteps(data: unknown): string | null {
   if (typeof data !== 'object' || data === null) return null;
   const lists = Object.entries(data).filter(([, value]) => Array.isArray(value));
-  return lists.map(([key]) => key).find((key) => nearestName(key, ['steps']) !== null) ?? null;
+  return lists.map(([key]) => key).find((key) => findNearest(key, ['steps']) !== null) ?? null;
 }
 
 /** A step, reduced to its readable parts. */
@@ -222,7 +222,7 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
   const taken = new Set<string>();
   for (const [index, name] of names.entries()) {
     if (name !== null && taken.has(name))
-      note([index, 'name'], `another step is also called "${oneLine(name, MAX_STEP_NAME_CHARS)}"`);
+      note([index, 'name'], `another step is also called "${toOneLine(name, MAX_STEP_NAME_CHARS)}"`);
     if (name !== null) taken.add(name);
   }
   // A marker is a name that the lane remembers, never a file that a step writes.

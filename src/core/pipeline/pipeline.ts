@@ -155,6 +155,6 @@ export function agentsOfSteps(
 }
 
 /** Returns the maximum number of agent calls of one iteration, including retries. */
-export function callsPerIteration({ steps }: Pick<Pipeline, 'steps'>): number {
+export function countCallsPerIteration({ steps }: Pick<Pipeline, 'steps'>): number {
   return steps.reduce((sum, step) => sum + (step.kind === 'agent' ? 1 + step.maxRetries : 0), 0);
 }

@@ -1,5 +1,5 @@
 import { createGlob } from '../text/glob.ts';
-import { firstNames } from '../text/phrase.ts';
+import { joinNames } from '../text/phrase.ts';
 
 /** The facts that a README check uses. */
 interface ReadmeFacts {
@@ -16,14 +16,12 @@ const MAX_NAMED = 5;
  * Returns why the README needs an update; null if it does not. It does if it is missing, or if matching files other
  * than tests changed and it did not.
  */
-export function readmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
+export function findReadmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
   if (!exists) return `${path} does not exist`;
   if (changed.includes(path)) return null;
   const isMatched = patterns.map(createGlob);
   const significant = changed.filter((file) => !TEST_NAME.test(file) && isMatched.some((matches) => matches(file)));
-  return significant.length === 0
-    ? null
-    : `${path} was not changed together with ${firstNames(significant, MAX_NAMED)}`;
+  return significant.length === 0 ? null : `${path} was not changed together with ${joinNames(significant, MAX_NAMED)}`;
 }
 
 const TEST_NAME = /(?:_test\.[^/]+|\.(?:test|spec)\.[^/]+)$/;

@@ -1,7 +1,7 @@
 import { namesOf } from '../text/phrase.ts';
 import type { ParsedPipeline, PlannedPipeline, PlannedStep } from './parse-pipeline.ts';
 import type { Pipeline, Step } from './pipeline.ts';
-import { problemLines, type PipelineProblem } from './reading/command-variables.ts';
+import { formatPipelineProblems, type PipelineProblem } from './reading/command-variables.ts';
 
 /** Files of the base branch: texts by path, and reasons by path for files that were not read. */
 interface BaseTexts {
@@ -13,7 +13,7 @@ interface BaseTexts {
 type Readable = Exclude<ParsedPipeline, { readonly kind: 'no-pipeline' }>;
 
 /** Returns the files that a pipeline names and that must be read from the base branch. */
-export function filesNamedBy({ steps }: Readable): readonly string[] {
+export function listPipelineFiles({ steps }: Readable): readonly string[] {
   return [...new Set(steps.flatMap(({ prompt, marker }) => [prompt, marker]).flatMap((named) => named?.path ?? []))];
 }
 
@@ -24,7 +24,7 @@ export function problemsOfPipeline(file: string, parsed: Readable, base: BaseTex
     known.some((problem) => problem.at?.line === at?.line && problem.at?.column === at?.column);
   // A prompt that is also a step's marker is already reported at the same position.
   const ofPrompts = parsed.steps.flatMap((step) => promptProblem(step, base)).filter((problem) => !isKnown(problem));
-  return problemLines(file, [...known, ...ofPrompts]);
+  return formatPipelineProblems(file, [...known, ...ofPrompts]);
 }
 
 /** Returns the pipeline with its prompts, which must exist, and with the markers that exist on the base branch. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AGENT_NAMES } from '../agent-names.ts';
 import { countSchema, type Immutable } from '../policy.ts';
-import { cutText, oneLine } from '../text/phrase.ts';
+import { cutText, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /** Severities of findings, the worst first. */
@@ -58,7 +58,7 @@ export const reviewSchema = z.object({
 export type ReviewResult = Immutable<z.infer<typeof reviewSchema>>;
 
 /** Returns a review without known findings, and why they are not known. */
-export function unreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>, why: string): ReviewResult {
+export function createUnreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>, why: string): ReviewResult {
   return { ...by, unreadable: why, findings: [], more: 0, holding: 0 };
 }
 
@@ -68,13 +68,16 @@ export function unreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>, why: 
  */
 export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: string): ReviewResult {
   if (message.length > MAX_MESSAGE_CHARS)
-    return unreadableReview(by, `its final message has more than ${MAX_MESSAGE_CHARS} characters`);
+    return createUnreadableReview(by, `its final message has more than ${MAX_MESSAGE_CHARS} characters`);
   const found = findingsIn(message);
-  if (found.at(-1) === undefined) return unreadableReview(by, 'its final message has no JSON with `findings`');
+  if (found.at(-1) === undefined) return createUnreadableReview(by, 'its final message has no JSON with `findings`');
   const parsed = z.array(findingsSchema).safeParse(found.filter((json) => json !== undefined));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return unreadableReview(by, `${issue?.path.slice(1).join('.') ?? ''}: ${oneLine(issue?.message ?? '', 100)}`);
+    return createUnreadableReview(
+      by,
+      `${issue?.path.slice(1).join('.') ?? ''}: ${toOneLine(issue?.message ?? '', 100)}`,
+    );
   }
   const findings = parsed.data.flatMap((part) => part.findings);
   const worstFirst = severities.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
@@ -82,8 +85,8 @@ export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: s
     .slice(0, MAX_FINDINGS)
     .map((finding) => ({
       ...finding,
-      file: cutText(oneLine(finding.file, MAX_FILE_CHARS), MAX_FILE_CHARS),
-      text: oneLine(finding.text, MAX_TEXT_CHARS),
+      file: cutText(toOneLine(finding.file, MAX_FILE_CHARS), MAX_FILE_CHARS),
+      text: toOneLine(finding.text, MAX_TEXT_CHARS),
     }));
   const holding = by.hold === 'none' ? [] : severities.slice(0, severities.indexOf(by.hold) + 1);
   return {
@@ -137,7 +140,7 @@ export function isHeldBy({ hold, unreadable, holding }: ReviewResult): boolean {
 }
 
 /** Describes a review, such as `2 findings` or `held by review: 2 findings`; its reasons are data of a stranger. */
-export function reviewWords(review: ReviewResult): string {
+export function describeReview(review: ReviewResult): string {
   const { unreadable, findings, more, holding } = review;
   const held = isHeldBy(review);
   const count = held ? holding : findings.length + more;
@@ -146,10 +149,10 @@ export function reviewWords(review: ReviewResult): string {
 }
 
 /** Lists findings for a prompt, a line each, the worst last. They must be shown as data. */
-export function findingLines(reviews: readonly { readonly step: string; readonly review: ReviewResult }[]): string {
+export function formatFindings(reviews: readonly { readonly step: string; readonly review: ReviewResult }[]): string {
   return reviews
     .flatMap(({ step, review }) => [
-      ...(review.unreadable === null ? [] : [`Step ${step}: ${reviewWords(review)}`]),
+      ...(review.unreadable === null ? [] : [`Step ${step}: ${describeReview(review)}`]),
       ...review.findings
         .toReversed()
         .map(({ file, line, severity, text }) => `- ${severity}: ${file}${line === null ? '' : `:${line}`}: ${text}`),
@@ -174,6 +177,6 @@ Change nothing, and do not finish the task: you only review it. End your final m
 - You found nothing: {"findings": []}. A review without this JSON does not count as one.`;
 
 /** Returns the published JSON Schema of the findings. */
-export function findingsJsonSchema(): object {
+export function buildFindingsSchema(): object {
   return { title: 'Findings of a review', ...z.toJSONSchema(findingsSchema, { io: 'input' }) };
 }

@@ -84,7 +84,7 @@ const PASSED: AgentEnd = { kind: 'exited', code: 0 };
  * Returns why a call is the last one of its run, in words: people took its task back, the provider's limit is reached,
  * or the access fails for every call. Null if the run may continue.
  */
-export function whyRunEnds({
+export function explainRunEnd({
   analysis,
   end,
   isUsageOnly,
@@ -109,7 +109,7 @@ export function joinOutputs(
   }: { readonly failed: readonly StepOutput[]; readonly sessionId: string | null; readonly cancelled: boolean },
 ): StepOutput {
   const deciding = calls.filter(({ isUsageOnly }) => isUsageOnly !== true);
-  const last: StepOutput = calls.find((call) => whyRunEnds(call) !== null) ??
+  const last: StepOutput = calls.find((call) => explainRunEnd(call) !== null) ??
     deciding.findLast((call) => !failed.includes(call)) ??
     deciding.at(-1) ?? { analysis: SILENCE, end: PASSED, outputChars: 0, fencedBlock: false, failedServers: [] };
   const analyses = calls.map(({ analysis }) => analysis);
@@ -150,7 +150,7 @@ function sumOf(amounts: readonly (number | null)[]): number | null {
  * Returns the next step and whether it runs. The iteration's steps end after a failed required step, a call that may
  * not be made, or a call that ends the run.
  */
-export function nextStepAction({
+export function decideStepAction({
   steps,
   records,
   memory,
@@ -181,7 +181,7 @@ export function nextStepAction({
 }
 
 /** Returns the agent step that an iteration calls first if all steps before it pass; null if it calls none. */
-export function firstAgentStep({
+export function findFirstAgentStep({
   steps,
   memory,
   now,
@@ -189,7 +189,7 @@ export function firstAgentStep({
   const records: PipelineProgress['records'][number][] = [];
   for (;;) {
     const unhindered = { callObstacle: null, limited: [], runEnds: null, cancelled: false };
-    const action = nextStepAction({ steps, records, memory, ...unhindered, now });
+    const action = decideStepAction({ steps, records, memory, ...unhindered, now });
     if (action.kind === 'over') return null;
     if (action.kind === 'run' && action.step.kind === 'agent') return action.step;
     const result = action.kind === 'leave' ? action.result : ({ kind: 'passed' } as const);

@@ -4,7 +4,7 @@ import type { Denial } from '../analysis/analysis.ts';
 import { isTooFarAhead } from '../countdown.ts';
 import { callUsageSchema } from '../lane/ledger.ts';
 import { anyInstant, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
-import { completeSentence, oneLine } from '../text/phrase.ts';
+import { completeSentence, toOneLine } from '../text/phrase.ts';
 import { type StepThresholds, stepKinds } from './pipeline.ts';
 import { isHeldBy, type ReviewResult, reviewSchema } from './review.ts';
 
@@ -59,7 +59,7 @@ export const stepRecordSchema = z.object({
 export type StepRecord = Immutable<z.infer<typeof stepRecordSchema>>;
 
 /** Returns the number of agent calls of an iteration; one if it had no pipeline. */
-export function callsIn(steps: readonly StepRecord[]): number {
+export function countCallsIn(steps: readonly StepRecord[]): number {
   return steps.length === 0 ? 1 : steps.reduce((sum, { calls }) => sum + calls.length, 0);
 }
 
@@ -67,7 +67,7 @@ export function callsIn(steps: readonly StepRecord[]): number {
  * Returns the required steps that did not pass, including those whose circuit is open. They keep an iteration's tasks
  * from being done.
  */
-export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
+export function listFailingSteps(steps: readonly StepRecord[]): readonly StepRecord[] {
   return steps.filter(
     ({ optional, result }) =>
       !optional && result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'),
@@ -75,7 +75,7 @@ export function failingSteps(steps: readonly StepRecord[]): readonly StepRecord[
 }
 
 /** Returns the reviews of an iteration, whether they ran or not. */
-export function reviewsIn(
+export function listReviews(
   steps: readonly StepRecord[],
 ): readonly { readonly step: string; readonly review: ReviewResult; readonly hasRun: boolean }[] {
   return steps.flatMap(({ name: step, review, attempts }) =>
@@ -84,15 +84,15 @@ export function reviewsIn(
 }
 
 /** Returns the reviews that keep an iteration's tasks from being done. */
-export function holdingReviews(steps: readonly StepRecord[]): ReturnType<typeof reviewsIn> {
-  return reviewsIn(steps).filter(({ review }) => isHeldBy(review));
+export function listHoldingReviews(steps: readonly StepRecord[]): ReturnType<typeof listReviews> {
+  return listReviews(steps).filter(({ review }) => isHeldBy(review));
 }
 
 /**
  * Returns why the own agent of a required step, or of a review that holds, can make no call until a person changes
  * something; null if it can.
  */
-export function stepRefusal(steps: readonly StepRecord[]): string | null {
+export function findStepRefusal(steps: readonly StepRecord[]): string | null {
   const refused = steps.find(
     ({ optional, review, refused: why }) =>
       why?.until === null && (!optional || (review !== undefined && isHeldBy(review))),
@@ -112,7 +112,7 @@ export function hasUnpricedCall(steps: readonly StepRecord[]): boolean {
 
 /** True if any agent was called. */
 export function hasCalledAgent(steps: readonly StepRecord[]): boolean {
-  return callsIn(steps) > 0;
+  return countCallsIn(steps) > 0;
 }
 
 /** True if an agent changed content. Changes by commands are not progress, because they repeat. */
@@ -121,7 +121,7 @@ export function hasAgentChangedContent(steps: readonly StepRecord[]): boolean {
 }
 
 /** Returns the refused tool calls of an iteration with the rules that applied; null means the run's rules. */
-export function refusedIn(
+export function groupRefusals(
   steps: readonly StepRecord[],
   denials: readonly Denial[],
 ): readonly { readonly denials: readonly Denial[]; readonly allowedTools: readonly string[] | null }[] {
@@ -169,7 +169,7 @@ export interface EarlierStep {
  * Returns the notes on steps for the next agent: the earlier steps of its iteration, else the failed steps of the last
  * one. They contain text of agents and commands and must be shown as data.
  */
-export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
+export function renderStepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
     .filter(({ record: { kind, result } }) => kind !== 'noop' && kind !== 'git-commit' && result.kind !== 'skipped')
     .map(({ record, message }) => describeStep(record, message));
@@ -180,13 +180,13 @@ export function stepNotes(earlier: readonly EarlierStep[], lastIteration: readon
 }
 
 function describeStep({ name, result, tail }: EarlierStep['record'], message: string | null): string {
-  const words = message === null || message.trim() === '' ? '' : `: ${oneLine(message, MAX_SAID_CHARS)}`;
+  const words = message === null || message.trim() === '' ? '' : `: ${toOneLine(message, MAX_SAID_CHARS)}`;
   const output = result.kind === 'failed' ? tail.trim().slice(-MAX_TAIL_CHARS) : '';
-  return `Step ${name} ${resultWords(result)}${words}${output === '' ? '' : `\n${output}`}`;
+  return `Step ${name} ${describeStepResult(result)}${words}${output === '' ? '' : `\n${output}`}`;
 }
 
 /** Describes a step's result as the end of a sentence. */
-export function resultWords(result: StepRecord['result']): string {
+export function describeStepResult(result: StepRecord['result']): string {
   switch (result.kind) {
     case 'passed':
       return 'passed';
@@ -271,7 +271,7 @@ export function allowStepProbes({ markers, circuits }: StepMemory): StepMemory {
 }
 
 /** Limits a memory from another job: an instant in the future could keep a circuit open for any time. */
-export function plausibleSteps({ markers, circuits }: StepMemory, now: number): StepMemory {
+export function limitStepMemory({ markers, circuits }: StepMemory, now: number): StepMemory {
   const bounded = Object.entries(circuits)
     .slice(0, MAX_STEPS)
     .map(([name, { failures, openedAt }]) => {
@@ -283,7 +283,7 @@ export function plausibleSteps({ markers, circuits }: StepMemory, now: number): 
 /**
  * Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have.
  */
-export function plausibleStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
+export function limitWaitingStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;
 }
 

@@ -2,9 +2,9 @@ import type { AgentName } from '../agent-names.ts';
 import type { AgentEnd, Verification } from '../evidence.ts';
 import { hasWorked, type JournalEntry } from '../journal/journal.ts';
 import type { TaskShare } from '../lane/change.ts';
-import { resultWords } from '../pipeline/step-record.ts';
+import { describeStepResult } from '../pipeline/step-record.ts';
 import type { Task } from '../tasks/task.ts';
-import { andMore, cutText, oneLine } from '../text/phrase.ts';
+import { renderMore, cutText, toOneLine } from '../text/phrase.ts';
 import type { Aim } from './hints.ts';
 
 /** The input of the rules: the user's prompt and its task. */
@@ -39,7 +39,7 @@ const rules: readonly Rule[] = [
   },
   {
     isNeeded: (work) => !isListedInFile(work) && /\.ralph\b/i.test(work.prompt),
-    sentence: ({ notesPath }) => `Your notes go to ${oneLine(notesPath, 60)} anyway.`,
+    sentence: ({ notesPath }) => `Your notes go to ${toOneLine(notesPath, 60)} anyway.`,
   },
   {
     isNeeded: ({ prompt, task }) =>
@@ -124,7 +124,7 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
     ...describeVerification(evidence.verification),
     ...evidence.steps
       .filter(({ result }) => result.kind === 'failed')
-      .map(({ name, result }) => `step ${shorten(name)} ${shorten(resultWords(result))}`),
+      .map(({ name, result }) => `step ${shorten(name)} ${shorten(describeStepResult(result))}`),
     ...(signal.recommendation === null ? [] : [`it planned: ${shorten(signal.recommendation)}`]),
   ];
   return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');
@@ -154,11 +154,11 @@ function describeVerification(verification: Verification): readonly string[] {
 }
 
 function listItems(items: readonly string[], count: number): string {
-  return `${items.slice(0, MAX_ITEMS).map(shorten).join(', ')}${andMore(count - MAX_ITEMS)}`;
+  return `${items.slice(0, MAX_ITEMS).map(shorten).join(', ')}${renderMore(count - MAX_ITEMS)}`;
 }
 
 function shorten(text: string): string {
-  return oneLine(text, MAX_ITEM_CHARS);
+  return toOneLine(text, MAX_ITEM_CHARS);
 }
 
 /** Maximum characters of the whole description, set by the prompt's size. */
@@ -207,14 +207,14 @@ export function describeTakeover(
 }
 
 function quoteWords(how: string, words: string | null): readonly string[] {
-  return words === null ? [] : [`${how}: ${oneLine(words, MAX_WORDS_CHARS)}`];
+  return words === null ? [] : [`${how}: ${toOneLine(words, MAX_WORDS_CHARS)}`];
 }
 
 /**
  * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
  * most 600 characters; empty if there are none. The prompt itself is not changed.
  */
-export function precedenceRules(work: PromptAndTask): string {
+export function renderPrecedenceRules(work: PromptAndTask): string {
   const lines = rules.filter(({ isNeeded }) => isNeeded(work)).map(({ sentence }) => `- ${sentence(work)}`);
   return lines.length === 0 ? '' : `${HEADING}\n${lines.join('\n')}`;
 }

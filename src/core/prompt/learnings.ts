@@ -1,8 +1,8 @@
 import type { Verification } from '../evidence.ts';
-import { lockCommands, type LockFile, describeLockFile } from '../feedback/conflict/lock-tools.ts';
+import { listLockCommands, type LockFile, describeLockFile } from '../feedback/conflict/lock-tools.ts';
 import type { FeedbackSubject } from '../feedback/subject.ts';
 import { issueOfId, type LaneId } from '../tasks/ids.ts';
-import { capText, firstLines, oneLine } from '../text/phrase.ts';
+import { capText, capLines, toOneLine } from '../text/phrase.ts';
 import { type Aim, taskIntro } from './hints.ts';
 
 /**
@@ -73,7 +73,10 @@ export function notebookOf(lane: LaneId): { readonly path: string; readonly arch
  * Returns the notes for a prompt, at most `KEPT_LEARNINGS_CHARS`: the end of the lane's own notes last, with at least
  * half of the room, preceded by the ends of the other notes, the most important first.
  */
-export function shownNotes(own: string, others: readonly { readonly path: string; readonly text: string }[]): string {
+export function selectShownNotes(
+  own: string,
+  others: readonly { readonly path: string; readonly text: string }[],
+): string {
   const wanted = others
     .filter(({ text }) => text.trim() !== '')
     .map(({ path, text }) => ({ mark: `(${path}, written on another task)\n`, text: text.trim() }));
@@ -235,14 +238,14 @@ function withLineEnd(text: string): string {
 }
 
 /** Returns the text before a task that answers people or CI. `isLaid`: the work tree contains the unfinished merge. */
-export function feedbackIntro(aim: Aim, kind: FeedbackSubject['kind'], isLaid: boolean): string {
+export function renderFeedbackIntro(aim: Aim, kind: FeedbackSubject['kind'], isLaid: boolean): string {
   if (aim === 'once' || aim === 'review') return taskIntro[aim];
   const intro = kind === 'conflict' && !isLaid ? MERGED : INTRO[kind];
   return aim === 'task' ? intro : `${taskIntro.step} For the step that does it: ${intro}`;
 }
 
 /** Returns the instructions for claims on a task that answers people or CI. */
-export function feedbackClaims(kind: FeedbackSubject['kind']): string {
+export function renderFeedbackClaims(kind: FeedbackSubject['kind']): string {
   const claim =
     kind === 'conflict'
       ? 'The merge is finished, and no file has a conflict marker'
@@ -255,30 +258,30 @@ export function feedbackClaims(kind: FeedbackSubject['kind']): string {
 /**
  * Returns the sections about an unfinished merge; `instructions` are files that may name the project's own commands.
  */
-export function sectionsAboutMerge(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
+export function buildMergeSections(merge: MergeToFinish, instructions: readonly string[]): readonly string[] {
   const { conflicts, lockFiles, regeneratedByLoop, regenerated, verification } = merge;
   const failed = regenerated.filter(({ result }) => result !== 'made').map(({ path }) => path);
   const ofLoop = regeneratedByLoop.filter((path) => !failed.includes(path));
   const left = lockFiles.filter((path) => !ofLoop.includes(path));
-  const commands = lockCommands(left).map(([name, words]) => `- ${name}: \`${words}\``);
+  const commands = listLockCommands(left).map(([name, words]) => `- ${name}: \`${words}\``);
   return [
     conflicts.length === 0
       ? 'No file has conflict markers.'
-      : `These files have conflict markers:\n${dataSection('CONFLICTS', pathList(conflicts))}`,
+      : `These files have conflict markers:\n${renderDataSection('CONFLICTS', pathList(conflicts))}`,
     ...(ofLoop.length === 0
       ? []
       : [
-          `These lock files conflicted. Do not edit them: the loop regenerates them once no marker is left.\n${dataSection('MADE-BY-LOOP', pathList(ofLoop))}`,
+          `These lock files conflicted. Do not edit them: the loop regenerates them once no marker is left.\n${renderDataSection('MADE-BY-LOOP', pathList(ofLoop))}`,
         ]),
     ...(left.length === 0
       ? []
       : [
-          `These lock files conflicted and are as the base branch has them:\n${dataSection('LOCKS', pathList(left))}`,
+          `These lock files conflicted and are as the base branch has them:\n${renderDataSection('LOCKS', pathList(left))}`,
           `Do not edit them by hand. Once everything else is resolved, regenerate each in its own folder, ${howToMake(instructions)}:\n${commands.join('\n')}\nIf that is not possible here, leave the file as it is and say so in SUMMARY.`,
         ]),
     ...(failed.length === 0
       ? []
-      : [`The loop tried that already:\n${dataSection('TRIED', pathList(regenerated.map(describeLockFile)))}`]),
+      : [`The loop tried that already:\n${renderDataSection('TRIED', pathList(regenerated.map(describeLockFile)))}`]),
     ...(verification?.kind === 'failed' ? ['The verification fails with the merge as it lies there. Fix that.'] : []),
   ];
 }
@@ -290,14 +293,14 @@ function howToMake(instructions: readonly string[]): string {
 }
 
 function pathList(paths: readonly string[]): string {
-  return firstLines(
-    paths.map((path) => `- ${oneLine(path, MAX_PATH_CHARS)}`),
+  return capLines(
+    paths.map((path) => `- ${toOneLine(path, MAX_PATH_CHARS)}`),
     MAX_PATHS,
   ).join('\n');
 }
 
 /** Puts a text between two marker lines. The marker is chosen so that the text does not contain it. */
-export function dataSection(label: string, text: string): string {
+export function renderDataSection(label: string, text: string): string {
   const upper = text.toUpperCase();
   let number = 1;
   while (upper.includes(`${label}-${number}`)) number += 1;

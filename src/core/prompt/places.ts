@@ -36,7 +36,7 @@ export const PROGRESS_PLACES: readonly string[] = ['.ralph/progress.txt', 'scrip
  * Returns the places where a run looks for the prompt. `promptFile` is the input `prompt-file`; `there` are those names
  * of `ROOT_LOOP` that exist at the root.
  */
-export function promptPlaces(promptFile: string, there: readonly string[]): readonly string[] {
+export function listPromptPlaces(promptFile: string, there: readonly string[]): readonly string[] {
   const isRootLoop = ROOT_LOOP.every((name) => there.includes(name));
   return [...new Set([promptFile, ...PROMPT_PLACES, ...(isRootLoop ? ROOT_PROMPTS : [])])];
 }
@@ -45,11 +45,11 @@ export function promptPlaces(promptFile: string, there: readonly string[]): read
  * Returns the first non-empty prompt among these files (path → text); null if there is none. The files must include
  * those of `ROOT_LOOP` that exist.
  */
-export function firstPromptIn(
+export function findFirstPrompt(
   texts: Readonly<Record<string, string>>,
   promptFile: string,
 ): { readonly path: string; readonly text: string } | null {
-  for (const path of promptPlaces(promptFile, Object.keys(texts))) {
+  for (const path of listPromptPlaces(promptFile, Object.keys(texts))) {
     const text = Object.hasOwn(texts, path) ? texts[path] : undefined;
     if (text !== undefined && text.trim() !== '') return { path, text };
   }
@@ -60,7 +60,7 @@ export function firstPromptIn(
  * Returns the sections `## Codebase Patterns` of another Ralph's logs (path → text), which hold what lasts; empty if
  * there is none.
  */
-export function codebasePatterns(texts: Readonly<Record<string, string>>): string {
+export function selectCodebasePatterns(texts: Readonly<Record<string, string>>): string {
   for (const path of PROGRESS_PLACES) {
     const text = Object.hasOwn(texts, path) ? (texts[path] ?? '') : '';
     const lines = text.split(/\r?\n/);

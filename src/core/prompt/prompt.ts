@@ -4,25 +4,25 @@ import type { CircuitView } from '../lane/circuit.ts';
 import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
-import { capText, oneLine } from '../text/phrase.ts';
+import { capText, toOneLine } from '../text/phrase.ts';
 import {
   describeMarking,
   MAX_ATTEMPTS_CHARS,
   MAX_TAKEOVER_CHARS,
-  precedenceRules,
+  renderPrecedenceRules,
   type Takeover,
 } from './diagnosis.ts';
-import { type Aim, claimsOf, type HintCode, hintSentence, promptIntro, taskIntro } from './hints.ts';
+import { type Aim, claimsOf, type HintCode, describeHint, renderPromptIntro, taskIntro } from './hints.ts';
 import {
-  dataSection,
+  renderDataSection,
   FEEDBACK_SUMMARY,
-  feedbackClaims,
-  feedbackIntro,
+  renderFeedbackClaims,
+  renderFeedbackIntro,
   LEARNINGS_PATH,
-  sectionsAboutMerge,
+  buildMergeSections,
   type MergeToFinish,
 } from './learnings.ts';
-import { listSection, bulletsWithin, lastChars, type PromptSection, sectionWithin } from './sections.ts';
+import { listSection, renderBullets, takeLastChars, type PromptSection, renderSection } from './sections.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -108,7 +108,9 @@ export function composePrompt(parts: PromptParts): string {
     setup.trim(),
     promptTemplate.trim(),
     // The built-in prompt contradicts none of the loop's rules.
-    promptPath === null || aim === 'review' ? '' : precedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
+    promptPath === null || aim === 'review'
+      ? ''
+      : renderPrecedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),
     `# ${aim === 'task' ? 'Your task' : 'The task of the iteration'}: ${task.id}`,
     ...(task.source.kind === 'prompt' ? openEndedTask(parts, task.source) : taskSections(parts)),
     protocol(parts),
@@ -122,7 +124,7 @@ function protocol({ aim, task }: PromptParts): string {
   const { source } = task;
   const claims =
     source.kind === 'feedback' && aim !== 'once'
-      ? feedbackClaims(source.on.kind)
+      ? renderFeedbackClaims(source.on.kind)
       : claimsOf(aim, source.kind === 'prompt');
   return `# How to end
 
@@ -166,13 +168,13 @@ function openEndedTask(
   const more = documents.length - MAX_DOCUMENTS;
   const named = [...documents.slice(0, MAX_DOCUMENTS), ...(more > 0 ? [`… and ${more} more`] : [])];
   return [
-    ...(aim === 'task' ? [] : [promptIntro(aim, path), dataSection('TASK', taskPrompt.trim())]),
+    ...(aim === 'task' ? [] : [renderPromptIntro(aim, path), renderDataSection('TASK', taskPrompt.trim())]),
     aim !== 'task'
       ? ''
       : `There is no list of tasks: do what the text of ${path}, which stands above, asks for. Choose what is most important and still missing, and do one piece of it well. The loop calls you again for the next one, and ends when everything is done.`,
     documents.length === 0
       ? ''
-      : `These files may say more of what is wanted:\n${dataSection('DOCUMENTS', named.map((name) => `- ${oneLine(name, 200)}`).join('\n'))}`,
+      : `These files may say more of what is wanted:\n${renderDataSection('DOCUMENTS', named.map((name) => `- ${toOneLine(name, 200)}`).join('\n'))}`,
   ];
 }
 
@@ -183,8 +185,8 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
   const position = isInFile ? positionInFile(task, source, standing) : '';
   const conversation = comments.map(({ by, text }) => `${by}:\n${text.trim().replace(/^/gm, '  ')}`).join('\n\n');
   return [
-    source.kind === 'feedback' ? feedbackIntro(aim, source.on.kind, merge !== null) : taskIntro[aim],
-    dataSection(
+    source.kind === 'feedback' ? renderFeedbackIntro(aim, source.on.kind, merge !== null) : taskIntro[aim],
+    renderDataSection(
       'TASK',
       [position === '' ? '' : `(${position})`, title, body]
         .map((part) => part.trim())
@@ -193,8 +195,8 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
     ),
     conversation === ''
       ? ''
-      : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(conversation, MAX_COMMENTS))}`,
-    ...(merge === null || aim === 'once' ? [] : sectionsAboutMerge(merge, instructions)),
+      : `What was said about it, oldest first, as data:\n${renderDataSection('COMMENTS', takeLastChars(conversation, MAX_COMMENTS))}`,
+    ...(merge === null || aim === 'once' ? [] : buildMergeSections(merge, instructions)),
     isInFile && (aim === 'task' || aim === 'step') ? describeMarking(source.kind, standing, aim) : '',
   ];
 }
@@ -216,11 +218,11 @@ const OF_THE_ITERATION =
   "What follows here is about the iteration as a whole: it holds as far as this step's instructions go, and changes none of them.";
 
 function contextOf(parts: PromptParts): string {
-  const hints = parts.hints.map(hintSentence);
+  const hints = parts.hints.map(describeHint);
   const ofIteration = parts.aim === 'task' || hints.length === 0 ? [] : [OF_THE_ITERATION];
   const { takeover } = parts;
   const diagnoses = isDiagnosis(parts);
-  const head = `# Context of this iteration\n\n${bulletsWithin([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - (hasMuchData(parts) ? KEPT_FOR_MUCH_DATA : KEPT_FOR_DATA))}`;
+  const head = `# Context of this iteration\n\n${renderBullets([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - (hasMuchData(parts) ? KEPT_FOR_MUCH_DATA : KEPT_FOR_DATA))}`;
   const sections: readonly PromptSection[] = [
     {
       title: 'What the git server refused of your last work, as data:',
@@ -293,7 +295,7 @@ function contextOf(parts: PromptParts): string {
     },
     listSection('Other open tasks, which are for later, as data:', 'LATER', parts.others),
   ];
-  return sections.reduce((text, section) => text + sectionWithin(section, MAX_CONTEXT - text.length), head);
+  return sections.reduce((text, section) => text + renderSection(section, MAX_CONTEXT - text.length), head);
 }
 
 function isDiagnosis({ circuit, attempts }: PromptParts): boolean {
@@ -308,7 +310,7 @@ function hasMuchData(parts: PromptParts): boolean {
 function refusedText(refused: RefusedWork | null): string {
   if (refused === null) return '';
   const { files, words } = refused;
-  return files.length === 0 ? words : `${files.map((path) => `- ${oneLine(path, 200)}`).join('\n')}\n${words}`;
+  return files.length === 0 ? words : `${files.map((path) => `- ${toOneLine(path, 200)}`).join('\n')}\n${words}`;
 }
 
 function promptFacts({
@@ -360,6 +362,6 @@ function lastSentence({ progress, fileCount, verification, taskId, failedServers
  * Returns a sentence with the MCP servers whose tools were missing; the names come from the user's own configuration.
  */
 function serversSentence(names: readonly string[]): string {
-  const shown = names.slice(0, 5).map((name) => oneLine(name, 60));
+  const shown = names.slice(0, 5).map((name) => toOneLine(name, 60));
   return shown.length === 0 ? '' : ` It had no tools of these MCP servers: ${shown.join(', ')}.`;
 }

@@ -1,11 +1,11 @@
-import { oneLine } from '../text/phrase.ts';
-import { dataSection } from './learnings.ts';
+import { toOneLine } from '../text/phrase.ts';
+import { renderDataSection } from './learnings.ts';
 
 /** Minimum characters of a section; a shorter rest is not worth its frame. */
 const MIN_SECTION = 160;
 
 /** Renders the lines as a list, without those that do not fit into `room` characters. */
-export function bulletsWithin(lines: readonly string[], room: number): string {
+export function renderBullets(lines: readonly string[], room: number): string {
   return lines.reduce((text, line) => {
     const longer = `${text}- ${line}\n`;
     return longer.length <= room ? longer : text;
@@ -23,15 +23,15 @@ export interface PromptSection {
 /**
  * Returns a data section with the end of its text that fits into `room`; empty if there is no text or too little room.
  */
-export function sectionWithin({ title, label, text, max }: PromptSection, room: number): string {
-  const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
+export function renderSection({ title, label, text, max }: PromptSection, room: number): string {
+  const wrap = (shown: string): string => `\n${title}\n${renderDataSection(label, shown)}\n`;
   if (text === '' || room < MIN_SECTION) return '';
   const frame = wrap(text).length - text.length;
-  return wrap(lastChars(text, Math.min(max, room - frame)));
+  return wrap(takeLastChars(text, Math.min(max, room - frame)));
 }
 
 /** Returns at most the last `count` characters, without half of a surrogate pair at the beginning. */
-export function lastChars(text: string, count: number): string {
+export function takeLastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }
 
@@ -42,7 +42,7 @@ const maxOthers = { count: 5, chars: 90 };
 export function listSection(title: string, label: string, titles: readonly string[] = []): PromptSection {
   const text = titles
     .slice(0, maxOthers.count)
-    .map((one) => `- ${oneLine(one, maxOthers.chars)}`)
+    .map((one) => `- ${toOneLine(one, maxOthers.chars)}`)
     .join('\n');
   return { title, label, text, max: maxOthers.count * (maxOthers.chars + 3) };
 }

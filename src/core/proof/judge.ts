@@ -7,7 +7,7 @@ import type { TaskId } from '../tasks/ids.ts';
 import { capText } from '../text/phrase.ts';
 import type { NamedTest } from './junit.ts';
 import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type UndecidedProof } from './proof.ts';
-import { failingTests, nameOfTest, type TestReport } from './test-report.ts';
+import { listFailingTests, nameOfTest, type TestReport } from './test-report.ts';
 
 /** A content of a file in git: its mode as an octal text, and the id of its object. */
 export interface FileContent {
@@ -138,7 +138,7 @@ export function isWorthProving(mode: 'auto' | 'true' | 'false', usualMs: number)
  * Returns the time in ms that one more run of `verify` may take, or null if it does not fit into what is left of the
  * run. Without the change it may hang, so it gets no more than three times its usual time.
  */
-export function proofTimeout({
+export function computeProofTimeout({
   usualMs,
   leftMs,
 }: {
@@ -181,7 +181,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
     };
   // A test that is not reported where `verify` passes has not failed.
   if (found.length > 0 && verification.kind === 'passed') return { kind: 'undecided', why: 'not-run' };
-  const old = failingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
+  const old = listFailingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
   return verification.kind === 'failed' && old.length > 0
     ? { kind: 'changed', failing: old.length }
     : { kind: 'whole', passed: verification.kind === 'passed' };
@@ -218,7 +218,7 @@ function passesOn(report: TestReport, name: string, { file }: NamedTest): boolea
 export function judgeOld(run: ProofRun): NonNullable<Proof['old']> {
   if (run.kind === 'undecided') return run;
   if (run.verification.kind === 'passed') return { kind: 'passed' };
-  const shown = failingTests(run.report).map(([name]) => name);
+  const shown = listFailingTests(run.report).map(([name]) => name);
   return { kind: 'failed', failing: shown.length, named: namedOf(shown) };
 }
 

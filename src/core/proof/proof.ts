@@ -60,12 +60,12 @@ export interface ProofSentence {
 }
 
 /** Returns a proof in one or two sentences. */
-export function proofSentences({ without, old }: Proof): readonly ProofSentence[] {
+export function describeProof({ without, old }: Proof): readonly ProofSentence[] {
   return [withoutSentence(without), ...(old === null ? [] : oldSentences(old))];
 }
 
 /** Returns a sentence with the names of its tests, without markup. */
-export function plainProofSentence({ text, names }: ProofSentence): string {
+export function renderPlainProof({ text, names }: ProofSentence): string {
   return names.length === 0 ? text : `${text.replace(/\.$/, '')} (${names.join(', ')}).`;
 }
 

@@ -1,5 +1,5 @@
 import { tryJson } from '../text/try-json.ts';
-import { junitTests, MAX_TESTS, type NamedTest, type TestResult } from './junit.ts';
+import { parseJunitTests, MAX_TESTS, type NamedTest, type TestResult } from './junit.ts';
 
 /** Maximum length of a line that is read, in UTF-16 units; only JSON may be longer. */
 const MAX_LINE_CHARS = 1_000;
@@ -25,12 +25,12 @@ export function nameOfTest({ file, path }: Pick<NamedTest, 'file' | 'path'>): st
  * cargo print. Accepts any string.
  */
 export function parseTestReport(text: string): TestReport {
-  const inXml = junitTests(text);
+  const inXml = parseJunitTests(text);
   return withoutContainers(inXml.length > 0 ? inXml : consoleTests(text));
 }
 
 /** Returns the failures of a report by name: its tests or, if it names none, its files. */
-export function failingTests(report: TestReport): readonly (readonly [string, NamedTest])[] {
+export function listFailingTests(report: TestReport): readonly (readonly [string, NamedTest])[] {
   const failed = [...report].filter(([, { result }]) => result === 'failed');
   const tests = failed.filter(([, { of }]) => of === 'test');
   return tests.length > 0 ? tests : failed;

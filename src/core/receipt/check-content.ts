@@ -23,7 +23,7 @@ export interface ReadReceipt {
 }
 
 /** Checks that the commits which a journal names are there, with the content that it names. */
-export function contentFindings(
+export function checkReceiptContent(
   { receipt, journal }: ReadReceipt,
   own: readonly CloneCommit[],
 ): readonly ReceiptFinding[] {
@@ -36,7 +36,7 @@ export function contentFindings(
     if (entry.commit === null) return [];
     const commits = own.filter((one) => one.run === run && one.iteration === String(entry.iteration));
     const last = own.find(({ id }) => id === entry.commit) ?? signedForm(commits);
-    const named = `${shortCommit(entry.commit)} of iteration ${entry.iteration}`;
+    const named = `${shortenCommit(entry.commit)} of iteration ${entry.iteration}`;
     return [
       ...isMissing(last === null, `Its journal names the commit ${named}, which is not among its commits.`),
       ...(last === null ? [] : comparedFindings(entry, { run, last, commits, named })),
@@ -76,6 +76,6 @@ function comparedFindings(
 }
 
 /** Returns the beginning of a commit's id, for people. */
-export function shortCommit(id: string): string {
+export function shortenCommit(id: string): string {
   return id.slice(0, 7);
 }

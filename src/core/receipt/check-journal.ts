@@ -1,11 +1,11 @@
 import { checkChain, type Journal, parseJournal } from '../journal/parse-journal.ts';
 import { callsOf, countUnpriced, type JournalEntry } from '../journal/journal.ts';
 import { type KindsOfDenial, replayChanged, replayDecisions } from '../journal/replay.ts';
-import { allowedCalls, type Policy } from '../policy.ts';
+import { countMaxCalls, type Policy } from '../policy.ts';
 import { MAX_TASKS_OF_RUN } from '../snapshot/stored-run.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { shownState } from '../tasks/task.ts';
-import { oneLine } from '../text/phrase.ts';
+import { computeShownState } from '../tasks/task.ts';
+import { toOneLine } from '../text/phrase.ts';
 import type { RunReceipt } from './receipt.ts';
 
 export const receiptParts = ['record', 'journal', 'texts', 'limits', 'commits', 'content'] as const;
@@ -162,11 +162,11 @@ function taskFindings(
     ),
     ...tasks.flatMap(({ id, title, state: said }) => [
       ...isWrong(
-        said === 'done' && !isComplete && shownState(progressOf(state.tasks, id)) !== 'done',
+        said === 'done' && !isComplete && computeShownState(progressOf(state.tasks, id)) !== 'done',
         `Its record says that ${id} is done, its journal does not.`,
       ),
       ...isWrong(
-        titles.get(id)?.every(({ taskTitle }) => oneLine(taskTitle, 200) !== title) === true,
+        titles.get(id)?.every(({ taskTitle }) => toOneLine(taskTitle, 200) !== title) === true,
         `Its record and its journal name ${id} differently.`,
       ),
     ]),
@@ -194,7 +194,7 @@ function limitFindings(
   const waits = events.flatMap(({ event }) => (event.kind === 'wait' ? [event] : []));
   const policies: readonly Policy[] = [start.policy, ...waits.map((wait) => ({ ...start.policy, ...wait }))];
   const most = Math.max(...policies.map(({ maxIterations }) => maxIterations));
-  const allowed = Math.max(...policies.map(allowedCalls));
+  const allowed = Math.max(...policies.map(countMaxCalls));
   const repeated = entries.filter(({ madeAgain }) => madeAgain !== null).length;
   const limit = Math.max(...policies.map(({ maxCostUsd }) => (maxCostUsd === 0 ? Infinity : maxCostUsd)));
   const before = sumOf(entries.slice(0, -1), priceOfEntry);

@@ -81,7 +81,7 @@ export function selectReceipts(all: readonly RunReceipt[], { kind, id }: NamedRu
  * Returns, for each branch that these receipts are about, those of all runs on its pull request, oldest first, since
  * only together they say who made its commits.
  */
-export function receiptsByBranch(
+export function groupReceipts(
   all: readonly RunReceipt[],
   chosen: readonly RunReceipt[],
 ): readonly (readonly RunReceipt[])[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../policy.ts';
-import { namesOf, shellText } from '../text/phrase.ts';
-import { type CloneCommit, contentFindings, type ReadReceipt, shortCommit } from './check-content.ts';
+import { namesOf, quoteShellText } from '../text/phrase.ts';
+import { type CloneCommit, checkReceiptContent, type ReadReceipt, shortenCommit } from './check-content.ts';
 import { checkJournal, createFindings, type ReceiptFinding, receiptParts, type ReceiptTools } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
 
@@ -111,7 +111,7 @@ export function verifyReceipts(
   return {
     branch: branch ?? lane,
     pullRequest,
-    verdict: worstVerdict(findings.map(({ kind }) => ({ verdict: VERDICTS[kind] }))),
+    verdict: findWorstVerdict(findings.map(({ kind }) => ({ verdict: VERDICTS[kind] }))),
     runs: receipts.map(({ runId: id }) => id),
     commits,
     findings,
@@ -126,7 +126,7 @@ function isOtherRecord(known: RunReceipt, one: RunReceipt): boolean {
 const VERDICTS = { bad: 'bad', unchecked: 'part', note: 'good' } as const;
 
 /** Returns the verdict on all of several results. */
-export function worstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): VerifiedBranch['verdict'] {
+export function findWorstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): VerifiedBranch['verdict'] {
   const order = ['bad', 'part', 'good'] as const;
   return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
 }
@@ -181,7 +181,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
   const judged = line.map((commit, index) => judgeOrigin({ commit, index, spans, isOutdated: spans.some(isOutdated) }));
   const commits = judged.map(({ origin }) => origin);
   const others = commits.filter(({ run }) => run === null);
-  const names = namesOf(others.map(({ id, author }) => `${shortCommit(id)} (${author})`));
+  const names = namesOf(others.map(({ id, author }) => `${shortenCommit(id)} (${author})`));
   return {
     commits,
     findings: [
@@ -190,7 +190,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
       ...spans.flatMap((one) =>
         one.span === null
           ? lostFindings(one.read.receipt, isOutdated(one))
-          : contentFindings(one.read, line.slice(...one.span)),
+          : checkReceiptContent(one.read, line.slice(...one.span)),
       ),
       ...judged.flatMap(({ findings }) => findings),
       ...isNoted(
@@ -199,7 +199,7 @@ function checkCommits(runs: readonly ReadReceipt[], clone: CloneBranch | null): 
       ),
       ...isNoted(
         strange.length > 0,
-        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(shortCommit))}.`,
+        `Merges brought in commits that the base branch does not have: ${namesOf(strange.map(shortenCommit))}.`,
       ),
       ...(tip === null ? goneFindings((published.at(-1) ?? first).receipt, clone) : []),
     ],
@@ -252,7 +252,7 @@ function endsAfter({ receipt, journal }: ReadReceipt, line: readonly CloneCommit
 function lostFindings({ runId: run, base, head }: RunReceipt, isOutdated: boolean): readonly ReceiptFinding[] {
   const text = isOutdated
     ? 'The branch in this clone ends before its commits: fetch it. If it still does, the branch was set back.'
-    : `The branch does not have its commits ${shortCommit(base)}..${shortCommit(head ?? '')}: they were rebased, amended or removed.`;
+    : `The branch does not have its commits ${shortenCommit(base)}..${shortenCommit(head ?? '')}: they were rebased, amended or removed.`;
   return createFindings(run, 'commits', isOutdated ? 'unchecked' : 'bad')(true, text);
 }
 
@@ -269,7 +269,7 @@ function judgeOrigin(at: {
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
   // An attempt that was killed leaves commits but no record.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
-  const says = `${shortCommit(id)} says that run ${String(named)} made it, and`;
+  const says = `${shortenCommit(id)} says that run ${String(named)} made it, and`;
   const isClaim = named !== null && run === null;
   return {
     origin: { id, author, run },
@@ -284,10 +284,10 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
   const { runId: run, base } = receipt;
   const isElsewhere = line.length > 0 && !beginsAt(line, base);
   return [
-    ...isWrong(isElsewhere, `The branch does not build on ${shortCommit(base)}, from which its first run began.`),
+    ...isWrong(isElsewhere, `The branch does not build on ${shortenCommit(base)}, from which its first run began.`),
     ...isUnchecked(
       journal !== null && journal.start.state.change.iterations > 0,
-      `Runs before ${run} are no longer remembered, so commits before ${shortCommit(base)} are not checked.`,
+      `Runs before ${run} are no longer remembered, so commits before ${shortenCommit(base)} are not checked.`,
     ),
   ];
 }
@@ -295,7 +295,7 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
 /** Names a run that made commits and has no published head, since a push may have failed. */
 function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt): readonly ReceiptFinding[] {
   const made = journal?.entries.flatMap(({ commit }) => commit ?? []) ?? [];
-  const what = `Its journal names commits (${namesOf(made.map(shortCommit))}), and its record says that it published none.`;
+  const what = `Its journal names commits (${namesOf(made.map(shortenCommit))}), and its record says that it published none.`;
   return createFindings(run, 'commits', 'unchecked')(made.length > 0, what);
 }
 
@@ -312,8 +312,8 @@ function goneFindings({ branch, baseBranch }: RunReceipt, { isMerged }: CloneBra
 
 function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly ReceiptFinding[] {
   const ofPull = pullRequest === null ? null : `refs/pull/${pullRequest}/head`;
-  const own = branch === null ? ofPull : shellText(`+refs/heads/${branch}:refs/remotes/origin/${branch}`);
-  const what = `This clone does not have all commits up to ${shortCommit(head ?? '')}.`;
+  const own = branch === null ? ofPull : quoteShellText(`+refs/heads/${branch}:refs/remotes/origin/${branch}`);
+  const what = `This clone does not have all commits up to ${shortenCommit(head ?? '')}.`;
   const otherwise = ofPull === null || own === ofPull ? '' : `; if the branch is gone, name ${ofPull} instead`;
   // A shallow clone is completed by this as well.
   const fetch = `git fetch --depth=2147483647 origin ${own ?? ''}`;

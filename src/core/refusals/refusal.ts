@@ -26,7 +26,7 @@ const MAX_FILES = 50;
  */
 export function parseRefusal(text: string): Refusal {
   const meant = withoutAddresses(text);
-  const words = serverWords(text);
+  const words = flattenServerWords(text);
   // One answer may name several rules: leaving out a file does not help if the branch is refused as well.
   const broken = serverRules.filter(({ pattern }) => pattern.test(meant));
   const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
@@ -74,7 +74,7 @@ export function refusalOfSigning(words: string): Refusal {
     kind: 'branch',
     rule: SIGNATURES,
     files: [],
-    words: serverWords(words),
+    words: flattenServerWords(words),
     meaning:
       'GitHub did not sign the commits. It signs for GITHUB_TOKEN and for tokens of GitHub Apps, not for those of people: use such a token, or set `sign-commits: false` where no rule requires signatures.',
   };
@@ -111,7 +111,7 @@ export function isStale(words: string): boolean {
  * Returns the changed paths that the server refuses: those that it names, and those that its words contain as a whole
  * word.
  */
-export function refusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
+export function findRefusedPaths({ kind, files, words }: Refusal, changed: readonly string[]): readonly string[] {
   if (kind !== 'content') return [];
   const named = changed.filter((path) => files.includes(path));
   if (named.length > 0) return named;
@@ -176,7 +176,7 @@ const LEFT_OUT: readonly RegExp[] = [
 ];
 
 /** Returns the server's words on one line. */
-export function serverWords(text: string): string {
+export function flattenServerWords(text: string): string {
   const said = linesOf(text)
     .filter((line) => !LEFT_OUT.some((pattern) => pattern.test(line)))
     .map((line) => flattenText(line.replaceAll(/[\u2014]{2,}/g, '')))

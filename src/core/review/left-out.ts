@@ -19,7 +19,7 @@ export const LEFT_OUT = {
 } as const;
 
 /** Returns a reason as it reads after the names of this many files. */
-export function reasonAfterNames(why: string, files: number): string {
+export function formatReason(why: string, files: number): string {
   return files === 1 ? why : why.replace(/^it\b/, 'each');
 }
 

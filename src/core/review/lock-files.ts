@@ -1,4 +1,4 @@
-import { firstNames } from '../text/phrase.ts';
+import { joinNames } from '../text/phrase.ts';
 import type { FileFinding } from './manifest.ts';
 import { isLockFile } from './test-files.ts';
 
@@ -33,7 +33,7 @@ export function lockFileFindings(path: string, before: string | null, after: str
   );
   const scripts = installScriptsIn(now) - installScriptsIn(old);
   const what = [
-    ...(hosts.length > 0 ? [`packages from ${firstNames(hosts, 3)}`] : []),
+    ...(hosts.length > 0 ? [`packages from ${joinNames(hosts, 3)}`] : []),
     ...(scripts > 0
       ? [`${scripts} more ${scripts === 1 ? 'package runs' : 'packages run'} a script when installed`]
       : []),

@@ -3,7 +3,7 @@ import type { Folder } from '../folder.ts';
 import { countSchema } from '../policy.ts';
 import { capText, flattenText } from '../text/phrase.ts';
 import { lockFileFindings } from './lock-files.ts';
-import { type FileFinding, type LookAtKind, lookAtKinds, manifestFindings } from './manifest.ts';
+import { type FileFinding, type LookAtKind, lookAtKinds, reviewManifest } from './manifest.ts';
 import {
   changesTestSettings,
   countInTests,
@@ -145,7 +145,7 @@ export const MAX_NAMED_FILES = 10;
 const MAX_WHAT_CHARS = 120;
 
 /** Returns what a reviewer looks at first, by kind, most serious first. */
-export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
+export function listLookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
   const untested = untestedFiles(changes);
   const embedded = embeddedRepositories(changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path));
   const findings = changes.flatMap((change) =>
@@ -193,7 +193,7 @@ const recordedSchema = z
   .catch([]);
 
 /** Returns the kinds, numbers and paths of a record without its words, because somebody else may have written it. */
-export function recordedLookAt(recorded: unknown): readonly LookAt[] {
+export function restoreLookAt(recorded: unknown): readonly LookAt[] {
   return recordedSchema
     .parse(recorded)
     .map(({ kind, fileCount, files }) => ({ kind, fileCount, files: files.map(({ path }) => ({ path, what: null })) }));
@@ -241,7 +241,7 @@ function textFindings(change: ReviewedChange): readonly FileFinding[] {
   if (unread && isLockFile(path)) return [{ kind: 'lock-file', what: 'too large to be read' }];
   if (unread)
     return [{ kind: isTestFile(path) && !isManifest(path) ? 'test-not-read' : 'manifest-not-read', what: null }];
-  if (isManifest(path)) return manifestFindings(before, after);
+  if (isManifest(path)) return reviewManifest(before, after);
   if (isLockFile(path)) return lockFileFindings(path, before, after);
   return [...testFindings(change), ...settingsFindings(change)];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { firstNames } from '../text/phrase.ts';
+import { joinNames } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /** The kinds of changes that a reviewer looks at first, most serious first. */
@@ -70,7 +70,7 @@ const PASSES_ALWAYS =
   /^\s*(?:(?:true|:|exit\s+0|echo\b[^&|;]*)\s*(?:&&|;|$)\s*)+$|(?:\|\||;)\s*(?:true|:|exit\s+0)\s*$/;
 
 /** Returns what a reviewer looks at first in a change of package.json. `after` is null if the file was deleted. */
-export function manifestFindings(before: string | null, after: string | null): readonly FileFinding[] {
+export function reviewManifest(before: string | null, after: string | null): readonly FileFinding[] {
   if (after === null) return [];
   const dependencies = dependencyWords(before, after);
   return [
@@ -99,8 +99,8 @@ function scriptFindings(old: Scripts, now: Scripts | null, installs: readonly st
     .sort(byLength);
   return [
     ...finding('void-test-script', [
-      ...(tests.some(isVoid) ? [`${firstNames(tests.filter(isVoid), 3)} always passes`] : []),
-      ...(gone.length > 0 ? [`${firstNames(gone, 3)} was removed`] : []),
+      ...(tests.some(isVoid) ? [`${joinNames(tests.filter(isVoid), 3)} always passes`] : []),
+      ...(gone.length > 0 ? [`${joinNames(gone, 3)} was removed`] : []),
     ]),
     ...finding('changed-test-script', wordsOfNames(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
     // A changed script of the tests is named above, but a new one is not.
@@ -145,7 +145,7 @@ function finding(kind: FileFinding['kind'], words: readonly string[]): readonly 
 }
 
 function wordsOfNames(names: readonly string[]): readonly string[] {
-  return names.length === 0 ? [] : [firstNames(names, 3)];
+  return names.length === 0 ? [] : [joinNames(names, 3)];
 }
 
 /** Sorts `test` itself before its variants. */
@@ -161,8 +161,8 @@ function dependencyWords(before: string | null, after: string): string {
     Object.keys(now).filter((name) => now[name] !== old[name] && Object.hasOwn(old, name) === isKnown);
   const [added, changed] = [names(false), names(true)];
   return [
-    ...(added.length > 0 ? [`adds ${firstNames(added, 3)}`] : []),
-    ...(changed.length > 0 ? [`other versions of ${firstNames(changed, 3)}`] : []),
+    ...(added.length > 0 ? [`adds ${joinNames(added, 3)}`] : []),
+    ...(changed.length > 0 ? [`other versions of ${joinNames(changed, 3)}`] : []),
   ].join('; ');
 }
 

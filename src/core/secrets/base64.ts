@@ -2,7 +2,7 @@
  * Returns the base64 form of `bytes` inside a longer content at `offset` bytes (modulo 3), without the characters
  * shared with neighbouring bytes.
  */
-export function base64At(bytes: Uint8Array, offset: number): string {
+export function encodeBase64At(bytes: Uint8Array, offset: number): string {
   const shifted = new Uint8Array(offset + bytes.length);
   shifted.set(bytes, offset);
   let binary = '';

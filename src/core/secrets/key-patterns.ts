@@ -33,6 +33,6 @@ export const keyPatterns: readonly KeyPattern[] = [
 ];
 
 /** Returns the names of the patterns found in a text, one per key. */
-export function keysByPattern(text: string): readonly string[] {
+export function findKeyPatterns(text: string): readonly string[] {
   return keyPatterns.flatMap(({ name, pattern }) => (text.match(pattern) ?? []).map(() => name));
 }

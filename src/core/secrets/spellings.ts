@@ -1,4 +1,4 @@
-import { base64At } from './base64.ts';
+import { encodeBase64At } from './base64.ts';
 
 /** Bytes in which alternative spellings of characters are normalized. */
 interface Canonical {
@@ -118,7 +118,7 @@ function spellingsOf(value: string): readonly Spelling[] {
   const plain = new TextEncoder().encode(value.toWellFormed());
   const wide = Uint8Array.from(Array.from(value).flatMap((character) => unitsOf(character)));
   const reversed = plain.toReversed();
-  const encoded = [plain, wide, reversed].flatMap((bytes) => [0, 1, 2].map((offset) => base64At(bytes, offset)));
+  const encoded = [plain, wide, reversed].flatMap((bytes) => [0, 1, 2].map((offset) => encodeBase64At(bytes, offset)));
   const texts = [
     ...encoded,
     ...encoded.slice(0, 3).map((text) => Array.from(text).reverse().join('')),

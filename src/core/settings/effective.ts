@@ -59,7 +59,7 @@ export interface ReportedSettings {
  * (`counting`), defaults. An input that repeats its default counts as not given. Only inputs in `defaults` are
  * returned.
  */
-export function effectiveSettings(
+export function listEffectiveSettings(
   { given, workflow }: { readonly given: Readonly<Record<string, string>>; readonly workflow: string },
   counting: readonly FoundSetting[],
   defaults: Readonly<Record<string, string>>,

@@ -54,7 +54,7 @@ function accessSteps(choices: SetupChoices, workflow: string): readonly Step[] {
 }
 
 /** Returns the steps that remain after the files are written, in order. */
-export function stepsByHand(given: {
+export function listStepsByHand(given: {
   readonly choices: SetupChoices;
   readonly defaultBranch: string | null;
   readonly workflow: PresentWorkflow;

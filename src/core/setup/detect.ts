@@ -1,12 +1,12 @@
 import { SETUP_PATHS } from './files.ts';
 import { cmakeLanguage, detectedLanguages, makeLanguage } from './languages.ts';
-import { parsedManifest } from './manifests.ts';
+import { parseJsonManifest } from './manifests.ts';
 import { hasServices, parsePresentWorkflow } from './by-hand.ts';
-import { pullRequestWorkflowNames } from './ci/events.ts';
+import { listPullRequestWorkflows } from './ci/events.ts';
 import { parseCheckingJobs, PLAIN_FOLDER } from './ci/jobs.ts';
-import { proposeFromCi, unreadTests } from './ci/propose.ts';
+import { proposeFromCi, listUnreadTests } from './ci/propose.ts';
 import { hasMark } from './ownership.ts';
-import { workspacePackages } from './packages.ts';
+import { listWorkspacePackages } from './packages.ts';
 import type { RepositoryListing, OtherRalph, ProjectFolder, Project } from './project.ts';
 import { stackOf } from './stack.ts';
 import { isRootPlan, ROOT_PLAN, taskFilePaths } from '../tasks/files/form/root-plan.ts';
@@ -60,7 +60,7 @@ const READ_PATHS: readonly string[] = [OWN_WORKFLOW, ...PROMPTS, ...LOOP_SCRIPTS
 /**
  * Returns the files of a repository to read before `detectProject`, the most important first, up to a maximum number.
  */
-export function filesToRead(paths: readonly string[]): readonly string[] {
+export function selectFilesToRead(paths: readonly string[]): readonly string[] {
   const wanted = paths.filter(
     (path) =>
       isOfCi(path) || READ_PATHS.includes(path) || (isOurs(path) && matchesFileName(fileNameOf(path), READ_NAMES)),
@@ -106,15 +106,15 @@ export function detectProject(listing: RepositoryListing): Project {
       (path) => known.has(path) && (path !== ROOT_PLAN || isRootPlan([...known])),
     ),
     unreadable: [...listing.texts].flatMap(([path, text]) =>
-      isPackageManifest(path) && parsedManifest(fileNameOf(path), text) === null ? [path] : [],
+      isPackageManifest(path) && parseJsonManifest(fileNameOf(path), text) === null ? [path] : [],
     ),
     ralphWorkflow: ralphWorkflowIn(listing),
     workflows: listing.paths.filter(isWorkflow).slice(0, 20),
-    ci: others.flatMap(([path, text]) => pullRequestWorkflowNames(path, text)).slice(0, MAX_WATCHED),
+    ci: others.flatMap(([path, text]) => listPullRequestWorkflows(path, text)).slice(0, MAX_WATCHED),
     learned,
-    unread: learned === null ? unreadTests(jobs) : learned.unread,
+    unread: learned === null ? listUnreadTests(jobs) : learned.unread,
     submodules: known.has('.gitmodules') ? (learned === null ? 'recursive' : learned.submodules) : null,
-    packages: by.length > 0 ? workspacePackages(stacks, listing.texts) : [],
+    packages: by.length > 0 ? listWorkspacePackages(stacks, listing.texts) : [],
     withServices: [...listing.texts].flatMap(([path, text]) => (isWorkflow(path) && hasServices(text) ? [path] : [])),
   };
 }

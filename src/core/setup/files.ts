@@ -7,7 +7,7 @@ import {
   type WorkflowDefaults,
   type WorkflowTemplates,
 } from './workflow.ts';
-import { yamlText } from '../text/yaml-text.ts';
+import { quoteYamlText } from '../text/yaml-text.ts';
 
 /** The texts of this package from which init makes files, and defaults of action.yml. */
 export interface Templates extends WorkflowDefaults {
@@ -109,7 +109,7 @@ function stackCommandsOf({ install, build, test, lint }: Stack): readonly (reado
 function renderForm(label: string): string {
   return `name: Task for Ralph
 description: Work that an unattended coding agent can do and that tests can prove
-labels: [${yamlText(label)}]
+labels: [${quoteYamlText(label)}]
 body:
   - type: textarea
     id: task

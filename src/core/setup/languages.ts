@@ -1,4 +1,4 @@
-import { goPackages, goSums, goVersionFile, goVersionText, pythonInstall } from './manifests.ts';
+import { nameGoPackages, listGoSums, findGoVersionFile, formatGoVersion, renderPythonInstall } from './manifests.ts';
 import type { Language } from './stack.ts';
 
 const NODE_LOCKS = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb', 'package-lock.json', 'npm-shrinkwrap.json'];
@@ -104,7 +104,7 @@ export const detectedLanguages: readonly Language[] = [
       ...{ run: '{tool} run', module: '{run} python -m', cached: '', left: '' },
       versionFile: ['.python-version ? .python-version', '!~python-version & @version ? pyproject.toml'],
     },
-    install: ({ place, tool, holds }) => pythonInstall(place, tool, holds('{pytest}')),
+    install: ({ place, tool, holds }) => renderPythonInstall(place, tool, holds('{pytest}')),
     frameworks: ['@django ? Django', '@fastapi ? FastAPI', '@flask ? Flask'],
     test: ['{pytest} ? {run} pytest', 'tests, test ? {module} unittest discover'],
     lint: '@ruff, ruff.toml ? {run} ruff check',
@@ -139,12 +139,12 @@ export const detectedLanguages: readonly Language[] = [
     build: 'go build {packages}',
     test: 'go test {packages}',
     lint: 'go vet {packages}',
-    words: { packages: goPackages, version: goVersionText },
+    words: { packages: nameGoPackages, version: formatGoVersion },
     setup: {
       'actions/setup-go@v6': {
         'go-version': '{version}',
-        'go-version-file': ({ all, holds }) => (holds('{version}') ? '' : goVersionFile({ all })),
-        'cache-dependency-path': goSums,
+        'go-version-file': ({ all, holds }) => (holds('{version}') ? '' : findGoVersionFile({ all })),
+        'cache-dependency-path': listGoSums,
       },
     },
     programs: ['go', 'gofmt'],

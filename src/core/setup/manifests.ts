@@ -1,7 +1,7 @@
-import { firstOf, pathIn, type ProjectFolder } from './project.ts';
+import { firstOf, joinPlacePath, type ProjectFolder } from './project.ts';
 
 /** Parses a manifest in JSON, for Deno also with comments and trailing commas; returns null if it is not an object. */
-export function parsedManifest(name: string, text: string): object | null {
+export function parseJsonManifest(name: string, text: string): object | null {
   const bare = text
     .replaceAll(/^\s*\/\/.*$/gm, '')
     .replaceAll(/^\s*\/\*[^]*?\*\/\s*$/gm, '')
@@ -19,7 +19,7 @@ function parsedObject(text: string): object | null {
 }
 
 /** Returns the packages that `go` builds and tests: the modules of a workspace, or everything below. */
-export function goPackages({ place }: { readonly place: ProjectFolder }): string {
+export function nameGoPackages({ place }: { readonly place: ProjectFolder }): string {
   const named = [...place.text('go.work').matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)];
   // The pattern leaves out folders with characters that a shell reads otherwise.
   const folders = [...new Set(named.map(([, folder]) => folder ?? '.'))].filter((folder) => !folder.includes('..'));
@@ -35,13 +35,15 @@ export function goPackages({ place }: { readonly place: ProjectFolder }): string
  * Returns the file with the newest Go that a module asks for, because each further set-up would replace the one before.
  * Empty if that version does not fetch newer tools.
  */
-export function goVersionFile({ all }: { readonly all: readonly ProjectFolder[] }): string {
+export function findGoVersionFile({ all }: { readonly all: readonly ProjectFolder[] }): string {
   const newest = newestGo(all);
-  return newest === undefined || goVersion(newest) < FIRST_WITH_TOOLCHAINS ? '' : pathIn(newest, goManifest(newest));
+  return newest === undefined || goVersion(newest) < FIRST_WITH_TOOLCHAINS
+    ? ''
+    : joinPlacePath(newest, goManifest(newest));
 }
 
 /** Returns the version of Go for a set-up without a file: another workflow's if it is newer, otherwise the latest. */
-export function goVersionText({
+export function formatGoVersion({
   place,
   all,
 }: {
@@ -52,7 +54,7 @@ export function goVersionText({
   const newest = newestGo(all);
   const isNewer = written !== null && goNumber(`go ${written}`) > (newest === undefined ? 0 : goVersion(newest));
   if (isNewer) return `'${written}'`;
-  return goVersionFile({ all }) === '' ? 'stable' : '';
+  return findGoVersionFile({ all }) === '' ? 'stable' : '';
 }
 
 /** Go 1.21, from which on a module's line `go` makes Go fetch the tools that the line names. */
@@ -66,10 +68,10 @@ function newestGo(all: readonly ProjectFolder[]): ProjectFolder | undefined {
  * Returns the paths of the checksums by which Go's downloads are cached; empty if the only one is at the root, where it
  * is found by itself.
  */
-export function goSums({ all }: { readonly all: readonly ProjectFolder[] }): string {
+export function listGoSums({ all }: { readonly all: readonly ProjectFolder[] }): string {
   const sums = all.filter((place) => place.has('go.sum') && place.folder !== '');
   const [only] = sums;
-  return only === undefined ? '' : sums.length > 1 ? "'**/go.sum'" : pathIn(only, 'go.sum');
+  return only === undefined ? '' : sums.length > 1 ? "'**/go.sum'" : joinPlacePath(only, 'go.sum');
 }
 
 function goManifest(place: ProjectFolder): string {
@@ -95,7 +97,7 @@ type PytestSource =
   | { readonly kind: 'installed' | 'nothing' };
 
 /** Returns the commands that install Python's packages, with pytest if the tests use it. */
-export function pythonInstall(place: ProjectFolder, tool: string, usesPytest: boolean): string {
+export function renderPythonInstall(place: ProjectFolder, tool: string, usesPytest: boolean): string {
   const pytest = usesPytest ? pytestIn(place) : ({ kind: 'installed' } as const);
   if (tool === 'pip') return pipInstall(place, pytest);
   if (tool === 'poetry') return pytest.kind === 'extra' ? `poetry install --extras ${pytest.name}` : 'poetry install';

@@ -25,7 +25,7 @@ const BLOCK = /(?:^|\n)# Added by ralph init \([0-9a-f]{16}\)\r?\n/;
 const BLOCKS = /(?:^|\r?\n)# Added by ralph init \(([0-9a-f]{16})\)\r?\n((?:[^\r\n#][^\n#]*\n)*)/g;
 
 /** Returns the change that creates a file or appends missing lines to it; a `whole` file that exists is not changed. */
-export function changeToWrite(wanted: WantedFile, before: string | null, digest: HashText): FileChange {
+export function planFileWrite(wanted: WantedFile, before: string | null, digest: HashText): FileChange {
   const { path } = wanted;
   if (wanted.kind === 'lines') {
     const missing = missingLines(wanted.lines, before ?? '');
@@ -39,7 +39,7 @@ export function changeToWrite(wanted: WantedFile, before: string | null, digest:
 }
 
 /** Returns the change that removes what init wrote and nobody has changed. */
-export function changeToRemove(wanted: WantedFile, before: string | null, digest: HashText): FileChange {
+export function planFileRemoval(wanted: WantedFile, before: string | null, digest: HashText): FileChange {
   const { path } = wanted;
   if (before === null) return { kind: 'absent', path };
   if (wanted.kind === 'whole')

@@ -1,4 +1,4 @@
-import { parsedManifest } from './manifests.ts';
+import { parseJsonManifest } from './manifests.ts';
 import type { Stack, WorkspacePackage } from './project.ts';
 
 const MAX_PACKAGES = 30;
@@ -19,7 +19,7 @@ const STARTS: Readonly<Record<string, (name: string, script: string) => string>>
 };
 
 /** Returns the packages below the root that the root's workspace can build and test one by one. */
-export function workspacePackages(
+export function listWorkspacePackages(
   stacks: readonly Stack[],
   texts: ReadonlyMap<string, string>,
 ): readonly WorkspacePackage[] {
@@ -48,7 +48,7 @@ function nodePackage(
   text: string,
   start: ((name: string, script: string) => string) | undefined,
 ): readonly WorkspacePackage[] {
-  const manifest = parsedManifest('package.json', text) ?? {};
+  const manifest = parseJsonManifest('package.json', text) ?? {};
   const name = 'name' in manifest ? manifest.name : null;
   const scripts = 'scripts' in manifest ? manifest.scripts : null;
   if (start === undefined || typeof name !== 'string') return [];

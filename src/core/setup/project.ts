@@ -93,7 +93,7 @@ export interface Project {
   readonly withServices: readonly string[];
 }
 
-/** Paths of a repository, relative to it, and the texts of those that `filesToRead` returns. */
+/** Paths of a repository, relative to it, and the texts of those that `selectFilesToRead` returns. */
 export interface RepositoryListing {
   readonly paths: readonly string[];
   readonly texts: ReadonlyMap<string, string>;
@@ -126,18 +126,18 @@ export function firstOf(place: ProjectFolder, names: readonly string[]): string 
 /**
  * Returns the file of this name in the folder, or the first that ends with the text after `*`; null if there is none.
  */
-export function fileIn(place: ProjectFolder, name: string): string | null {
+export function findProjectFile(place: ProjectFolder, name: string): string | null {
   if (name.startsWith('*')) return place.ending(name.slice(1));
   return place.has(name) ? name : null;
 }
 
 /** Returns the path of a file of the place, relative to the root of the repository. */
-export function pathIn({ folder }: ProjectFolder, name: string): string {
+export function joinPlacePath({ folder }: ProjectFolder, name: string): string {
   return folder === '' ? name : `${folder}/${name}`;
 }
 
 /** Returns a step that uses an action, as lines of YAML without empty inputs. Values must be safe as plain YAML. */
-export function usesStep(action: string, inputs: Readonly<Record<string, string>>): readonly string[] {
+export function buildUsesStep(action: string, inputs: Readonly<Record<string, string>>): readonly string[] {
   const given = Object.entries(inputs).flatMap(([name, value]) => (value === '' ? [] : [`    ${name}: ${value}`]));
   return [`- uses: ${action}`, ...(given.length === 0 ? [] : ['  with:', ...given])];
 }

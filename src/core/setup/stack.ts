@@ -1,5 +1,5 @@
-import { parsedManifest } from './manifests.ts';
-import { fileIn, usesStep, type ProjectFolder, type Stack } from './project.ts';
+import { parseJsonManifest } from './manifests.ts';
+import { findProjectFile, buildUsesStep, type ProjectFolder, type Stack } from './project.ts';
 
 /**
  * A value of the table: a text, the first of several texts that is not empty, or a function.
@@ -61,10 +61,10 @@ export interface Language extends Row {
  * Returns the stack of a language in a folder, or null if the folder has none. `all` are the folders with the language.
  */
 export function stackOf(language: Language, place: ProjectFolder, all: readonly ProjectFolder[]): Stack | null {
-  const [manifest] = language.by.flatMap((name) => fileIn(place, name) ?? []);
+  const [manifest] = language.by.flatMap((name) => findProjectFile(place, name) ?? []);
   if (manifest === undefined) return null;
   const manifestText = (language.reads ?? [manifest]).map((name) => place.text(name)).join('\n');
-  const json = parsedManifest(manifest, manifestText);
+  const json = parseJsonManifest(manifest, manifestText);
   let row: Row = language;
   const tool = (language.tools ?? [{}]).find(({ when }) => when === undefined || holds(when));
   if (tool === undefined) return null;
@@ -83,7 +83,7 @@ export function stackOf(language: Language, place: ProjectFolder, all: readonly 
     setup: setup.flatMap(([cell, inputs]) => {
       const step = resolveCell(cell);
       if (!step.includes('@')) return listOf([step]);
-      return usesStep(
+      return buildUsesStep(
         step,
         Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, resolveCell(input)])),
       );
@@ -134,7 +134,7 @@ export function stackOf(language: Language, place: ProjectFolder, all: readonly 
     if (kind === '{') return captured(resolveWord(name.slice(0, -1)));
     if (kind === '$') return keyOf(name);
     if (kind === '#') return PACKAGES.some((key) => valueAt(json, [key, name]) !== undefined) ? [] : null;
-    return captured(fileIn(place, term));
+    return captured(findProjectFile(place, term));
   }
 
   function keyOf(named: string): readonly string[] | null {

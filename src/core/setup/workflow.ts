@@ -4,7 +4,7 @@ import { namesOf } from '../text/phrase.ts';
 import { PLAIN_COMMAND } from './ci/render.ts';
 import { servicesOf } from './ci/services.ts';
 import type { Project, Stack } from './project.ts';
-import { yamlText } from '../text/yaml-text.ts';
+import { quoteYamlText } from '../text/yaml-text.ts';
 
 /** The forms of the workflow; in `three-jobs` it calls the reusable one, whose agent works in a job of its own. */
 export const workflowShapes = ['three-jobs', 'single'] as const;
@@ -92,7 +92,7 @@ export function renderWorkflow(
   const inputs = [
     ...(loginOfChoices(choices)?.inputs ?? []).map((input) => `${input}: ''`),
     ...(choices.agent === DEFAULT_AGENT || isLeftToFile(choices, 'agent') ? [] : [`agent: ${choices.agent}`]),
-    ...(choices.agentPath === '' ? [] : [`agent-path: ${yamlText(choices.agentPath)}`]),
+    ...(choices.agentPath === '' ? [] : [`agent-path: ${quoteYamlText(choices.agentPath)}`]),
     ...(variables.length === 0 || isLeftToFile(choices, 'agent-env') ? [] : [`agent-env: ${variables.join(', ')}`]),
     ...(!isStarted || services.hosts.length === 0 ? [] : [`allowed-hosts: ${services.hosts.join(', ')}`]),
     ...(isLeftToFile(choices, 'verify') ? [] : verifyLines(choices.verify)),
@@ -126,7 +126,7 @@ function withMinute(template: string, repository: string | null): string {
 function withWatchedWorkflows(template: string, names: readonly string[]): string {
   return names.length === 0
     ? template
-    : template.replace(WATCHED_PLACE, (_, start: string) => `${start}[${names.map(yamlText).join(', ')}]`);
+    : template.replace(WATCHED_PLACE, (_, start: string) => `${start}[${names.map(quoteYamlText).join(', ')}]`);
 }
 
 /**
@@ -135,7 +135,7 @@ function withWatchedWorkflows(template: string, names: readonly string[]): strin
  */
 function labelLines({ label, leftTo }: WorkflowChoices, taskLabel: string): readonly string[] {
   if (label === taskLabel) return [];
-  return [`task-label: ${yamlText(label)}${leftTo === null ? '' : ` # the same as in ${leftTo.path}`}`];
+  return [`task-label: ${quoteYamlText(label)}${leftTo === null ? '' : ` # the same as in ${leftTo.path}`}`];
 }
 
 /**
@@ -238,7 +238,7 @@ function renderSingle(
  * Returns the commands that prove a project's work in a clean clone: those of CI, or one per folder and language; empty
  * if no tests are known.
  */
-export function proposedVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
+export function proposeVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
   if (learned !== null) return learned.verify;
   // A native build at the root covers the stacks in its folders.
   const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');

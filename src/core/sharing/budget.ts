@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { plausibleWindows, chargeUsage, usedUpWindows, windowsSchema, type Windows } from '../lane/windows.ts';
-import { allowedCalls, amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
+import { limitWindows, chargeUsage, useUpWindows, windowsSchema, type Windows } from '../lane/windows.ts';
+import { countMaxCalls, amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { MAX_LEASE_MS, withRunTag, withStoredTag } from './lease.ts';
@@ -65,14 +65,14 @@ export function parseBudget(text: string, now: number): ParsedBudget {
   if (parsed.success) return plausibleBudget(parsed.data, now);
   return {
     kind: 'budget',
-    budget: { ...emptyBudget, windows: usedUpWindows(now) },
+    budget: { ...emptyBudget, windows: useUpWindows(now) },
     problem: "The repository's usage counters cannot be read: this hour and this day count as used up.",
   };
 }
 
 /** Returns a plausible budget: a machine whose clock is years ahead must not park the repository for years. */
 function plausibleBudget(budget: Budget, now: number): ParsedBudget {
-  const windows = plausibleWindows(budget.windows, now);
+  const windows = limitWindows(budget.windows, now);
   const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - MAX_LEASE_MS, now);
   if (windows === budget.windows && !budget.reservations.some(isEndless))
     return { kind: 'budget', budget, problem: null };
@@ -93,7 +93,7 @@ export function serializeUsage({ reservations, ...budget }: Budget): string {
 }
 
 /** Returns the windows that limit the run with this tag: actual usage plus the reservations of other runs. */
-export function windowsFor(budget: Budget, runTag: string, now: number): Windows {
+export function sumWindows(budget: Budget, runTag: string, now: number): Windows {
   const others = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
   const sum = (
     of: (reservation: Reservation) => number,
@@ -151,7 +151,7 @@ export function takeOverReservations(
 }
 
 /** Returns the other runs that still hold their reservations. */
-export function reservedByOthers({ reservations }: Budget, runTag: string, now: number): readonly Reservation[] {
+export function listOtherReservations({ reservations }: Budget, runTag: string, now: number): readonly Reservation[] {
   return reservations.filter((reservation) => reservation.runTag !== runTag && now < reservation.expiresAt);
 }
 
@@ -159,12 +159,12 @@ export function reservedByOthers({ reservations }: Budget, runTag: string, now: 
  * Returns the reservation of a run with this policy: the calls that its iterations can make, and all free tokens and
  * money unless `max-cost-usd` asks for less.
  */
-export function reservationFor(run: Omit<Reservation, keyof RunUsage>, windows: Windows, policy: Policy): Reservation {
+export function planReservation(run: Omit<Reservation, keyof RunUsage>, windows: Windows, policy: Policy): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,
     tasks: run.tasks.slice(0, MAX_TASKS),
-    calls: Math.max(0, Math.min(allowedCalls(policy), policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
+    calls: Math.max(0, Math.min(countMaxCalls(policy), policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
     tokens: Math.max(0, policy.maxTokensPerHour - (windows.hour?.tokens ?? 0)),
     costUsd: policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, freeCost) : freeCost,
   };
@@ -236,7 +236,7 @@ export interface LaneRun {
  * began then, not at the settlement.
  */
 export function settleRun(budget: Budget, runTag: string, { before, after }: LaneRun, now: number): Budget {
-  const spent = spentBetween(before, after);
+  const spent = measureSpent(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;
   const isNew = opened !== null && spent.calls > 0 && (hour === null || hour.openedAt + HOUR_MS <= opened.openedAt);
@@ -254,7 +254,7 @@ function hasReserved({ reservations }: Budget, runTag: string): boolean {
 }
 
 /** Returns the usage of the lane from one state to a later one, including a call that never returned. */
-export function spentBetween(before: LaneState, after: LaneState): RunUsage {
+export function measureSpent(before: LaneState, after: LaneState): RunUsage {
   const sum = (state: LaneState, of: (day: LedgerDay) => number): number =>
     state.ledger
       .filter(({ day }) => after.ledger.some((kept) => kept.day === day))

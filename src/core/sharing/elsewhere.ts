@@ -40,7 +40,7 @@ export function waitForOthers(
  * Returns the outcome of a run if another run may be working on all of its tasks, each until the given instant at the
  * latest.
  */
-export function outcomeIfWorkedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
+export function decideIfWorkedElsewhere(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
   const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {
     kind: 'refused',

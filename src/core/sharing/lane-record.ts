@@ -58,7 +58,7 @@ export type ParsedRecord =
   | { readonly kind: 'newer'; readonly version: number };
 
 /** Returns the record of a lane that nobody ever saved or claimed. */
-export function emptyLaneRecord(lane: LaneId): LaneRecord {
+export function createLaneRecord(lane: LaneId): LaneRecord {
   const record = { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null } as const;
   return { ...record, orders: [], goesOn: null, restsAt: null, looked: null };
 }

@@ -40,7 +40,7 @@ export function runTagOfLane(runTag: string, lane: LaneId): string {
 }
 
 /** Returns the run's own tag from that of one of its lanes; a run that claims one lane has no other. */
-export function runTagFromLane(runTag: string, lane: LaneId): string {
+export function deriveRunTag(runTag: string, lane: LaneId): string {
   const ending = runTagOfLane('', lane);
   return runTag.endsWith(ending) ? runTag.slice(0, -ending.length) : runTag;
 }
@@ -54,7 +54,7 @@ export const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
 /**
  * Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones.
  */
-export function maxLeaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
+export function computeMaxLeaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
   return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
 }
 

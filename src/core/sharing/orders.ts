@@ -49,14 +49,14 @@ export type OrderGiven = Omit<Order, 'number'>;
 
 /** Applies the pending orders, oldest first, and records each with the person who gave it. */
 export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {
-  return openOrders(state, orders).reduce(
+  return listOpenOrders(state, orders).reduce(
     (next, order) => ({ ...obey(next, order), ordersApplied: order.number }),
     state,
   );
 }
 
 /** Returns the orders that the state has not obeyed yet, oldest first. */
-export function openOrders(state: LaneState, orders: readonly Order[]): readonly Order[] {
+export function listOpenOrders(state: LaneState, orders: readonly Order[]): readonly Order[] {
   // A list always keeps its newest order. If all numbers are below the obeyed one, the list was lost and begun again:
   // then only instants tell which orders are new, since a clock may have been ahead when the obeyed number was given.
   const inOrder = orders.toSorted((a, b) => a.number - b.number);
@@ -71,7 +71,7 @@ export function openOrders(state: LaneState, orders: readonly Order[]): readonly
  * Returns the person who wants the run on this state to end after its iteration, or null. A later `resume` cancels it.
  */
 export function stopRequesterOf(state: LaneState, orders: readonly Order[]): string | null {
-  const newest = openOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
+  const newest = listOpenOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
   return newest?.kind === 'stop' ? newest.by : null;
 }
 
@@ -93,7 +93,7 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
 }
 
 /** Returns the newest order on each subject, which supersedes the older ones. */
-export function effectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
+export function selectEffectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(orders: readonly T[]): readonly T[] {
   return orders.filter((order, at) => orders.findLastIndex((one) => subjectOf(one) === subjectOf(order)) === at);
 }
 
@@ -101,7 +101,7 @@ export function effectiveOrders<T extends Pick<OrderGiven, 'kind' | 'task'>>(ord
  * Returns the tasks that a retry reopens: they get all their attempts again. Feedback that is retried by name gets its
  * rounds again.
  */
-export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
+export function listTasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
   return asked.filter((id) => isStuck(progressOf(state.tasks, id)) || (task === id && hasHadRounds(state, id)));
 }
@@ -159,14 +159,14 @@ function obey(state: LaneState, order: Order): LaneState {
         ? state
         : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
-      return tasksToRetry(state, order.task).reduce(
+      return listTasksToRetry(state, order.task).reduce(
         (next, id) => retryOne(next, id, { reason, at }),
         makeNext(markRetried(state, order.task), order.task),
       );
     case 'request':
       return order.task !== null && isFeedback(order.task)
         ? { ...state, feedback: withRequest(state.feedback, order.task) }
-        : tasksToRetry(state, order.task).reduce((next, id) => retryOne(next, id, { reason, at }), state);
+        : listTasksToRetry(state, order.task).reduce((next, id) => retryOne(next, id, { reason, at }), state);
     case 'reset-circuit':
       return withoutSession(resetCircuit(state, reason, at), order);
     case 'reset-session':

@@ -1,6 +1,6 @@
-import { openWindows, type Windows } from '../lane/windows.ts';
+import { keepOpenWindows, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
-import { boundPolicy, reservationFor, windowsFor, type Budget, type Reservation, type RunUsage } from './budget.ts';
+import { boundPolicy, planReservation, sumWindows, type Budget, type Reservation, type RunUsage } from './budget.ts';
 
 /**
  * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
@@ -25,8 +25,8 @@ export interface Renewal {
  * every window that was open before: some of it may count twice, but no call is granted twice.
  */
 export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: RenewingRun, now: number): Renewal {
-  const windows = withOwnUsage(windowsFor(budget, run.runTag, now), { known: openWindows(known, now), spent, now });
-  const free = reservationFor(run, windows, { ...policy, maxCostUsd: remainingUsd(policy.maxCostUsd, spent.costUsd) });
+  const windows = withOwnUsage(sumWindows(budget, run.runTag, now), { known: keepOpenWindows(known, now), spent, now });
+  const free = planReservation(run, windows, { ...policy, maxCostUsd: remainingUsd(policy.maxCostUsd, spent.costUsd) });
   const reservation = {
     ...free,
     calls: spent.calls + free.calls,

@@ -3,9 +3,9 @@ import { capProviderTimes, MAX_USAGE_WAIT_MS } from '../agents/providers.ts';
 import type { Circuit } from '../lane/circuit.ts';
 import { bookCall, bookUsage, type LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state/state.ts';
-import { chargeCall, chargeUsage, openWindows, stricterWindows, type Windows } from '../lane/windows.ts';
-import { plausibleStep, plausibleSteps } from '../pipeline/step-record.ts';
-import { allowedCalls, type Policy } from '../policy.ts';
+import { chargeCall, chargeUsage, keepOpenWindows, combineWindows, type Windows } from '../lane/windows.ts';
+import { limitWaitingStep, limitStepMemory } from '../pipeline/step-record.ts';
+import { countMaxCalls, type Policy } from '../policy.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task.ts';
@@ -26,7 +26,7 @@ const RECORD_OVERSHOOT_USD = 5;
  * task is done only if the store says so. Nothing that is only in the record stops the next run: no park, no open
  * circuit, no stuck task; approvals, pauses, verifications and signals come from the store.
  */
-export function trustedState(
+export function mergeTrustedState(
   stored: LaneState,
   recorded: LaneState,
   { now, policy }: { readonly now: number; readonly policy: Allowed },
@@ -58,15 +58,15 @@ function boundedUsage(
   { now, policy, overshootUsd }: { readonly now: number; readonly policy: Allowed; readonly overshootUsd: number },
 ): Pick<LaneState, 'windows' | 'ledger'> {
   const bounds = { ...policy, overshootUsd };
-  const open = openWindows(stored.windows, now);
+  const open = keepOpenWindows(stored.windows, now);
   return {
-    windows: boundedWindows(stricterWindows(open, openWindows(recorded.windows, now)), open, bounds),
+    windows: boundedWindows(combineWindows(open, keepOpenWindows(recorded.windows, now)), open, bounds),
     ledger: greater(stored.ledger, recorded.ledger, bounds),
   };
 }
 
 /** Returns the tasks that only the record calls done. */
-export function unstoredTasks(stored: LaneState, recorded: LaneState): readonly TaskId[] {
+export function listUnstoredTasks(stored: LaneState, recorded: LaneState): readonly TaskId[] {
   return Object.keys(recorded.tasks).filter(
     (id) => isFinished(progressOf(recorded.tasks, id)) && progressOf(stored.tasks, id).state !== 'done',
   );
@@ -126,7 +126,7 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
     const more = recorded.find((entry) => entry.day === day) ?? known;
     const most = {
       ...more,
-      calls: Math.min(more.calls, known.calls + allowedCalls(allowed)),
+      calls: Math.min(more.calls, known.calls + countMaxCalls(allowed)),
       costUsd: Math.min(more.costUsd, known.costUsd + maxPlausibleCostUsd(allowed)),
     };
     return combined(known, most, Math.max);
@@ -135,7 +135,7 @@ function greater(stored: readonly LedgerDay[], recorded: readonly LedgerDay[], a
 
 function boundedWindows({ hour, day }: Windows, stored: Windows, allowed: Bounds): Windows {
   return {
-    hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + allowedCalls(allowed)) },
+    hour: hour && { ...hour, calls: Math.min(hour.calls, (stored.hour?.calls ?? 0) + countMaxCalls(allowed)) },
     day: day && { ...day, costUsd: Math.min(day.costUsd, (stored.day?.costUsd ?? 0) + maxPlausibleCostUsd(allowed)) },
   };
 }
@@ -146,7 +146,7 @@ function maxPlausibleCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bou
 }
 
 /** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
-export function trustedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
+export function limitTrustedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
 
@@ -230,16 +230,16 @@ export function mergeReceivedState(
     transcript: null,
     baseVerification: received.baseVerification?.commit === base ? received.baseVerification : before.baseVerification,
     redBase: received.redBase === null || received.redBase.commit === base ? received.redBase : before.redBase,
-    park: park === null ? null : plausiblePark(park, policy, now),
+    park: park === null ? null : limitPark(park, policy, now),
     // An instant in the future would keep the circuit open for any length of time.
     circuit: circuit.kind === 'open' ? { ...circuit, openedAt: Math.min(circuit.openedAt, now) } : circuit,
     providers: capProviderTimes(received.providers, now),
-    steps: plausibleSteps(received.steps, now),
+    steps: limitStepMemory(received.steps, now),
   };
 }
 
 /** Limits the wait that another job claims: no longer than for a provider, and for a step of the pipeline. */
-export function plausiblePark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
+export function limitPark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
   park: Park,
   policy: Pick<Policy, 'agentSteps' | 'otherSteps'>,
   now: number,
@@ -247,7 +247,7 @@ export function plausiblePark<Park extends { readonly resumeAt: number; readonly
   return {
     ...park,
     resumeAt: Math.min(park.resumeAt, now + MAX_USAGE_WAIT_MS),
-    ...(park.step === undefined ? {} : { step: plausibleStep(park.step, policy) }),
+    ...(park.step === undefined ? {} : { step: limitWaitingStep(park.step, policy) }),
   };
 }
 
@@ -260,7 +260,7 @@ const MAX_OVERSHOOT_USD = 1_000;
 /** Returns the state before a loop without any record: its whole reservation counts as used. */
 export function withReservationUsed(before: LaneState, policy: Policy, now: number): LaneState {
   let { windows, ledger } = before;
-  const calls = allowedCalls(policy);
+  const calls = countMaxCalls(policy);
   for (let call = 0; call < calls; call += 1) {
     windows = chargeCall(windows, now);
     ledger = bookCall(ledger, now, null);

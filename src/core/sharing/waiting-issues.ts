@@ -153,7 +153,7 @@ function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }:
 }
 
 /** Returns the stored comments that still wait for an answer, judged by the newest known answers. */
-export function commentsAwaitingAnswer(
+export function listUnansweredComments(
   stored: readonly Notification[],
   { notified, tasks }: Pick<LaneState, 'notified' | 'tasks'>,
 ): readonly Notification[] {
@@ -175,7 +175,7 @@ function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {
  * Returns the waiting issues after a run that brought its lane from one state to another: for each issue, the answer of
  * the lane that worked on it last.
  */
-export function waitingAfter(
+export function updateWaitingIssues(
   waiting: readonly WaitingIssue[],
   { before, after }: { readonly before: LaneState; readonly after: LaneState },
   now: number,
@@ -246,7 +246,7 @@ function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
  * Returns the lanes whose pull requests need work, those unexamined for longest first. Leaves out unchanged ones, so
  * that they cannot keep the queue from its tasks.
  */
-export function lanesNeedingWork(
+export function listLanesNeedingWork(
   open: readonly WaitingPullRequest[],
   search: {
     readonly prefix: string;

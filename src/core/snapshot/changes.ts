@@ -1,5 +1,5 @@
 import { settleBudget, settleRun, type Budget, type LaneRun } from '../sharing/budget.ts';
-import { waitingAfter } from '../sharing/waiting-issues.ts';
+import { updateWaitingIssues } from '../sharing/waiting-issues.ts';
 import {
   advanceRecord,
   claimRecord,
@@ -12,17 +12,17 @@ import {
 import { type Claim, expiryOf, keepsOut, type Lease, type LeaseHolder, runTagOfLane } from '../sharing/lease.ts';
 import type { OrderGiven } from '../sharing/orders.ts';
 import { nameOfLane, type LaneId, type TaskId } from '../tasks/ids.ts';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { formatInstant } from '../countdown.ts';
 import { withAskedTasks } from './going-on.ts';
 import { type StoredRun, withRun } from './stored-run.ts';
 import {
-  answersIn,
-  budgetIn,
-  laneIn,
-  lanesIn,
-  recordIn,
-  waitingIn,
+  listLaneAnswers,
+  parseBudgetIn,
+  parseLaneIn,
+  listLanes,
+  parseRecordIn,
+  listWaitingIssues,
   withBudget,
   withLane,
   withRecord,
@@ -62,18 +62,18 @@ export interface Claiming {
 export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer> {
   const { lane, seen, lease, now, named, purpose, reserve } = claiming;
   return (snapshot) => {
-    const record = recordIn(snapshot, lane);
+    const record = parseRecordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
     if (record === null) return refused({ kind: 'changed' });
     // The claim was written before, and only the answer to it was lost.
     const isOurs = record.lease?.runTag === lease.runTag;
-    if (!isOurs && !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane))) {
+    if (!isOurs && !isSameLane(parseLaneIn(seen, lane), parseLaneIn(snapshot, lane))) {
       const again = claimRecord(record, lease, now);
       return refused(again.kind === 'leased' ? again : { kind: 'changed' });
     }
     const claimed = claimRecord(record, lease, now);
     if (claimed.kind === 'leased') return refused(claimed);
-    const budget = budgetIn(snapshot, now);
+    const budget = parseBudgetIn(snapshot, now);
     // This run reads everything that was requested so far; only later requests count as unread.
     const isRead = purpose === 'answers' || (purpose === 'tasks' && record.goesOn !== null);
     const asked: LaneRecord = isRead ? { ...claimed.record, goesOn: 'unfinished' } : claimed.record;
@@ -90,8 +90,8 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
  * Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`,
  * `restsAt`, `looked`.
  */
-function isSameLane(one: ReturnType<typeof laneIn>, other: ReturnType<typeof laneIn>): boolean {
-  const decided = (parsed: ReturnType<typeof laneIn>): unknown =>
+function isSameLane(one: ReturnType<typeof parseLaneIn>, other: ReturnType<typeof parseLaneIn>): boolean {
+  const decided = (parsed: ReturnType<typeof parseLaneIn>): unknown =>
     parsed.kind === 'record' ? { ...parsed.record, goesOn: null, restsAt: null, looked: null } : parsed;
   return JSON.stringify(decided(one)) === JSON.stringify(decided(other));
 }
@@ -124,7 +124,7 @@ export interface Saving {
 export function finishInSnapshot(saving: Saving): SnapshotChange<SaveAnswer> {
   const { lane, sequence, document, saver, now, run, stored } = saving;
   return (snapshot) => {
-    const record = recordIn(snapshot, lane);
+    const record = parseRecordIn(snapshot, lane);
     const saved = record === null ? null : finishRecord(record, { sequence, document }, saver, now);
     const answer: SaveAnswer =
       record === null || saved === null
@@ -160,8 +160,8 @@ export function settleSnapshot(
   const marked = withLane(snapshot, run.after.lane, (record) =>
     record.goesOn === 'unanswered' || record.goesOn === left ? record : { ...record, goesOn: left },
   );
-  const waiting = withWaiting(marked, waitingAfter(waitingIn(marked), run, now));
-  const budget = budgetIn(waiting, now);
+  const waiting = withWaiting(marked, updateWaitingIssues(listWaitingIssues(marked), run, now));
+  const budget = parseBudgetIn(waiting, now);
   return budget.kind === 'newer' ? waiting : withBudget(waiting, settleRun(budget.budget, runTag, run, now), now);
 }
 
@@ -182,7 +182,7 @@ export interface Advancing {
 /** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
 export function advanceInSnapshot({ lane, after, document, holder }: Advancing): SnapshotChange<number | null> {
   return (snapshot) => {
-    const record = recordIn(snapshot, lane);
+    const record = parseRecordIn(snapshot, lane);
     const sequence = Math.max(after, record?.sequence ?? 0) + 1;
     const advanced =
       record?.lease?.runTag === holder.runTag
@@ -210,9 +210,9 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
  */
 export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): SnapshotChange<boolean> {
   return (snapshot) => {
-    const record = recordIn(snapshot, lane);
+    const record = parseRecordIn(snapshot, lane);
     const isFree = record !== null && (record.lease === null || !keepsOut(record.lease, holder, now));
-    if (!isFree || !isSameLane(laneIn(seen, lane), laneIn(snapshot, lane)))
+    if (!isFree || !isSameLane(parseLaneIn(seen, lane), parseLaneIn(snapshot, lane)))
       return { snapshot, message: '', answer: false };
     const sequence = record.sequence + 1;
     return {
@@ -239,7 +239,7 @@ export function releaseInSnapshot(
 ): SnapshotChange<null> {
   return (snapshot) => {
     const free = withLane(snapshot, lane, (record) => releaseRecord(record, holder.runTag) ?? record);
-    const budget = isUnused ? budgetIn(free, now) : null;
+    const budget = isUnused ? parseBudgetIn(free, now) : null;
     return {
       snapshot:
         budget?.kind === 'budget'
@@ -255,15 +255,15 @@ const NOTHING = { calls: 0, tokens: 0, costUsd: 0 };
 
 /** Returns the lanes that a run still holds, under its own tag or under those of its lanes. */
 export function claimsOfRun(snapshot: Snapshot, runTag: string): readonly Claim[] {
-  return lanesIn(snapshot).flatMap((lane) => {
-    const held = recordIn(snapshot, lane)?.lease?.runTag;
+  return listLanes(snapshot).flatMap((lane) => {
+    const held = parseRecordIn(snapshot, lane)?.lease?.runTag;
     return held === runTag || held === runTagOfLane(runTag, lane) ? [{ lane, runTag: held }] : [];
   });
 }
 
 /** Returns the snapshot without any lease, as it is when no run is in progress. */
 export function withoutLeases(snapshot: Snapshot): Snapshot {
-  return lanesIn(snapshot).reduce(
+  return listLanes(snapshot).reduce(
     (next, lane) => withLane(next, lane, (record) => (record.lease === null ? record : { ...record, lease: null })),
     snapshot,
   );
@@ -279,7 +279,7 @@ export function mayHold(
   runTag: string,
 ): boolean {
   if (last === null) return kind === 'unavailable';
-  const record = recordIn(last, lane);
+  const record = parseRecordIn(last, lane);
   return record === null || record.lease?.runTag === runTag;
 }
 
@@ -289,7 +289,7 @@ export function mayHold(
  */
 export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange<string | null> {
   return (snapshot) => {
-    const parsed = laneIn(snapshot, lane);
+    const parsed = parseLaneIn(snapshot, lane);
     if (parsed.kind === 'newer')
       return {
         snapshot,
@@ -297,12 +297,12 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
         answer: `it was written by a newer version of this action (record version ${parsed.version})`,
       };
     const ordered = withLane(snapshot, lane, (record) => orderRecord(record, given));
-    const own = answersIn(ordered, (issue) => issue.lane === lane);
+    const own = listLaneAnswers(ordered, (issue) => issue.lane === lane);
     const opened = own.filter(({ progress }) => progress.state === 'stuck');
     const asked = given.kind === 'reset-circuit' ? opened.map(({ task }) => task) : [];
     return {
       snapshot: withAskedTasks(ordered, asked, given.at),
-      message: `${nameOfLane(lane)}: ${given.kind.replace('-', ' ')}${given.task === null ? '' : ` ${oneLine(given.task, 80)}`}, ordered by ${oneLine(given.by, 100)} (${given.from})`,
+      message: `${nameOfLane(lane)}: ${given.kind.replace('-', ' ')}${given.task === null ? '' : ` ${toOneLine(given.task, 80)}`}, ordered by ${toOneLine(given.by, 100)} (${given.from})`,
       answer: null,
     };
   };
@@ -314,7 +314,7 @@ export function changeUsage(
   { message, now }: { readonly message: string; readonly now: number },
 ): SnapshotChange<string | null> {
   return (snapshot) => {
-    const budget = budgetIn(snapshot, now);
+    const budget = parseBudgetIn(snapshot, now);
     return budget.kind === 'newer'
       ? { snapshot, message, answer: `it was written by a newer version of this action (version ${budget.version})` }
       : { snapshot: withBudget(snapshot, change(budget.budget), now), message, answer: null };

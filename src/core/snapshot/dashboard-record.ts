@@ -8,7 +8,7 @@ import {
   type Revision,
   type Tick,
   tickSchema,
-  ticksOnPage,
+  findPageTicks,
 } from '../dashboard/boxes.ts';
 import { type Immutable, instantSchema } from '../policy.ts';
 import { isIssueTask } from '../tasks/ids.ts';
@@ -65,7 +65,7 @@ export type QueuedEntry = DashboardRecord['queue'][number];
 const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], read: null, queue: [] };
 
 /** Returns the record of the dashboard; an empty one if there is none that can be read. */
-export function dashboardIn(snapshot: Snapshot): DashboardRecord {
+export function parseDashboardIn(snapshot: Snapshot): DashboardRecord {
   const parsed = recordSchema.safeParse(tryJson(snapshot.get(DASHBOARD_FILE) ?? ''));
   return parsed.success ? parsed.data : EMPTY;
 }
@@ -76,9 +76,9 @@ export function changeDashboard(
   message: string,
 ): SnapshotChange<DashboardRecord> {
   return (snapshot) => {
-    const answer = change(dashboardIn(snapshot));
+    const answer = change(parseDashboardIn(snapshot));
     const isNewer = newerSchema.safeParse(tryJson(snapshot.get(DASHBOARD_FILE) ?? '')).success;
-    const isSame = JSON.stringify(answer) === JSON.stringify(dashboardIn(snapshot));
+    const isSame = JSON.stringify(answer) === JSON.stringify(parseDashboardIn(snapshot));
     const text = `${JSON.stringify(answer, null, 1)}\n`;
     return { snapshot: isNewer || isSame ? snapshot : withFile(snapshot, DASHBOARD_FILE, text), message, answer };
   };
@@ -102,7 +102,7 @@ export function takeTicks(
   // Another run has read a newer version.
   const isOlder = read !== null && read.number === number && read.edits > edits;
   const { all, fresh } =
-    revisions === null || isOlder ? { all: [], fresh: [] } : ticksOnPage({ number, edits, revisions }, read);
+    revisions === null || isOlder ? { all: [], fresh: [] } : findPageTicks({ number, edits, revisions }, read);
   const isHeld = ({ taken }: DashboardRecord['ticks'][number]): boolean =>
     taken !== null && taken.runTag !== runTag && taken.until > now;
   const held = record.ticks.filter(isHeld);
@@ -114,7 +114,7 @@ export function takeTicks(
 }
 
 /** Returns the ticks that a run has taken. */
-export function ticksTakenBy({ ticks }: DashboardRecord, runTag: string): readonly Tick[] {
+export function listTicksTakenBy({ ticks }: DashboardRecord, runTag: string): readonly Tick[] {
   return ticks.flatMap(({ taken, box, by }) => (taken?.runTag === runTag ? [{ box, by }] : []));
 }
 

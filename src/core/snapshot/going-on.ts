@@ -5,7 +5,7 @@ import { reopenWaiting } from '../sharing/waiting-issues.ts';
 import { isIssueTask, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isSettled } from '../tasks/task.ts';
-import { laneIn, waitingIn, withLane, withWaiting, type Snapshot } from './snapshot.ts';
+import { parseLaneIn, listWaitingIssues, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
 /**
  * True if a run without other work examines the lane of an issue: a request is unanswered, a run left something
@@ -13,7 +13,7 @@ import { laneIn, waitingIn, withLane, withWaiting, type Snapshot } from './snaps
  * found nothing to do.
  */
 export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { readonly now: number }): boolean {
-  const parsed = laneIn(snapshot, lane);
+  const parsed = parseLaneIn(snapshot, lane);
   if (!isIssueTask(lane) || parsed.kind !== 'record') return false;
   const { lease, goesOn: reason, restsAt, sequence, document } = parsed.record;
   if (lease !== null && keepsOut(lease, asker, asker.now)) return false;
@@ -49,7 +49,7 @@ export function withUnansweredRequest(snapshot: Snapshot, lane: LaneId): Snapsho
 
 /** Returns the snapshot in which these tasks no longer wait, since a person asks for them. */
 export function withAskedTasks(snapshot: Snapshot, asked: readonly TaskId[], now: number): Snapshot {
-  const before = waitingIn(snapshot);
+  const before = listWaitingIssues(snapshot);
   const waiting = reopenWaiting(before, asked, now);
   if (waiting === before) return snapshot;
   const own = waiting.filter(({ lane, task }) => lane === task && asked.includes(task));

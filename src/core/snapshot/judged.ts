@@ -1,9 +1,14 @@
-import { restrictiveParts, signedParts, withSafeParts, type CachedState } from '../lane/state/cached-state.ts';
+import {
+  selectRestrictiveParts,
+  selectSignedParts,
+  withSafeParts,
+  type CachedState,
+} from '../lane/state/cached-state.ts';
 import { parseStateAt, type LaneState, type ParsedState } from '../lane/state/state.ts';
 import type { LaneRecord, ParsedRecord } from '../sharing/lane-record.ts';
 import { withAnswers } from '../sharing/waiting-issues.ts';
 import { type LaneId, QUEUE } from '../tasks/ids.ts';
-import { answersIn, laneIn, type Snapshot } from './snapshot.ts';
+import { listLaneAnswers, parseLaneIn, type Snapshot } from './snapshot.ts';
 import { namesOf, completeSentence } from '../text/phrase.ts';
 
 /** A copy of a lane's state outside of the snapshot, such as in the cache. */
@@ -64,13 +69,15 @@ export function judgeRecord(
     const isBehind = since !== null && since.signed && since.sequence > sequence;
     return {
       kind: 'found',
-      state: isBehind ? withSafeParts(state.state, restrictiveParts(since.parsed.state, true).state) : state.state,
+      state: isBehind
+        ? withSafeParts(state.state, selectRestrictiveParts(since.parsed.state, true).state)
+        : state.state,
       origin: isBehind ? `${decides}, with newer parts from the ${copies}` : decides,
       ...beside([...(isBehind ? [] : warnOfNewerCopy(copy, sequence, places)), ...state.problems]),
     };
   }
   if (since !== null) {
-    const cached = restrictiveParts(since.parsed.state, since.signed);
+    const cached = selectRestrictiveParts(since.parsed.state, since.signed);
     return {
       kind: 'found',
       state: cached.state,
@@ -99,9 +106,9 @@ export function viewLane(
   { place, now }: { readonly place: string; readonly now: number },
 ): JudgedLane {
   const places = { decides: place, copies: '', standsIn: false };
-  const judged = judgeRecord(laneIn(snapshot, lane), null, { lane, places, now });
+  const judged = judgeRecord(parseLaneIn(snapshot, lane), null, { lane, places, now });
   if (judged.kind !== 'found') return judged;
-  const answers = answersIn(snapshot, (issue) => lane === QUEUE || issue.task === lane);
+  const answers = listLaneAnswers(snapshot, (issue) => lane === QUEUE || issue.task === lane);
   return { ...judged, state: withAnswers(judged.state, answers, []) };
 }
 
@@ -124,7 +131,7 @@ export function judgeCopy(
       ...beside,
       warnings: [`The state #${copy.sequence} in the ${copies} cannot be read: ${completeSentence(parsed.why)}`],
     };
-  const { state, dropped } = signedParts(parsed.state, copy.signed);
+  const { state, dropped } = selectSignedParts(parsed.state, copy.signed);
   const others = { state, dropped: dropped.filter((part) => part !== 'approvals') };
   return {
     kind: 'found',
@@ -142,7 +149,7 @@ export function judgeCopy(
  * Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example
  * for the transcript.
  */
-export function sufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
+export function findSufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;
   const state = parseStateAt(parsed.record.document, lane, now);
   return state.kind === 'state' && state.state.transcript === null ? parsed.record.sequence : null;

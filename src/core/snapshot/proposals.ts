@@ -3,8 +3,8 @@ import type { Grant } from '../people/consent.ts';
 import { amountSchema, type Immutable, instantSchema } from '../policy.ts';
 import { MAX_PROPOSED_TASKS, MAX_SHOWN_CHARS } from '../proposal/proposal.ts';
 import { tryJson } from '../text/try-json.ts';
-import { issueLane } from '../tasks/ids.ts';
-import { laneIn, PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
+import { toIssueLane } from '../tasks/ids.ts';
+import { parseLaneIn, PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of proposals that are kept; of the others, the oldest that nobody approved are dropped first. */
 const MAX_PROPOSALS = 50;
@@ -58,7 +58,7 @@ export type ProposalRecord = Immutable<z.infer<typeof recordSchema>>;
 export type MadeIssue = ProposalRecord['made'][number];
 
 /** Returns the newest proposal for an issue; null if there is none that can be read. */
-export function proposalIn(snapshot: Snapshot, issue: number): ProposalRecord | null {
+export function findProposal(snapshot: Snapshot, issue: number): ProposalRecord | null {
   return parseFile(fileOf(issue), snapshot.get(fileOf(issue)) ?? '');
 }
 
@@ -69,7 +69,7 @@ export function proposalIn(snapshot: Snapshot, issue: number): ProposalRecord | 
 export function keepProposal(record: ProposalRecord): SnapshotChange<boolean> {
   return (snapshot) => {
     const message = `issue #${record.issue}: sub-tasks proposed (${record.hash})`;
-    if (proposalIn(snapshot, record.issue)?.approved != null) return { snapshot, message: '', answer: false };
+    if (findProposal(snapshot, record.issue)?.approved != null) return { snapshot, message: '', answer: false };
     const others = proposalsIn(snapshot).filter(({ issue }) => issue !== record.issue);
     const dropped = others.toSorted(approvedAndNewestFirst).slice(MAX_PROPOSALS - 1);
     return {
@@ -103,7 +103,7 @@ export type MakingAnswer =
 /** Makes this run the only one that makes the sub-issues. The first approval stays. */
 export function beginMaking({ issue, hash, approved, runTag, now }: Making): SnapshotChange<MakingAnswer> {
   return (snapshot) => {
-    const known = proposalIn(snapshot, issue);
+    const known = findProposal(snapshot, issue);
     if (known?.hash !== hash) return { snapshot, message: '', answer: { kind: 'replaced' } };
     const { maker } = known;
     if (maker !== null && maker.runTag !== runTag && maker.until > now && maker.until <= now + MAKING_MS)
@@ -123,7 +123,7 @@ export function recordMaking(
   { made, isComplete, isOver }: Pick<ProposalRecord, 'made' | 'isComplete'> & { readonly isOver: boolean },
 ): SnapshotChange<boolean> {
   return (snapshot) => {
-    const known = proposalIn(snapshot, issue);
+    const known = findProposal(snapshot, issue);
     if (known?.maker?.runTag !== runTag) return { snapshot, message: '', answer: false };
     return {
       snapshot: withProposal(snapshot, { ...known, made, isComplete, maker: isOver ? null : known.maker }),
@@ -137,7 +137,7 @@ export function recordMaking(
  * Returns the consents that approvals of proposals gave, by the number of the sub-issue, and those that requests on
  * these issues gave.
  */
-export function grantsIn(snapshot: Snapshot | null, issues: readonly number[] = []): ReadonlyMap<number, Grant> {
+export function listGrants(snapshot: Snapshot | null, issues: readonly number[] = []): ReadonlyMap<number, Grant> {
   const grants = new Map<number, Grant>();
   for (const { approved, tasks, made } of proposalsIn(snapshot)) {
     if (approved === null) continue;
@@ -145,7 +145,7 @@ export function grantsIn(snapshot: Snapshot | null, issues: readonly number[] = 
       grants.set(issue, { ...approved, text, ceilingUsd: tasks[position - 1]?.ceilingUsd ?? 0 });
   }
   for (const issue of issues) {
-    const lane = snapshot === null ? null : laneIn(snapshot, issueLane(issue));
+    const lane = snapshot === null ? null : parseLaneIn(snapshot, toIssueLane(issue));
     const orders = lane?.kind === 'record' ? lane.record.orders : [];
     for (const { by: login, consent } of orders) {
       if (consent === undefined) continue;
@@ -159,7 +159,7 @@ export function grantsIn(snapshot: Snapshot | null, issues: readonly number[] = 
 }
 
 /** Returns the issues that approvals have split, each with its sub-issues: none of them is a task. */
-export function splitIssuesIn(snapshot: Snapshot | null): ReadonlyMap<number, readonly number[]> {
+export function listSplitIssues(snapshot: Snapshot | null): ReadonlyMap<number, readonly number[]> {
   return new Map(
     proposalsIn(snapshot).flatMap(({ issue, approved, made }) =>
       approved === null ? [] : [[issue, made.map((one) => one.number)] as const],

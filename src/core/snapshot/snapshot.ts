@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseState } from '../lane/state/state.ts';
 import { emptyBudget, parseBudget, serializeUsage, type Budget, type ParsedBudget } from '../sharing/budget.ts';
 import {
-  emptyLaneRecord,
+  createLaneRecord,
   parseRecord,
   serializeRecord,
   type LaneRecord,
@@ -80,24 +80,24 @@ export function isSnapshotFile(path: string): boolean {
 }
 
 /** Returns the lanes that have a file. */
-export function lanesIn(snapshot: Snapshot): readonly LaneId[] {
+export function listLanes(snapshot: Snapshot): readonly LaneId[] {
   return [...snapshot.keys()].flatMap((path) => LANE.exec(path)?.[1] ?? []).filter(isLaneId);
 }
 
 /** Returns the record of a lane; an empty one if it has no file. */
-export function laneIn(snapshot: Snapshot, lane: LaneId): ParsedRecord {
+export function parseLaneIn(snapshot: Snapshot, lane: LaneId): ParsedRecord {
   const text = snapshot.get(laneFile(lane));
-  return text === undefined ? { kind: 'record', record: emptyLaneRecord(lane) } : parseRecord(text, lane);
+  return text === undefined ? { kind: 'record', record: createLaneRecord(lane) } : parseRecord(text, lane);
 }
 
 /**
  * Returns the record that a change builds on: an empty one in place of an unreadable one; null if a newer version wrote
  * it, which is never replaced.
  */
-export function recordIn(snapshot: Snapshot, lane: LaneId): LaneRecord | null {
-  const parsed = laneIn(snapshot, lane);
+export function parseRecordIn(snapshot: Snapshot, lane: LaneId): LaneRecord | null {
+  const parsed = parseLaneIn(snapshot, lane);
   if (parsed.kind === 'newer') return null;
-  return parsed.kind === 'record' ? parsed.record : emptyLaneRecord(lane);
+  return parsed.kind === 'record' ? parsed.record : createLaneRecord(lane);
 }
 
 /** Returns the snapshot with the record of a lane, in place of an earlier one. */
@@ -106,21 +106,21 @@ export function withRecord(snapshot: Snapshot, record: LaneRecord): Snapshot {
 }
 
 /** Returns the usage and reservations that all lanes share. */
-export function budgetIn(snapshot: Snapshot, now: number): ParsedBudget {
+export function parseBudgetIn(snapshot: Snapshot, now: number): ParsedBudget {
   const text = snapshot.get(USAGE);
   return text === undefined ? { kind: 'budget', budget: emptyBudget, problem: null } : parseBudget(text, now);
 }
 
 /** Returns the snapshot with another budget; a newer version's budget stays as it is. */
 export function withBudget(snapshot: Snapshot, budget: Budget, now: number): Snapshot {
-  const known = budgetIn(snapshot, now);
+  const known = parseBudgetIn(snapshot, now);
   const isUnused = !snapshot.has(USAGE) && serializeUsage(budget) === serializeUsage(emptyBudget);
   return known.kind === 'newer' || isUnused ? snapshot : withFile(snapshot, USAGE, serializeUsage(budget));
 }
 
 /** Returns the snapshot with other waiting issues. */
 export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[]): Snapshot {
-  const gone = waitingIn(snapshot).filter(({ task }) => issues.every((one) => one.task !== task));
+  const gone = listWaitingIssues(snapshot).filter(({ task }) => issues.every((one) => one.task !== task));
   const cleared = gone.reduce((next, { task }) => withFile(next, issueFile(task), null), snapshot);
   return issues.reduce(
     (next, issue) => withFile(next, issueFile(issue.task), `${JSON.stringify({ version: 2, ...issue }, null, 1)}\n`),
@@ -132,7 +132,7 @@ export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[])
  * Returns the waiting issues, at most one for each issue, oldest first. Unreadable ones are looked up again when they
  * are needed.
  */
-export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
+export function listWaitingIssues(snapshot: Snapshot): readonly WaitingIssue[] {
   return [...snapshot]
     .flatMap(([path, text]) => {
       const parsed = ISSUE.test(path) ? waitingIssueSchema.safeParse(tryJson(text)) : null;
@@ -142,13 +142,13 @@ export function waitingIn(snapshot: Snapshot): readonly WaitingIssue[] {
 }
 
 /** Returns what their lanes say of waiting issues; leaves out lanes whose states cannot be read. */
-export function answersIn(
+export function listLaneAnswers(
   snapshot: Snapshot,
   isWanted: (issue: WaitingIssue) => boolean = () => true,
 ): readonly LaneAnswer[] {
-  const waiting = waitingIn(snapshot).filter(isWanted);
+  const waiting = listWaitingIssues(snapshot).filter(isWanted);
   return [...new Set(waiting.map(({ lane }) => lane))].flatMap((lane) => {
-    const document = recordIn(snapshot, lane)?.document ?? null;
+    const document = parseRecordIn(snapshot, lane)?.document ?? null;
     const parsed = document === null ? null : parseState(document, lane);
     return parsed?.kind !== 'state'
       ? []
@@ -157,16 +157,16 @@ export function answersIn(
 }
 
 /** Returns the states of pull requests when runs last examined them. */
-export function examinedIn(snapshot: Snapshot): readonly ExaminedPullRequest[] {
-  return lanesIn(snapshot).flatMap((lane) => {
-    const look = recordIn(snapshot, lane)?.looked ?? null;
+export function listExaminedPulls(snapshot: Snapshot): readonly ExaminedPullRequest[] {
+  return listLanes(snapshot).flatMap((lane) => {
+    const look = parseRecordIn(snapshot, lane)?.looked ?? null;
     return look === null ? [] : [{ lane, ...look }];
   });
 }
 
 /** Returns the snapshot with another record of a lane; a newer version's record stays as it is. */
 export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: LaneRecord) => LaneRecord): Snapshot {
-  const record = recordIn(snapshot, lane);
+  const record = parseRecordIn(snapshot, lane);
   const changed = record === null ? null : change(record);
   return changed === null || changed === record ? snapshot : withRecord(snapshot, changed);
 }

@@ -145,7 +145,7 @@ export function withPullNews(snapshot: Snapshot, { closed, reverts }: PullNews):
   if (closed.length === 0 && reverts.length === 0) return snapshot;
   const found = [...reverts, ...closed.flatMap(revertOf)];
   const named = closed.flatMap((one) => pullAt(snapshot, fileOf(one)) ?? []);
-  return (found.length === 0 ? named : pullsIn(snapshot)).reduce((next, pull) => {
+  return (found.length === 0 ? named : listStoredPulls(snapshot)).reduce((next, pull) => {
     const own = closed.find(({ number }) => number === pull.number);
     const ended = own !== undefined && isNewsOf(own, pull) ? { ...pull, end: endOf(own, pull) } : pull;
     const reverted = ended.reverted ?? findRevert(ended, found);
@@ -154,7 +154,7 @@ export function withPullNews(snapshot: Snapshot, { closed, reverts }: PullNews):
 }
 
 /** Returns a change that also remembers the pull request that the run has published, and what became of others. */
-export function andRememberPulls<Answer>(
+export function rememberPullsToo<Answer>(
   change: SnapshotChange<Answer>,
   published: PublishedPull | null,
   news: PullNews,
@@ -168,7 +168,7 @@ export function andRememberPulls<Answer>(
 }
 
 /** Returns the known pull requests, those opened last first. Unreadable files are left out. */
-export function pullsIn(snapshot: Snapshot): readonly StoredPull[] {
+export function listStoredPulls(snapshot: Snapshot): readonly StoredPull[] {
   return [...snapshot]
     .flatMap(([path]) => (path.startsWith(FOLDER) ? (pullAt(snapshot, path) ?? []) : []))
     .sort((one, other) => other.openedAt - one.openedAt || other.number - one.number);
@@ -186,7 +186,7 @@ function withPull(snapshot: Snapshot, pull: StoredPull): Snapshot {
   const size = files.reduce((sum, [, text]) => sum + text.length, 0);
   if (files.length <= MAX_PULLS && size <= MAX_PULLS_CHARS) return next;
   let chars = 0;
-  return pullsIn(next).reduce((kept, one, index) => {
+  return listStoredPulls(next).reduce((kept, one, index) => {
     chars += next.get(fileOf(one))?.length ?? 0;
     return index < MAX_PULLS && chars <= MAX_PULLS_CHARS ? kept : withFile(kept, fileOf(one), null);
   }, next);
@@ -218,7 +218,7 @@ export interface JudgedPull {
 }
 
 /** Returns the commits that decide, by what is in them, whether people changed an ended pull request. */
-export function mergesToJudge(snapshot: Snapshot, closed: readonly ClosedPull[]): readonly JudgedPull[] {
+export function listMergesToJudge(snapshot: Snapshot, closed: readonly ClosedPull[]): readonly JudgedPull[] {
   return closed.flatMap((one) => {
     const known = pullAt(snapshot, fileOf(one));
     if (known === null || one.kind === 'closed' || !isNewsOf(one, known)) return [];

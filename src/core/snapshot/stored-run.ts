@@ -130,7 +130,7 @@ export function withRun(snapshot: Snapshot, run: StoredRun): Snapshot {
 }
 
 /** Returns the remembered runs, newest first. Unreadable files are left out. */
-export function runsIn(snapshot: Snapshot): readonly StoredRun[] {
+export function listStoredRuns(snapshot: Snapshot): readonly StoredRun[] {
   return runFilesOf(snapshot)
     .toSorted(newestFirst)
     .map(({ run }) => run);

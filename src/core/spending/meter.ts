@@ -1,6 +1,6 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import { countBytes } from '../text/phrase.ts';
-import { noPriceText } from './prices.ts';
+import { describeMissingPrice } from './prices.ts';
 
 /** The usage of requests to the model: tokens of all kinds, those of answers among them, and the price in dollars. */
 export interface Spent {
@@ -45,7 +45,7 @@ const MAX_INPUT_TOKENS = 1_000_000;
 const ADDED_TOKENS = 1_000;
 
 /** Returns the maximum number of tokens of a text: no tokenizer makes more than one token per byte. */
-export function mostTokensIn(text: string): number {
+export function computeMaxTokens(text: string): number {
   return Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
 }
 
@@ -54,14 +54,14 @@ export function mostTokensIn(text: string): number {
  * maximum usage.
  */
 export function decideAdmission(limits: CallLimits, { spent, open, next }: Standing): Admission {
-  const by = exhaustedLimit(limits, spent);
+  const by = findExhaustedLimit(limits, spent);
   if (by !== null) return { kind: 'refused', by };
   const isAlone = open.tokens === 0 && open.costUsd === 0;
   return isAlone || fits(limits, addSpent(addSpent(spent, open), next)) ? { kind: 'admitted' } : { kind: 'waits' };
 }
 
 /** Returns the limit that `spent` has reached; null if there is none. */
-export function exhaustedLimit(limits: CallLimits, spent: Spent): Exhausted | null {
+export function findExhaustedLimit(limits: CallLimits, spent: Spent): Exhausted | null {
   if (limits.costUsd !== null && spent.costUsd >= limits.costUsd) return 'cost';
   return limits.tokens !== null && spent.tokens >= limits.tokens ? 'tokens' : null;
 }
@@ -108,5 +108,5 @@ export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
 /** Turns a call that failed for lack of a price into a configuration problem, whatever its CLI made of the answer. */
 function withMissingPrice(analysis: Analysis, { requests, unpriced }: Bill): Analysis {
   if (unpriced === null || (analysis.agentError === null && requests > 0)) return analysis;
-  return { ...analysis, agentError: { kind: 'model', text: noPriceText(unpriced) }, usageLimit: null };
+  return { ...analysis, agentError: { kind: 'model', text: describeMissingPrice(unpriced) }, usageLimit: null };
 }

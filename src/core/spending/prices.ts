@@ -47,11 +47,11 @@ export function costOf(
   tokens: { readonly input: number; readonly cached: number; readonly output: number },
 ): number | null {
   const price = priceOf(prices, model);
-  return price === null ? null : costAt(price, tokens);
+  return price === null ? null : computeCostAt(price, tokens);
 }
 
 /** Returns the cost of tokens at a price in US dollars. `cached` is a part of `input`. */
-export function costAt(
+export function computeCostAt(
   price: Price,
   tokens: { readonly input: number; readonly cached: number; readonly output: number },
 ): number {
@@ -85,7 +85,7 @@ function counted(tokens: number): number {
 const NAME = /^[A-Za-z0-9][\w.:@/+-]{0,99}$/;
 
 /** Returns why a model without a price is not called under a dollar limit, and what to add. */
-export function noPriceText(model: string): string {
+export function describeMissingPrice(model: string): string {
   const isName = NAME.test(model);
   const named = isName ? `the model ${model}` : 'a model of an unusable name';
   return `No price is known for ${named}, so the limits in dollars could not bind it, and it is not called. Add its price in US dollars per million tokens to the setting \`prices\`, below \`settings:\` in the workflow (\`${isName ? model : 'MODEL'}=INPUT/OUTPUT\`), or set \`max-cost-usd: 0\` and \`max-cost-usd-per-day: 0\` to run without these limits.`;

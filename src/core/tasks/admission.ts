@@ -3,15 +3,15 @@ import { withTransition } from '../lane/session.ts';
 import {
   type ApprovalNotice,
   type Consent,
-  noticeFor,
+  buildApprovalNotice,
   warnOfTooManyPeople,
   warnOfChanges,
   warnOfUnaskedIssues,
   warnOfUntrustedLabels,
 } from '../people/consent.ts';
 import { hasLabel } from '../people/labels.ts';
-import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
-import { resetProgress, sortByPriority, progressOf, tasksWithinReach } from './queue.ts';
+import { compareIssueNumbers, findLabelObstacle, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
+import { resetProgress, sortByPriority, progressOf, listTasksWithinReach } from './queue.ts';
 import { type TaskId, taskIdOfIssue, type TaskSourceName } from './ids.ts';
 import { issueOfTask, isFinished, isSettled, type Task } from './task.ts';
 import {
@@ -42,7 +42,7 @@ export interface AdmissionRules {
 }
 
 /**
- * The knowledge so far about a lane's tasks. Plain data: `nextAdmissionStep` reads it, `applyAdmissionAnswer` returns
+ * The knowledge so far about a lane's tasks. Plain data: `decideAdmissionStep` reads it, `applyAdmissionAnswer` returns
  * the next one.
  */
 export interface Admission {
@@ -98,7 +98,7 @@ const AT_ONCE = 50;
  */
 const MAX_PEOPLE = 100;
 
-/** Starts to judge which candidates are eligible; `nextAdmissionStep` asks for what it must know. */
+/** Starts to judge which candidates are eligible; `decideAdmissionStep` asks for what it must know. */
 export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
   return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: noWaitFacts };
 }
@@ -107,7 +107,7 @@ export function beginAdmission(candidates: Candidates, state: LaneState, rules: 
  * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, and all settled ones,
  * since somebody may have asked for them again.
  */
-export function nextAdmissionStep(
+export function decideAdmissionStep(
   admission: Admission,
 ): AdmissionQuestion | { readonly kind: 'judged'; readonly judged: JudgedTasks } {
   const { candidates, consents, state } = admission;
@@ -160,7 +160,7 @@ function tasksSoFar(admission: Admission): readonly Task[] {
     const waits = consent?.kind === 'changed' && !isCoveredByEvent(admission);
     return [{ ...taskOfIssue(issue), obstacle: waits ? 'needs-approval' : null }];
   });
-  const all = [...ofIssues.sort(byIssueNumber), ...candidates.fileTasks];
+  const all = [...ofIssues.sort(compareIssueNumbers), ...candidates.fileTasks];
   return sortByPriority(candidates.sources.flatMap((source) => all.filter((task) => sourceNameOf(task) === source)));
 }
 
@@ -184,7 +184,7 @@ function issuesToJudge(
   };
   const unknown = tasks.filter(({ id }) => isUnknown(id));
   const must = new Set([
-    ...tasksWithinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
+    ...listTasksWithinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
     ...unknown
       .filter(({ id }) => candidates.isByName || (isFirst && isSettled(progressOf(state.tasks, id))))
       .map(({ id }) => id),
@@ -244,7 +244,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
       if (title !== issue.title || body !== issue.body) outdated.push(number);
     } else if (!isFinishedTask(state, id)) {
       changed.push({ number, editor: consent.editor });
-      const notice = noticeFor(issue, consent);
+      const notice = buildApprovalNotice(issue, consent);
       if (notice !== null) notices.push(notice);
     }
   }
@@ -255,7 +255,7 @@ function judged(admission: Admission, tasks: readonly Task[], warnings: readonly
   return {
     tasks: tasks.map((task) => ({
       ...task,
-      obstacle: task.obstacle ?? (isJudged(task) ? null : (obstacleByLabel(task) ?? 'unchecked')),
+      obstacle: task.obstacle ?? (isJudged(task) ? null : (findLabelObstacle(task) ?? 'unchecked')),
     })),
     state,
     approved,

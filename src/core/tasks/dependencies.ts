@@ -31,7 +31,10 @@ export interface SettledTasks<T extends QueuedTask> {
 /**
  * Returns the numbers of issues that tasks wait for and that are not tasks of the lane: their states must be looked up.
  */
-export function issuesToLookUp(dependents: readonly DependentTask[], tasks: readonly QueuedTask[]): readonly number[] {
+export function listIssuesToLookUp(
+  dependents: readonly DependentTask[],
+  tasks: readonly QueuedTask[],
+): readonly number[] {
   const listed = new Set(tasks.map(({ id }) => id));
   const numbers = dependents.flatMap(({ waitsFor }) =>
     waitsFor.flatMap((awaited) =>

@@ -38,7 +38,7 @@ export function taskIdOfIssue(issue: number): TaskId {
 }
 
 /** Returns the lane of one issue, which has the same id as its task. */
-export function issueLane(issue: number): LaneId {
+export function toIssueLane(issue: number): LaneId {
   return taskIdOfIssue(issue);
 }
 
@@ -75,7 +75,7 @@ export function taskIdOfEntry(source: FileSource, key: string): TaskId {
  * Returns the id of the task for a prompt. `sha256` is the hash of its texts in hex digits: other texts are another
  * task.
  */
-export function promptTaskId(sha256: string): TaskId {
+export function formatPromptTaskId(sha256: string): TaskId {
   return `prompt-${sha256.slice(0, 12)}`;
 }
 

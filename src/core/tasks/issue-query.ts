@@ -80,7 +80,7 @@ function isBalanced(tokens: readonly string[]): boolean {
 }
 
 /** Returns the search for open issues of one repository. No operator of the text gets around the limits. */
-export function limitedSearch(
+export function limitIssueSearch(
   text: string,
   { owner, repo }: { readonly owner: string; readonly repo: string },
 ): string {

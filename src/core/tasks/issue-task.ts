@@ -1,5 +1,5 @@
 import { waitsForApproval } from '../people/labels.ts';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from './priority.ts';
 import { taskIdOfIssue } from './ids.ts';
 import { issueOfTask, type Task, type TaskObstacle } from './task.ts';
@@ -26,7 +26,7 @@ const MAX_TITLE_CHARS = 200;
 export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   return {
     id: taskIdOfIssue(number),
-    title: titleOfIssue(oneLine(title, MAX_TITLE_CHARS), number),
+    title: titleOfIssue(toOneLine(title, MAX_TITLE_CHARS), number),
     body: '',
     source: { kind: 'issue', number, url, labels },
     comments: [],
@@ -44,16 +44,16 @@ export function titleOfIssue(seen: string, number: number): string {
 
 /** Returns tasks in the order of work: priority, then issue number. */
 export function tasksOfIssues(issues: readonly TaskIssue[]): readonly Task[] {
-  return issues.map(taskOfIssue).sort((a, b) => a.priority - b.priority || byIssueNumber(a, b));
+  return issues.map(taskOfIssue).sort((a, b) => a.priority - b.priority || compareIssueNumbers(a, b));
 }
 
 /** Compares tasks of issues by number. */
-export function byIssueNumber(a: Task, b: Task): number {
+export function compareIssueNumbers(a: Task, b: Task): number {
   return (issueOfTask(a) ?? 0) - (issueOfTask(b) ?? 0);
 }
 
 /** Returns the obstacle that an earlier run reported by a label of the issue, for callers that do not judge consent. */
-export function obstacleByLabel({ source }: Pick<Task, 'source'>): TaskObstacle | null {
+export function findLabelObstacle({ source }: Pick<Task, 'source'>): TaskObstacle | null {
   return source.kind === 'issue' && waitsForApproval(source.labels) ? 'needs-approval' : null;
 }
 

@@ -5,7 +5,7 @@ import { cleanText, cleanTitle, countUnseenCharacters } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
-import { progressOf, resetProgress, tasksWithinReach, withChangedTasks } from './queue.ts';
+import { progressOf, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
 import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
 
@@ -34,12 +34,12 @@ export interface CleanedTask {
  * Returns the open issues that may be worked on, likeliest first. A run may get to any of them, since earlier tasks may
  * fail or be taken by another lane.
  */
-export function workableIssues(
+export function listWorkableIssues(
   { tasks, state, approved }: JudgedCandidates,
   maxIterations: number,
 ): readonly ApprovedIssue[] {
   const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
-  const reach = tasksWithinReach(tasks, state.tasks, maxIterations);
+  const reach = listTasksWithinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }

@@ -80,7 +80,7 @@ export function withChangedTasks(
  * Returns the task to work on now: feedback of people and CI first, then tasks in progress (`current` before others),
  * then required ones, by priority, by order; those set aside come last. Returns null if nothing is eligible.
  */
-export function nextTask<T extends QueuedTask>(
+export function chooseNextTask<T extends QueuedTask>(
   tasks: readonly T[],
   progress: ProgressById,
   current: TaskId | null,
@@ -98,7 +98,7 @@ export function nextTask<T extends QueuedTask>(
  * Returns the open tasks that a run of this many iterations can get to, in the order of work: those that it would work
  * on if each took one iteration, and those that come next if none is ever done.
  */
-export function tasksWithinReach(
+export function listTasksWithinReach(
   tasks: readonly QueuedTask[],
   progress: ProgressById,
   iterations: number,
@@ -106,7 +106,7 @@ export function tasksWithinReach(
   const optimistic: TaskId[] = [];
   let imagined = progress;
   while (optimistic.length < iterations) {
-    const next = nextTask(tasks, imagined, null);
+    const next = chooseNextTask(tasks, imagined, null);
     if (next === null) break;
     optimistic.push(next.id);
     imagined = { ...imagined, [next.id]: { ...progressOf(imagined, next.id), state: 'done' } };

@@ -1,13 +1,13 @@
 import { fingerprintOf } from '../analysis/analysis.ts';
 import { hasAgentChangedContent } from '../pipeline/step-record.ts';
-import { tasksAwaitingVerification, isKnownRed, tasksWaitingForOthers } from '../lane/verification.ts';
+import { listUnverifiedTasks, isKnownRed, listTasksHeldByOthers } from '../lane/verification.ts';
 import {
   hasAgentAnswered,
   type Circuit,
   type CircuitFacts,
   MAX_FINGERPRINT_CHARS,
   hasOutputDeclined,
-  probingCircuit,
+  createProbingCircuit,
   recordInCircuit,
 } from '../lane/circuit.ts';
 import type { LaneState } from '../lane/state/state.ts';
@@ -52,13 +52,13 @@ export function stepAside(
   const saysTask = reason === 'no_progress' || reason === 'output_decline';
   if (!saysTask || !hasOther(state, facts, policy, now)) return { circuit, aside: null };
   const before = state.circuit;
-  return { circuit: before.kind === 'open' || before.probes ? circuit : probingCircuit(before), aside: reason };
+  return { circuit: before.kind === 'open' || before.probes ? circuit : createProbingCircuit(before), aside: reason };
 }
 
 /**
  * Returns the progress of the task after an iteration that was charged to it; `state` includes the iteration's signals.
  */
-export function progressAfter(
+export function computeProgressAfter(
   state: LaneState,
   facts: IterationFacts,
   { judgement, aside, policy, now }: Judged & { readonly aside: SetAsideReason },
@@ -82,7 +82,7 @@ export function progressAfter(
     return { ...worked, state: 'blocked', reason: aside, needs: needs.slice(0, MAX_NAMED_PATHS) };
   }
   if (!neutral && !verdict.agentFailed && isBlocked()) return { ...worked, state: 'blocked', reason: 'status_blocked' };
-  const givenUp = whyGivenUp(facts.task.id, worked, policy);
+  const givenUp = explainGivenUp(facts.task.id, worked, policy);
   if (givenUp !== null) return { ...worked, state: 'failed', reason: givenUp };
   if (aside !== null) return setAside(worked, aside, now);
   return { ...worked, state: 'in-progress', reason: null };
@@ -98,7 +98,7 @@ export function progressAfter(
 }
 
 /** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
-export function ceilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
+export function computeCeilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
   return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
 }
 
@@ -126,12 +126,12 @@ export function withCeilings(
  * Returns why a task gets no further iteration: it has cost its ceiling, or used all its attempts; null if neither. A
  * prompt has no size: the limits of the run, the hour and the day bound it, and the circuit.
  */
-export function whyGivenUp(
+export function explainGivenUp(
   id: TaskId,
   { attempts, ceiling }: Pick<TaskProgress, 'attempts' | 'ceiling'>,
   { maxIterationsPerTask }: Pick<Policy, 'maxIterationsPerTask'>,
 ): 'ceiling' | 'max_iterations_per_task' | null {
-  if (ceilingLeftUsd({ ceiling }, 0) === 0) return 'ceiling';
+  if (computeCeilingLeftUsd({ ceiling }, 0) === 0) return 'ceiling';
   const isOut = maxIterationsPerTask > 0 && attempts >= maxIterationsPerTask && !isPromptTask(id);
   return isOut ? 'max_iterations_per_task' : null;
 }
@@ -143,8 +143,8 @@ export function whyGivenUp(
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const waiting = isKnownRed(state, evidence.after.head)
-    ? tasksWaitingForOthers(state, tasks)
-    : tasksAwaitingVerification(state);
+    ? listTasksHeldByOthers(state, tasks)
+    : listUnverifiedTasks(state);
   return tasks.some((other) => other.id !== task.id && !waiting.includes(other.id) && isEligible(other, progress));
 }
 

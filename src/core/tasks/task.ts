@@ -183,12 +183,12 @@ export function isBegun({ state, attempts, answer }: TaskProgress): boolean {
 export type ShownProgress = Omit<TaskProgress, 'state'> & { readonly state: TaskState };
 
 /** Returns the progress as pages show it: `finished` appears as `done`. */
-export function shownProgress(progress: TaskProgress): ShownProgress {
-  return { ...progress, state: shownState(progress) };
+export function computeShownProgress(progress: TaskProgress): ShownProgress {
+  return { ...progress, state: computeShownState(progress) };
 }
 
 /** Returns the state that people see: a finished task counts as done. */
-export function shownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
+export function computeShownState({ state }: Pick<TaskProgress, 'state'>): TaskState {
   return state === 'finished' ? 'done' : state;
 }
 
@@ -262,7 +262,7 @@ export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
  * Returns the number of the issue to close once the task is done: the task itself, or the issue that a file's entry
  * names; null if there is none.
  */
-export function issueToClose({ source }: Pick<Task, 'source'>): number | null {
+export function findIssueToClose({ source }: Pick<Task, 'source'>): number | null {
   if (source.kind === 'issue') return source.number;
   return source.kind === 'prd' ? source.issue : null;
 }

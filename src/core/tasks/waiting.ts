@@ -1,5 +1,5 @@
 import {
-  issuesToLookUp,
+  listIssuesToLookUp,
   settleDependencies,
   type AwaitedIssue,
   type DependentTask,
@@ -83,7 +83,7 @@ export function settleWaiting(
     name: nameOfTask(task),
     waitsFor: waitsFor(facts, task),
   }));
-  const others = issuesToLookUp(
+  const others = listIssuesToLookUp(
     dependents.filter(({ task }) => !isDone(task.id)),
     tasks,
   ).filter((number) => !facts.states.has(number));

@@ -1,5 +1,12 @@
-import { canHide, hiddenEdits, withoutMarkup, type MarkdownEdit } from '../../markdown/hidden.ts';
-import { characterKind, type CleanedText, type CleanKind, findUnseen, normalizeBlanks, plainLines } from './cleaned.ts';
+import { canHide, findHiddenEdits, withoutMarkup, type MarkdownEdit } from '../../markdown/hidden.ts';
+import {
+  classifyCharacter,
+  type CleanedText,
+  type CleanKind,
+  findUnseen,
+  normalizeBlanks,
+  toLineFeeds,
+} from './cleaned.ts';
 import { cutText } from './phrase.ts';
 
 /**
@@ -37,7 +44,7 @@ export function cleanText(text: string): CleanedText {
  */
 export function cleanTitle(title: string): CleanedText {
   const tally = createTally();
-  const lines = normalizeBlanks(plainLines(title));
+  const lines = normalizeBlanks(toLineFeeds(title));
   const seen = edited(
     lines,
     findUnseen(lines).map((span) => ({ ...span, insert: '' })),
@@ -58,7 +65,7 @@ export function cleanMarkdown(markdown: string): CleanedText {
   // The parser's offsets begin after a byte order mark.
   const marks = /^\uFEFF*/.exec(markdown)?.[0].length ?? 0;
   if (marks > 0) tally.add('invisible', marks);
-  let text = plainLines(markdown.slice(marks));
+  let text = toLineFeeds(markdown.slice(marks));
   for (let pass = 0; ; pass += 1) {
     // All edits are made at once: without its invisible characters the text may be different Markdown that shows hidden
     // words.
@@ -72,7 +79,9 @@ export function cleanMarkdown(markdown: string): CleanedText {
 
 function hiddenIn(text: string, pass: number): readonly MarkdownEdit<CleanKind>[] {
   if (!canHide(text)) return [];
-  return pass < MAX_PASSES ? hiddenEdits(text, characterKind) : [withoutMarkup(text, { start: 0, end: text.length })];
+  return pass < MAX_PASSES
+    ? findHiddenEdits(text, classifyCharacter)
+    : [withoutMarkup(text, { start: 0, end: text.length })];
 }
 
 interface Tally {

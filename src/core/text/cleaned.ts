@@ -49,7 +49,7 @@ export const cleanedTextSchema = z.object({
 export type CleanedText = Immutable<z.infer<typeof cleanedTextSchema>>;
 
 /** Converts Markdown's line ends to line feeds. */
-export function plainLines(text: string): string {
+export function toLineFeeds(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n');
 }
 
@@ -63,13 +63,13 @@ export function findUnseen(
   text: string,
 ): readonly { readonly kind: CharacterKind; readonly start: number; readonly end: number }[] {
   return [...text.matchAll(emojiOrUnseen)].flatMap(({ 0: found, index }) => {
-    const kind = [...found].length === 1 ? characterKind(found) : null;
+    const kind = [...found].length === 1 ? classifyCharacter(found) : null;
     return kind === null ? [] : [{ kind, start: index, end: index + found.length }];
   });
 }
 
 /** Returns why a character is invisible; null if it is visible or a blank. */
-export function characterKind(character: string): CharacterKind | null {
+export function classifyCharacter(character: string): CharacterKind | null {
   if (!UNSEEN.test(character)) return null;
   if (/^\p{Bidi_Control}$/u.test(character)) return 'bidi';
   return /^\p{Cc}$/u.test(character) ? 'control' : 'invisible';

@@ -1,12 +1,12 @@
 import { nameOfTask, type Task } from '../tasks/task.ts';
-import { findUnseen, normalizeBlanks, plainLines } from './cleaned.ts';
+import { findUnseen, normalizeBlanks, toLineFeeds } from './cleaned.ts';
 import {
   ANSI_SEQUENCE,
   breakReferences,
   capText,
   cutText,
   hasSkipWords,
-  plainTitle,
+  toPlainTitle,
   withoutSkipWords,
 } from './phrase.ts';
 
@@ -42,16 +42,16 @@ export function cleanCommitSubject(foreign: string): string {
  * Returns the name of a task for messages. The name is made inert, because a subject with "fixes #99" would close that
  * issue on merge.
  */
-export function nameInMessage(task: Pick<Task, 'source'>): string {
+export function formatTaskName(task: Pick<Task, 'source'>): string {
   const name = nameOfTask(task);
-  return task.source.kind === 'issue' ? name : plainTitle(name, MAX_SUBJECT_CHARS);
+  return task.source.kind === 'issue' ? name : toPlainTitle(name, MAX_SUBJECT_CHARS);
 }
 
 /**
  * Returns the message for what an iteration left uncommitted: the agent's first sentence, or the task's title with the
  * number of its iteration.
  */
-export function iterationMessage(iteration: {
+export function buildIterationMessage(iteration: {
   readonly title: string;
   /** The task's name for people, such as `#12`. */
   readonly name: string;
@@ -82,7 +82,7 @@ function firstSentence(text: string): string {
 
 function visibleLines(foreign: string): readonly string[] {
   const plain = normalizeBlanks(
-    plainLines(cutText(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')),
+    toLineFeeds(cutText(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')),
   );
   let seen = '';
   let at = 0;
@@ -164,7 +164,7 @@ export function problemOfOwnMessage(message: string, own: OwnWords): string | nu
 }
 
 /** Returns the task that the last paragraph of Ralph's own message names; null if it names none. */
-export function taskInMessage(message: string): string | null {
+export function parseTaskInMessage(message: string): string | null {
   const last = message
     .trimEnd()
     .split(/\n{2,}/)

@@ -1,7 +1,7 @@
 const MAX_TYPED_CHARS = 40;
 
 /** Returns the name that `word` was most likely meant to be; null if none is near. */
-export function nearestName<Name extends string>(word: string, names: readonly Name[]): Name | null {
+export function findNearest<Name extends string>(word: string, names: readonly Name[]): Name | null {
   const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
   const [best] = names
     .map((name) => ({ name, distance: editDistance(typed, name) }))

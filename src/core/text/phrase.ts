@@ -44,8 +44,8 @@ export function escapeSkipWords(json: string): string {
  * Returns a title for places without Markdown, such as a commit's subject: nothing is escaped, but references are
  * broken and words that steer CI are disarmed.
  */
-export function plainTitle(foreign: string, maxChars: number): string {
-  return breakReferences(withoutSkipWords(oneLine(foreign, maxChars)));
+export function toPlainTitle(foreign: string, maxChars: number): string {
+  return breakReferences(withoutSkipWords(toOneLine(foreign, maxChars)));
 }
 
 /**
@@ -62,7 +62,7 @@ export function breakReferences(line: string): string {
 }
 
 /** Returns foreign text as one line of at most `maxChars` characters, with `…` at the end if it was cut. */
-export function oneLine(foreign: string, maxChars: number): string {
+export function toOneLine(foreign: string, maxChars: number): string {
   return capText(flattenText(foreign), maxChars);
 }
 
@@ -80,7 +80,7 @@ export function flattenText(foreign: string): string {
 }
 
 /** Returns foreign text as one line that cannot steer a terminal; the rest of such an attempt stays visible. */
-export function terminalLine(foreign: string, maxChars: number): string {
+export function toTerminalLine(foreign: string, maxChars: number): string {
   return capText(foreign.replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim(), maxChars);
 }
 
@@ -111,31 +111,31 @@ export function cutLines(text: string, maxLines: number): string {
 
 /** Joins the first ten names for a sentence: `a, b and 3 more`. */
 export function namesOf(names: readonly string[]): string {
-  return firstNames(names, MAX_NAMES);
+  return joinNames(names, MAX_NAMES);
 }
 
 /** Joins the first `max` names for a sentence. */
-export function firstNames(names: readonly string[], max: number): string {
+export function joinNames(names: readonly string[], max: number): string {
   return namesOutOf(names.slice(0, max), names.length);
 }
 
 /** Joins names for a sentence that has `count` names in all. */
 export function namesOutOf(names: readonly string[], count: number): string {
-  return `${names.join(', ')}${andMore(count - names.length)}`;
+  return `${names.join(', ')}${renderMore(count - names.length)}`;
 }
 
 /** Returns ` and 3 more` for the end of a list; empty if nothing is left. */
-export function andMore(left: number): string {
+export function renderMore(left: number): string {
   return left > 0 ? ` and ${left} more` : '';
 }
 
 /** Returns at most `max` lines and a line with the number of further ones. */
-export function firstLines(lines: readonly string[], max: number): readonly string[] {
-  return [...lines.slice(0, max), ...moreLine(lines.length - max)];
+export function capLines(lines: readonly string[], max: number): readonly string[] {
+  return [...lines.slice(0, max), ...formatMoreLine(lines.length - max)];
 }
 
 /** Returns the line `… and 3 more` for a list that was cut; no line if nothing is left. */
-export function moreLine(left: number): readonly string[] {
+export function formatMoreLine(left: number): readonly string[] {
   return left > 0 ? [`… and ${left} more`] : [];
 }
 
@@ -151,6 +151,6 @@ export function completeSentence(text: string): string {
 }
 
 /** Quotes a text for a POSIX shell, where it needs that. */
-export function shellText(value: string): string {
+export function quoteShellText(value: string): string {
   return /^[\w./:=,@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

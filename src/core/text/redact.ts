@@ -1,4 +1,4 @@
-import { base64At } from '../secrets/base64.ts';
+import { encodeBase64At } from '../secrets/base64.ts';
 import { keyPatterns } from '../secrets/key-patterns.ts';
 
 const MASK = '***';
@@ -46,7 +46,7 @@ function encodingsOf(value: string): readonly string[] {
   const url = encodeURIComponent(value.toWellFormed());
   const form = url.replaceAll('%20', '+');
   const lowerHex = url.replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase());
-  const base64 = [0, 1, 2].map((offset) => base64At(new TextEncoder().encode(value), offset));
+  const base64 = [0, 1, 2].map((offset) => encodeBase64At(new TextEncoder().encode(value), offset));
   const urlSafe = base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'));
   return [value, url, form, lowerHex, JSON.stringify(value).slice(1, -1), ...base64, ...urlSafe];
 }

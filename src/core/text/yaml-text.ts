@@ -1,5 +1,5 @@
 /** Formats a one-line text so that YAML reads it back unchanged. */
-export function yamlText(text: string): string {
+export function quoteYamlText(text: string): string {
   return PLAIN.test(text) && !MEANS_SOMETHING_ELSE.test(text) ? text : JSON.stringify(text);
 }
 

@@ -22,7 +22,7 @@ type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' 
  * Returns why a pull request is not armed; null if it is complete, verified in a clean clone at its head, without a
  * person's commit on top and without a kind that prevents it. `state` null: the lane's state is not known.
  */
-export function whyNotArmed(
+export function explainNotArmed(
   state: LaneState | null,
   pull: {
     readonly number: number;

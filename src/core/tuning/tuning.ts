@@ -81,9 +81,9 @@ export function effectOfLimits(replays: ReplayableRuns, change: (policy: Policy)
   const changed = effects.filter(({ saved, later, isUndecided }) => saved.length + later.length > 0 || isUndecided);
   return {
     runs: changed.length,
-    saved: spentOn(effects.flatMap(({ saved }) => saved)),
+    saved: sumSpentOn(effects.flatMap(({ saved }) => saved)),
     lost: effects.flatMap(({ lost }) => lost),
-    later: spentOn(effects.flatMap(({ later }) => later)),
+    later: sumSpentOn(effects.flatMap(({ later }) => later)),
     undecided: effects.filter(({ isUndecided }) => isUndecided).length,
   };
 }
@@ -179,7 +179,7 @@ function goesOn({ end }: ReplayedRun): boolean {
 }
 
 /** Returns the cost of iterations. */
-export function spentOn(entries: readonly JournalEntry[]): SpentIterations {
+export function sumSpentOn(entries: readonly JournalEntry[]): SpentIterations {
   const known = entries.flatMap(({ analysis: { costUsd } }) => costUsd ?? []);
   return {
     iterations: entries.length,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../text/phrase.ts';
+import { toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /** Maximum number of items that are examined. */
@@ -147,7 +147,7 @@ export function parseTreeAnswer<K extends TreeQuestion>(kind: K, line: string): 
  * Returns why the file is not in the tree, as the end of a sentence that begins with its path. GitHub accepts no file
  * of more than 100 MiB.
  */
-export function whyStandIn(standIn: StandIn): string {
+export function explainStandIn(standIn: StandIn): string {
   switch (standIn.is) {
     case 'repository':
       return 'it is a git repository of its own';
@@ -162,7 +162,7 @@ export function whyStandIn(standIn: StandIn): string {
 
 /** Returns the name of the work for people and the agent. The agent chose that name. */
 export function nameOfBeside({ is, name }: BesideWork): string {
-  const shown = oneLine(name, MAX_NAME_CHARS - 40);
+  const shown = toOneLine(name, MAX_NAME_CHARS - 40);
   const names = {
     branch: `branch ${shown}`,
     ref: shown,

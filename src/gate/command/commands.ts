@@ -1,12 +1,12 @@
 import type { Finding } from '../../core/doctor/finding.ts';
-import { isFeedback, reviewTaskId, threadTaskId } from '../../core/feedback/subject.ts';
-import { usageAt } from '../../core/lane/windows.ts';
+import { isFeedback, formatReviewTaskId, formatThreadTaskId } from '../../core/feedback/subject.ts';
+import { measureUsageAt } from '../../core/lane/windows.ts';
 import { type RalphCommand, COMMANDS } from '../../core/people/command.ts';
-import { unknownTask } from '../../core/people/named-task.ts';
+import { describeUnknownTask } from '../../core/people/named-task.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import {
   isIssueTask,
-  issueLane,
+  toIssueLane,
   issueOfId,
   type LaneId,
   nameOfLane,
@@ -29,7 +29,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranchOf, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { isTaskIssue, whyNoTask } from '../tasks/queued-issues.ts';
+import { isTaskIssue, explainNoTask } from '../tasks/queued-issues.ts';
 import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { refuseCommand, withReceipt } from './answering.ts';
 import { approveProposal, requestProposal } from './proposals.ts';
@@ -188,7 +188,7 @@ type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; rea
  * another task is named.
  */
 function retryTarget(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
-  const task = named ?? (topic.kind === 'queue' ? null : issueLane(topic.issue));
+  const task = named ?? (topic.kind === 'queue' ? null : toIssueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
   // A request on a pull request belongs to that pull request's lane.
   if (task !== null && isFeedback(task)) return { topic, task };
@@ -225,7 +225,7 @@ export async function topicOfThread(
  */
 async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   if (topic.kind === 'queue') return QUEUE;
-  const own = issueLane(topic.issue);
+  const own = toIssueLane(topic.issue);
   if (topic.kind === 'lane') return own;
   const { branchPrefix, stateStore } = deps.config;
   if ((await deps.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
@@ -257,7 +257,7 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
   const what = isFeedback(task)
     ? `There is no review thread, review or check called ${nameOfTaskId(task)} on the pull request of ${nameOfLane(lane.id)}.`
     : `There is no task ${nameOfTaskId(task)} in the queue.`;
-  return { kind: 'none', why: `${unknownTask(task, known, what)} Nothing was changed.` };
+  return { kind: 'none', why: `${describeUnknownTask(task, known, what)} Nothing was changed.` };
 }
 
 /**
@@ -267,8 +267,8 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
 async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: TaskId): Promise<boolean> {
   if (!isFeedback(task)) return false;
   const now = await forge.pullRequestNow(config.branchPrefix + lane);
-  const threads = now?.threads.map(({ comments }) => threadTaskId(comments[0]?.id ?? 0)) ?? [];
-  const reviews = now?.reviews.map(({ id }) => reviewTaskId(id)) ?? [];
+  const threads = now?.threads.map(({ comments }) => formatThreadTaskId(comments[0]?.id ?? 0)) ?? [];
+  const reviews = now?.reviews.map(({ id }) => formatReviewTaskId(id)) ?? [];
   return [...threads, ...reviews].includes(task);
 }
 
@@ -282,12 +282,12 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   if (issue !== null && (await isTaskIssue(deps, issue))) return { kind: 'lane', id };
   if (issue === null) {
     const known = (await readKnownTaskIds(deps, QUEUE)) ?? [];
-    const nearest = unknownTask(taskIdOfIssue(topic.issue), known, `There is no task #${topic.issue}.`);
+    const nearest = describeUnknownTask(taskIdOfIssue(topic.issue), known, `There is no task #${topic.issue}.`);
     return { kind: 'none', why: `${nearest} Nothing was changed.` };
   }
   return {
     kind: 'none',
-    why: `Issue #${String(topic.issue)} ${whyNoTask(deps.config)}, so Ralph does not work on it. Give the order on one that Ralph works on, or on one of Ralph's pull requests. Nothing was changed.`,
+    why: `Issue #${String(topic.issue)} ${explainNoTask(deps.config)}, so Ralph does not work on it. Give the order on one that Ralph works on, or on one of Ralph's pull requests. Nothing was changed.`,
   };
 }
 
@@ -318,7 +318,7 @@ function setUpFailure(problems: readonly Finding[]): EndIntake['outcome'] {
 async function tryStatus(deps: GateDeps, id: LaneId): Promise<LaneStatus> {
   try {
     const intake = await reportStatus(deps, id, null);
-    const spent = intake.state === null ? null : usageAt(intake.state.windows, deps.clock.now()).day;
+    const spent = intake.state === null ? null : measureUsageAt(intake.state.windows, deps.clock.now()).day;
     return {
       intake,
       known: {

@@ -1,17 +1,17 @@
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
-import { hashOfComment, orderOfWork, proposalMarker, subTaskMarker } from '../../core/proposal/proposal.ts';
+import { hashOfComment, orderOfWork, formatProposalMarker, formatSubTaskMarker } from '../../core/proposal/proposal.ts';
 import {
   beginMaking,
   type MadeIssue,
   type MakingAnswer,
-  proposalIn,
+  findProposal,
   type ProposalRecord,
   recordMaking,
 } from '../../core/snapshot/proposals.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { hasLabel } from '../../core/people/labels.ts';
-import { requestByItself } from '../tasks/sources.ts';
+import { createOwnRequest } from '../tasks/sources.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -46,7 +46,7 @@ export async function requestProposal(
   const { title, body } = then;
   const intake = await admitWork(deps, {
     // Whatever it waits for, it can be read.
-    ...requestByItself({ ...issue, title, body, blockedBy: 0, openSubIssues: 0 }, { kind: 'proposal', by: by.login }),
+    ...createOwnRequest({ ...issue, title, body, blockedBy: 0, openSubIssues: 0 }, { kind: 'proposal', by: by.login }),
     ...{ requested: 'by-name', asked: true, byHand: true, redo: true },
   });
   if (intake.kind === 'work' || intake.answer !== null) return intake;
@@ -62,7 +62,7 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
   const refused = (why: string): Intake => refuseCommand(deps, number, why);
   const read = await deps.store.read();
   if (read.kind === 'unavailable') throw unreachable(read.why);
-  const record = read.kind === 'snapshot' ? proposalIn(read.snapshot, number) : null;
+  const record = read.kind === 'snapshot' ? findProposal(read.snapshot, number) : null;
   if (record === null) return refused('There are no proposed sub-tasks for this issue. Comment `/ralph plan` first.');
   if (record.isComplete) return approved(record, number, false);
   // An approval that was given before is finished, whatever people wrote since.
@@ -95,7 +95,7 @@ async function whyVoid(
   if (issue === null || issue.state === 'closed') return 'This issue is closed. Reopen it, then approve again.';
   if (hashOfText(issue, sha256) !== record.text)
     return `The text of this issue was changed since the sub-tasks were proposed, so they are void. ${AGAIN}`;
-  const shown = await forge.ownComment(record.issue, proposalMarker(record.hash));
+  const shown = await forge.ownComment(record.issue, formatProposalMarker(record.hash));
   if (shown === null)
     return `The comment with the proposed sub-tasks is gone, so nobody can read what they are. ${AGAIN}`;
   if (shown.isEdited || hashOfComment(shown.body, sha256) !== record.comment)
@@ -151,7 +151,7 @@ async function openSubIssues(
   for (const at of orderOfWork(tasks) ?? []) {
     const task = tasks[at];
     if (task === undefined) continue;
-    const marker = subTaskMarker(hash, at + 1);
+    const marker = formatSubTaskMarker(hash, at + 1);
     const text = { title: task.title, body: `${marker}\n${task.body}` };
     const known: OpenedIssue | null = before.find(({ body }) => body.split(/\r?\n/, 1)[0] === marker) ?? null;
     const { number, id } = await forge.openSubIssue(issue, text, known);

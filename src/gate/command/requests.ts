@@ -1,7 +1,7 @@
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
-import { commentTaskId } from '../../core/feedback/subject.ts';
+import { formatCommentTaskId } from '../../core/feedback/subject.ts';
 import { hasLabel } from '../../core/people/labels.ts';
-import { issueLane, QUEUE } from '../../core/tasks/ids.ts';
+import { toIssueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
@@ -31,8 +31,8 @@ export async function requestOnPull(
     );
   if (thread.isClosed === true)
     return refused('This pull request is closed, so nothing is changed in it. Reopen it, or comment on an issue.');
-  const lane = issue === null ? QUEUE : issueLane(issue);
-  const task = commentTaskId(reactTo.id);
+  const lane = issue === null ? QUEUE : toIssueLane(issue);
+  const task = formatCommentTaskId(reactTo.id);
   const receipt = await saveOrder(deps, lane, { kind: 'request', task, by: actor.login, from: 'comment' });
   const pullRequest = { number: thread.number, branch: deps.config.branchPrefix + lane, head: null };
   const intake = await answerFeedback(deps, { kind: 'answer', pullRequest, about: 'review', actor });
@@ -69,7 +69,7 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
       `After your comment, the text of this issue was changed, or the label "${taskLabel}" was removed. Look at it, then comment again.`,
     );
   const consent = { text: hashOfText(then, deps.sha256), id: actor.id, at: then.at };
-  const task = issueLane(number);
+  const task = toIssueLane(number);
   const receipt = await saveOrder(deps, task, { kind: 'request', task, by: actor.login, from: 'comment', consent });
   if (!isLabelled) {
     const added = await deps.forge.addLabels(number, [taskLabel]);

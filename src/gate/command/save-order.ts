@@ -1,12 +1,18 @@
 import { leaseOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
-import { applyOrders, type OrderGiven, type OrderKind, subjectOf, tasksToRetry } from '../../core/sharing/orders.ts';
+import {
+  applyOrders,
+  type OrderGiven,
+  type OrderKind,
+  subjectOf,
+  listTasksToRetry,
+} from '../../core/sharing/orders.ts';
 import { orderInSnapshot, finishInSnapshot } from '../../core/snapshot/changes.ts';
-import { issueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { toIssueLane, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { type CommandAnswer, endIntake, type Intake, notesOn, type Receipt } from '../../handover/intake.ts';
+import { type CommandAnswer, endIntake, type Intake, createRunNotes, type Receipt } from '../../handover/intake.ts';
 import type { Updated } from '../../ports/state.ts';
 import type { GateDeps } from '../deps.ts';
 import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane, restoreLane } from '../lane/restore.ts';
@@ -42,7 +48,7 @@ export async function saveOrder(
     const obeyed = await saveObeyed(deps, restored.state, given);
     await confirmSigned(deps, obeyed, given);
   } else {
-    const why = whyOrderNotKept(await store.update(orderInSnapshot(lane, given)));
+    const why = explainOrderNotKept(await store.update(orderInSnapshot(lane, given)));
     if (why !== null) throw notKept(given, why, 'infrastructure');
   }
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
@@ -51,7 +57,7 @@ export async function saveOrder(
 }
 
 /** Returns why an order was not kept, or null if it was. */
-export function whyOrderNotKept(updated: Updated<string | null>): string | null {
+export function explainOrderNotKept(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
@@ -118,7 +124,7 @@ function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: Ord
     case 'resume':
       return state.pause !== null;
     case 'retry':
-      return tasksToRetry(state, task).length > 0;
+      return listTasksToRetry(state, task).length > 0;
     case 'reset-circuit':
       return (
         state.circuit.kind === 'open' ||
@@ -159,7 +165,7 @@ export async function reportStatus(
       pullRequest: await forge.pullRequestOf(branch),
     },
     ...listed,
-    notes: notesOn(restored.note, { warnings: restored.warnings, claimedBy: restored.claimedBy }),
+    notes: createRunNotes(restored.note, { warnings: restored.warnings, claimedBy: restored.claimedBy }),
   };
 }
 
@@ -190,7 +196,7 @@ async function listLane(deps: GateDeps, id: LaneId) {
     deps,
     {
       requested: isQueue ? 'by-queue' : 'by-name',
-      issues: isQueue ? issues : issues.filter(({ number }) => issueLane(number) === id),
+      issues: isQueue ? issues : issues.filter(({ number }) => toIssueLane(number) === id),
       files: isQueue ? await findTaskFiles(deps) : null,
       prompt: isQueue && config.taskSources.includes('prompt') ? await findPrompt(deps) : null,
     },

@@ -1,11 +1,17 @@
-import { type AnsweredTick, contentHash, type Tick, ticksOnPage, wordsOfBox } from '../../core/dashboard/boxes.ts';
-import { isSameLabel, labelChange } from '../../core/people/labels.ts';
+import {
+  type AnsweredTick,
+  hashPageContent,
+  type Tick,
+  findPageTicks,
+  wordsOfBox,
+} from '../../core/dashboard/boxes.ts';
+import { isSameLabel, computeLabelChange } from '../../core/people/labels.ts';
 import {
   changeDashboard,
-  dashboardIn,
+  parseDashboardIn,
   dropTakenTicks,
   takeTicks,
-  ticksTakenBy,
+  listTicksTakenBy,
 } from '../../core/snapshot/dashboard-record.ts';
 import { issueOfId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { namesOf } from '../../core/text/phrase.ts';
@@ -40,7 +46,7 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const { config, store, forge, runTag } = deps;
   if (!config.dashboard) return NO_TICKS;
   const known = await store.read();
-  const record = known.kind === 'snapshot' ? dashboardIn(known.snapshot) : null;
+  const record = known.kind === 'snapshot' ? parseDashboardIn(known.snapshot) : null;
   if (record === null || record.issue === null) return NO_TICKS;
   const read = await forge.readDashboard(record.issue.number);
   const issue = read.kind === 'granted' ? read.value : null;
@@ -57,7 +63,7 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
     taken = updated.answer;
   }
   const judged: JudgedTick[] = [];
-  for (const tick of ticksTakenBy(taken, runTag)) judged.push(await judgeTick(deps, tick));
+  for (const tick of listTicksTakenBy(taken, runTag)) judged.push(await judgeTick(deps, tick));
   if (judged.length > 0)
     await store.update(changeDashboard((newest) => dropTakenTicks(newest, runTag), 'dashboard: its ticks were judged'));
   for (const { answer } of judged)
@@ -66,8 +72,8 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
     );
   return {
     seen: {
-      ...{ number, id, isOpen, edits, ticks: isOpen ? ticksOnPage(issue, record.read).all : [] },
-      content: contentHash(body),
+      ...{ number, id, isOpen, edits, ticks: isOpen ? findPageTicks(issue, record.read).all : [] },
+      content: hashPageContent(body),
       answers: judged.map(({ answer }) => answer),
     },
     wantsRun: judged.some(({ answer: { box, result } }) => box.kind === 'run' && result === 'obeyed'),
@@ -140,7 +146,7 @@ async function takeLabelOff(deps: GateDeps, number: number): Promise<void> {
   const changed = await forge.changeLabels(number, {
     from: issue.labels,
     add: [],
-    remove: [...remove, ...labelChange(issue.labels, null).remove],
+    remove: [...remove, ...computeLabelChange(issue.labels, null).remove],
   });
   if (changed.kind === 'refused') throw new UserError('configuration', changed.why);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RunContext } from '../../config/config.ts';
 import { isDashboardText } from '../../core/dashboard/boxes.ts';
 import { isCourtesy } from '../../core/feedback/reviews/threads.ts';
-import { commandIn, isOwnComment, withoutCommand } from '../../core/people/command.ts';
+import { parseCommandComment, isOwnComment, withoutCommand } from '../../core/people/command.ts';
 import { isSameLabel, planLabelOf } from '../../core/people/labels.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
@@ -14,7 +14,7 @@ import {
   meaningOfReviewCommand,
   meaningOfDispatch,
   isPullRequest,
-  mentionedBot,
+  findMentionedBot,
   NOBODY,
   dismissEvent,
   dismissForeignPullRequest,
@@ -148,11 +148,11 @@ export const EVENTS: readonly EventRow[] = [
     means: ({ comment: { id, body, created_at: createdAt }, issue, sender: actor }) => {
       if (isOwnComment(body)) return dismissEvent("The comment is Ralph's own.");
       const isPull = isPullRequest(issue);
-      const command = commandIn(body, isPull ? mentionedBot(issue) : null);
+      const command = parseCommandComment(body, isPull ? findMentionedBot(issue) : null);
       if (command === null) return dismissEvent('The comment does not start with /ralph.');
       const isClosed = issue.state === 'closed';
       const thread = { number: issue.number, isPullRequest: isPull, ...(isPull && isClosed ? { isClosed } : {}) };
-      const isMention = commandIn(body) === null;
+      const isMention = parseCommandComment(body) === null;
       if ((isMention || command.kind === 'request') && isCourtesy(withoutCommand(body)))
         return dismissEvent('The comment says thanks, and asks for nothing.');
       const { title, body: issueBody, labels } = issue;
@@ -200,7 +200,7 @@ export const EVENTS: readonly EventRow[] = [
       const command = action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'dismissed') return dismissEvent('The review was dismissed, so it asks for nothing.');
-      if (review.state.toLowerCase() === 'approved' && commandIn(review.body)?.kind !== 'request')
+      if (review.state.toLowerCase() === 'approved' && parseCommandComment(review.body)?.kind !== 'request')
         return dismissEvent('An approval asks for nothing.');
       return meaningOfReview(about, reactTo);
     },
@@ -217,7 +217,7 @@ export const EVENTS: readonly EventRow[] = [
       const command = action === 'created' ? meaningOfReviewCommand({ body, reactTo }, about) : null;
       if (command !== null) return command;
       if (action === 'deleted') return dismissEvent('The comment was deleted, so it asks for nothing.');
-      const isAddressed = action === 'created' && commandIn(body, mentionedBot(pull)) !== null;
+      const isAddressed = action === 'created' && parseCommandComment(body, findMentionedBot(pull)) !== null;
       // A review of sixty comments is one event plus sixty of this kind: one run answers them all.
       return action === 'created' && typeof answers !== 'number' && !isAddressed
         ? dismissEvent('The comment is part of a review, whose event `pull_request_review` starts the run.')

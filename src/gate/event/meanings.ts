@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { isDashboardText, tickedBoxes } from '../../core/dashboard/boxes.ts';
-import { type RalphCommand, commandIn, COMMANDS, nearestCommand, parseCommand } from '../../core/people/command.ts';
-import { hasLabel, isSameLabel, labelChange } from '../../core/people/labels.ts';
-import { isLaneId, issueLane, QUEUE } from '../../core/tasks/ids.ts';
+import { isDashboardText, findTickedBoxes } from '../../core/dashboard/boxes.ts';
+import {
+  type RalphCommand,
+  parseCommandComment,
+  COMMANDS,
+  findNearestCommand,
+  parseCommand,
+} from '../../core/people/command.ts';
+import { hasLabel, isSameLabel, computeLabelChange } from '../../core/people/labels.ts';
+import { isLaneId, toIssueLane, QUEUE } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import type { Account, ReactionTarget } from '../../ports/forge.ts';
 import {
@@ -184,7 +190,7 @@ export function meaningOfDispatch(
 function commandOf(words: string, where: string): RalphCommand {
   const command = parseCommand(words);
   if (command.kind !== 'unknown') return command;
-  const meant = nearestCommand(command.word);
+  const meant = findNearestCommand(command.word);
   throw new UserError(
     'configuration',
     `${where} is ${JSON.stringify(command.word)}, which is not a command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
@@ -193,7 +199,7 @@ function commandOf(words: string, where: string): RalphCommand {
 
 /** Returns the meaning of an event about an issue, which is in its own lane or the queue. */
 export function meaningOfIssue(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
-  return { kind: 'for-us', lanes: [issueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
+  return { kind: 'for-us', lanes: [toIssueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
 /**
@@ -206,7 +212,7 @@ export function meaningOfWithdrawal(
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
   // A search may have found the issue.
-  const isMarked = because === 'closed' && labelChange(issue.labels, null).remove.length > 0;
+  const isMarked = because === 'closed' && computeLabelChange(issue.labels, null).remove.length > 0;
   const dismissed =
     because === 'unlabeled'
       ? dismissOtherLabel(label?.name ?? '', issue, inputs)
@@ -225,7 +231,7 @@ export function meaningOfDashboard({
   readonly body: string;
 }): Meaning | null {
   if (!isDashboardText(body)) return null;
-  if (tickedBoxes(body).length === 0) return dismissEvent('No box of the dashboard is ticked.');
+  if (findTickedBoxes(body).length === 0) return dismissEvent('No box of the dashboard is ticked.');
   const intent = { kind: 'dashboard', issue: number } as const;
   return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: true, asker: NOBODY, intent };
 }
@@ -287,7 +293,7 @@ export function meaningOfCommand(command: Omit<Extract<Intent, { kind: 'command'
   const { thread, actor: account } = command;
   return {
     kind: 'for-us',
-    lanes: [QUEUE, issueLane(thread.number)],
+    lanes: [QUEUE, toIssueLane(thread.number)],
     mayBeOtherLane: true,
     asker: { kind: 'account', account, thread: thread.number },
     intent: { kind: 'command', ...command },
@@ -302,7 +308,7 @@ interface ReviewComment {
 }
 
 /** Returns the login of the bot that a comment on its pull request may mention; null if a person opened it. */
-export function mentionedBot({ user }: { readonly user?: Account | null | undefined }): string | null {
+export function findMentionedBot({ user }: { readonly user?: Account | null | undefined }): string | null {
   return user?.kind === 'bot' ? user.login : null;
 }
 
@@ -314,7 +320,7 @@ export function meaningOfReviewCommand(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
   { pull, sender: actor, inputs }: ReviewComment,
 ): EventMeaning | null {
-  const command = commandIn(body, mentionedBot(pull));
+  const command = parseCommandComment(body, findMentionedBot(pull));
   if (command === null || dismissForeignPullRequest(pull, inputs) !== null) return null;
   if (command.kind === 'request' && inputs.answers.reviews) return null;
   const thread = { number: pull.number, isPullRequest: true };

@@ -1,13 +1,13 @@
 import { withUnansweredRequest } from '../../core/snapshot/going-on.ts';
-import { isLaneId, issueLane, issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { isLaneId, toIssueLane, issueOfId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { admitWork } from '../lane/side-by-side.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
-import { requestByItself, type RunPurpose } from '../tasks/sources.ts';
-import { isTaskIssue, whyNoTask } from '../tasks/queued-issues.ts';
+import { createOwnRequest, type RunPurpose } from '../tasks/sources.ts';
+import { isTaskIssue, explainNoTask } from '../tasks/queued-issues.ts';
 import { workQueue } from '../work.ts';
 
 /** Starts work on the lane of a pull request that people or CI commented on. The lane reads the comments itself. */
@@ -41,11 +41,11 @@ async function answerOnIssueLane(deps: GateDeps, number: number, purpose: RunPur
   const name = `Issue #${String(number)}`;
   if (issue?.state !== 'open') return endAsUpdated(deps, `${name} is closed, so its pull request is not answered.`);
   if (!(await isTaskIssue(deps, issue)))
-    return endAsUpdated(deps, `${name} ${whyNoTask(deps.config)}, so its pull request is not answered.`);
-  const intake = await admitWork(deps, requestByItself(issue, purpose));
+    return endAsUpdated(deps, `${name} ${explainNoTask(deps.config)}, so its pull request is not answered.`);
+  const intake = await admitWork(deps, createOwnRequest(issue, purpose));
   // If something prevents an answer now, the store records that one is due, and the next scheduled run tries again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
-  const lane = issueLane(number);
+  const lane = toIssueLane(number);
   const message = `${nameOfLane(lane)}: asked, and not answered yet by run ${deps.context.runId}`;
   if (isLeft)
     await deps.store.update((newest) => ({ snapshot: withUnansweredRequest(newest, lane), message, answer: null }));

@@ -9,16 +9,21 @@ import {
   taskIdOfCheck,
   areChecksUnstarted,
 } from '../../core/feedback/checks/checks.ts';
-import { checksToRead, type Feedback, type FeedbackItem, withEarlierAnswers } from '../../core/feedback/memory.ts';
+import {
+  selectChecksToRead,
+  type Feedback,
+  type FeedbackItem,
+  withEarlierAnswers,
+} from '../../core/feedback/memory.ts';
 import type { CheckDetails, CheckNow, PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
 import { subjectOfTask, mergeSubjects } from '../../core/feedback/rounds.ts';
 import {
-  reviewsToAnswer,
-  threadsToAnswer,
-  authorsToCheck,
+  selectReviewsToAnswer,
+  selectThreadsToAnswer,
+  listAuthorsToCheck,
   recoverAnswers,
 } from '../../core/feedback/reviews/threads.ts';
-import { commentTaskId, threadTaskId } from '../../core/feedback/subject.ts';
+import { formatCommentTaskId, formatThreadTaskId } from '../../core/feedback/subject.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
@@ -88,7 +93,7 @@ export async function readFeedback(
   }
   if (now === null) return nothing;
   const { items } = known.feedback;
-  const comments = now.comments.filter(({ id }) => Object.hasOwn(items, commentTaskId(id)));
+  const comments = now.comments.filter(({ id }) => Object.hasOwn(items, formatCommentTaskId(id)));
   if (!reviews && !answersChecks && comments.length === 0) return { ...nothing, standing: now };
   // A request was addressed to Ralph by name, whatever is answered otherwise.
   const said = reviews ? { ...now, comments } : { ...now, comments, threads: [], moreThreads: 0, reviews: [] };
@@ -134,7 +139,7 @@ export async function readFeedback(
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
   const requestsSoFar =
     people.requests + (earlier === null ? 0 : 1) + (merged.spent.length === 0 ? 0 : SPENT_REPORT_REQUESTS);
-  const details = await readCheckDetails(deps, checksToRead(inTurn, requestsSoFar));
+  const details = await readCheckDetails(deps, selectChecksToRead(inTurn, requestsSoFar));
   const withDetails = answersChecks ? await checkTasks(deps, now, { failed, details, ...merge }) : [];
   const later = new Set(inTurn.filter((check) => !details.has(check)).map(taskIdOfCheck));
   const unrun = [...details].filter(([, known]) => isFailureOfMachine(known)).map(([check]) => check);
@@ -177,13 +182,16 @@ async function reviewTasks(
   /** Our own answers that the state has lost. */
   readonly answered: Feedback['items'];
 }> {
-  const authors = authorsToCheck(now);
+  const authors = listAuthorsToCheck(now);
   const requests = authors.length;
   const isTrusted = await createTrustCheck(deps, authors);
   const forgotten = recoverAnswers(now, isTrusted, feedback.items);
-  const known = { ...Object.fromEntries(forgotten.map((one) => [threadTaskId(one.first.id), one])), ...feedback.items };
-  const threads = threadsToAnswer(now, isTrusted, known);
-  const reviews = reviewsToAnswer(now, isTrusted, known);
+  const known = {
+    ...Object.fromEntries(forgotten.map((one) => [formatThreadTaskId(one.first.id), one])),
+    ...feedback.items,
+  };
+  const threads = selectThreadsToAnswer(now, isTrusted, known);
+  const reviews = selectReviewsToAnswer(now, isTrusted, known);
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, requests, answered: {} };
@@ -193,7 +201,7 @@ async function reviewTasks(
     ...threads.asked.map((one) => taskOfThread(one, now)),
     ...reviews.asked.map((one) => taskOfReview(one, now)),
   ];
-  const answered = forgotten.map((one) => [threadTaskId(one.first.id), itemOfAnswer(one, now)] as const);
+  const answered = forgotten.map((one) => [formatThreadTaskId(one.first.id), itemOfAnswer(one, now)] as const);
   return { tasks: tasks.filter((task) => task !== null), more, requests, answered: Object.fromEntries(answered) };
 }
 

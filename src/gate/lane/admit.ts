@@ -1,17 +1,17 @@
 import { jobsOf, leaseOf } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { initialState, type LaneState } from '../../core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../core/lane/state/state.ts';
 import { serializeState } from '../../core/lane/state/serialize-state.ts';
-import { stricterWindows } from '../../core/lane/windows.ts';
-import { averageCostUsd } from '../../core/lane/ledger.ts';
+import { combineWindows } from '../../core/lane/windows.ts';
+import { computeAverageCost } from '../../core/lane/ledger.ts';
 import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { McpServer } from '../../core/mcp/values.ts';
 import { honourLeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Policy } from '../../core/policy.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
-import { outcomeIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
-import { maxLeaseMs } from '../../core/sharing/lease.ts';
+import { decideIfWorkedElsewhere } from '../../core/sharing/elsewhere.ts';
+import { computeMaxLeaseMs } from '../../core/sharing/lease.ts';
 import { amendInSnapshot } from '../../core/snapshot/changes.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import {
@@ -23,7 +23,7 @@ import {
   type TaskId,
 } from '../../core/tasks/ids.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { isEligible, tasksWithinReach } from '../../core/tasks/queue.ts';
+import { isEligible, listTasksWithinReach } from '../../core/tasks/queue.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { completeSentence, namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -33,7 +33,7 @@ import type { OpenedLane } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { WorkRequest } from '../tasks/sources.ts';
 import { type LaneClaim, releaseLane, type WantedClaim } from './claim.ts';
-import { type AdmissibleLane, decideOnLane, type EndWithoutCall, tasksAskedFor } from './decide.ts';
+import { type AdmissibleLane, decideOnLane, type EndWithoutCall, listTasksAskedFor } from './decide.ts';
 import { findReverts } from './train.ts';
 import { readMcpServers, readPipeline, type ReadPipeline } from './pipeline.ts';
 import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
@@ -42,7 +42,7 @@ import { findRemovedWork, forgetWork, type KeptLane } from './restore.ts';
 export const MAX_TRIES = 3;
 
 /** Returns the claim of a run on the lane that it decided on, with the run tag of `deps`. */
-export function claimWantedBy(
+export function buildWantedClaim(
   { clock, runTag, policy }: Pick<GateDeps, 'clock' | 'runTag'> & { readonly policy: Policy },
   request: WorkRequest,
   decided: AdmissibleLane,
@@ -50,11 +50,11 @@ export function claimWantedBy(
   const { snapshot, ownWindows, state } = decided;
   return {
     ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
-    ...{ named: tasksAskedFor(request), costOfCallUsd: averageCostUsd(state.ledger) },
+    ...{ named: listTasksAskedFor(request), costOfCallUsd: computeAverageCost(state.ledger) },
     // A proposal settles nothing that people asked the lane for.
     purpose: request.purpose.kind === 'proposal' ? 'notice' : request.purpose.kind,
     tasks: (elsewhere) =>
-      tasksWithinReach(
+      listTasksWithinReach(
         // Feedback on this pull request is never another lane's work.
         decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
         reopenTasksDueInRun(state.tasks, policy, clock.now()),
@@ -68,7 +68,7 @@ export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | '
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + maxLeaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
+    message: `The state of ${nameOfLane(id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(clock.now() + computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config)))} at the latest.`,
   });
 }
 
@@ -128,7 +128,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
     // A lost state counts from zero again; the state that it replaces must never look newer.
     sequence: Math.max(decided.state.sequence, claim.sequence),
     // Without a lease, the repository's counters stand still while the lane's own continue.
-    windows: claim.windows ?? stricterWindows(decided.state.windows, decided.ownWindows),
+    windows: claim.windows ?? combineWindows(decided.state.windows, decided.ownWindows),
   };
   const notes: RunNotes = {
     ...decided.notes,
@@ -137,7 +137,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
   // Other lanes may have reserved the rest of the hour in the meantime.
   const stopped =
     tasks.length === 0
-      ? outcomeIfWorkedElsewhere(decided.tasks, claim.elsewhere)
+      ? decideIfWorkedElsewhere(decided.tasks, claim.elsewhere)
       : stopBeforeWork({ state, tasks, hasUnpostedAnswers: decided.hasUnpostedAnswers }, read.policy, deps.clock.now());
   if (stopped !== null) {
     await releaseLane(deps, decided.lane.id);
@@ -311,5 +311,5 @@ export async function keepLeftCircuit(
  */
 function storedState({ restored }: KeptLane, { id, start }: IntakeLane, now: number): LaneState | null {
   if (restored?.kind === 'found') return restored.state;
-  return restored?.kind === 'absent' && start.kind === 'fresh' ? initialState(id, now) : null;
+  return restored?.kind === 'absent' && start.kind === 'fresh' ? createInitialState(id, now) : null;
 }

@@ -1,24 +1,24 @@
 import { jobsOf, leaseOf } from '../../config/config.ts';
 import { formatInstant } from '../../core/countdown.ts';
-import { openWindows, type Windows } from '../../core/lane/windows.ts';
+import { keepOpenWindows, type Windows } from '../../core/lane/windows.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import { claimLanesInSnapshot, type SideClaimAnswer } from '../../core/parallel/claim-lanes.ts';
-import { affordableLanes, policyOfShare, reservationOfShare, type LaneShare } from '../../core/parallel/shares.ts';
+import { countAffordableLanes, policyOfShare, reservationOfShare, type LaneShare } from '../../core/parallel/shares.ts';
 import {
   boundPolicy,
   type Budget,
   emptyBudget,
   reserveUsage,
   seedBudget,
-  spentBetween,
+  measureSpent,
   tasksOfOtherLanes,
-  windowsFor,
+  sumWindows,
 } from '../../core/sharing/budget.ts';
-import { expiryOf, type Lease, maxLeaseMs } from '../../core/sharing/lease.ts';
+import { expiryOf, type Lease, computeMaxLeaseMs } from '../../core/sharing/lease.ts';
 import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
 import { changeUsage, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
-import { budgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { parseBudgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { type LaneId, nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
@@ -202,11 +202,11 @@ function reservedFor(
     ...newest,
     reservations: newest.reservations.filter(({ runTag }) => !tags.includes(runTag)),
   };
-  const windows = windowsFor(others, '', now);
+  const windows = sumWindows(others, '', now);
   const costs = wanted.flatMap((one) => one.costOfCallUsd ?? []);
   const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
-  const count = affordableLanes(wanted.length, { windows, policy, costOfCallUsd });
-  const expiresAt = now + maxLeaseMs(policy.maxRunMs, jobsOf(config));
+  const count = countAffordableLanes(wanted.length, { windows, policy, costOfCallUsd });
+  const expiresAt = now + computeMaxLeaseMs(policy.maxRunMs, jobsOf(config));
   const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: LaneShare): Budget => {
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
     const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
@@ -224,12 +224,12 @@ function grantedTo(
   { snapshot, now, share }: { readonly snapshot: Snapshot; readonly now: number; readonly share: LaneShare },
 ): Pick<Granted, 'windows' | 'policy' | 'elsewhere'> {
   const policy = policyOfShare(config.policy, share);
-  const counted = budgetIn(snapshot, now);
+  const counted = parseBudgetIn(snapshot, now);
   if (counted.kind === 'newer') return { windows: null, policy, elsewhere: NOT_ELSEWHERE };
   const { budget } = counted;
   const own = budget.reservations.find((reservation) => reservation.runTag === runTag);
   return {
-    windows: windowsFor(budget, runTag, now),
+    windows: sumWindows(budget, runTag, now),
     policy: own === undefined ? policy : boundPolicy(policy, own),
     elsewhere: tasksOfOtherLanes(budget, lane, now),
   };
@@ -256,18 +256,18 @@ export async function renewReservation(
         ...{ runTag, lane: lane.id, runUrl, runId, runAttempt },
         tasks: tasks.map(({ id }) => id),
       }),
-      expiresAt: now + maxLeaseMs(startedAt + maxRunMs - now, jobsOf(config)),
+      expiresAt: now + computeMaxLeaseMs(startedAt + maxRunMs - now, jobsOf(config)),
     };
-    return planRenewal(newest, { run, spent: spentBetween(stateBefore, state), windows: state.windows, policy }, now);
+    return planRenewal(newest, { run, spent: measureSpent(stateBefore, state), windows: state.windows, policy }, now);
   };
   const change = (stored: Budget): Budget =>
     reserveUsage(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
   // Nothing is counted for the whole repository.
-  if (written.kind === 'unguarded') return { kind: 'renewed', windows: openWindows(state.windows, now), policy };
+  if (written.kind === 'unguarded') return { kind: 'renewed', windows: keepOpenWindows(state.windows, now), policy };
   if (written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
-  const counted = budgetIn(written.snapshot, now);
+  const counted = parseBudgetIn(written.snapshot, now);
   return counted.kind === 'newer' || written.answer !== null
     ? { kind: 'unavailable', why: written.answer ?? '' }
     : { kind: 'renewed', ...renewed(counted.budget) };

@@ -1,17 +1,17 @@
 import { hasAnswersToPost } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
-import { verificationSubject, reconsiderBase } from '../../core/lane/verification.ts';
+import { buildVerificationSubject, reconsiderBase } from '../../core/lane/verification.ts';
 import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { stopBeforeWork } from '../../core/loop/next-action.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { isKnownReady } from '../../core/people/needs.ts';
-import { reservedByOthers } from '../../core/sharing/budget.ts';
+import { listOtherReservations } from '../../core/sharing/budget.ts';
 import { waitForOthers } from '../../core/sharing/elsewhere.ts';
 import { withAskedTasks } from '../../core/snapshot/going-on.ts';
-import { grantsIn, splitIssuesIn } from '../../core/snapshot/proposals.ts';
+import { listGrants, listSplitIssues } from '../../core/snapshot/proposals.ts';
 import type { Snapshot } from '../../core/snapshot/snapshot.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { nameOfLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
@@ -86,7 +86,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const look = await readKeptLane(deps, asked);
   const { continuable, kept } = look;
   const ended = (intake: EndIntake): EndWithoutCall => ({ kind: 'end', intake, continuable, kept });
-  const split = splitIssuesIn(kept.snapshot);
+  const split = listSplitIssues(kept.snapshot);
   const request = { ...asked, issues: asked.issues.filter(({ number }) => !split.has(number)) };
   const refusedNow = endOfSplitOrBegun(asked, look, split);
   if (refusedNow !== null) return ended(refusedNow);
@@ -148,7 +148,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
 }
 
 /** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
-export function tasksAskedFor({ requested, issues, purpose }: WorkRequest): readonly TaskId[] {
+export function listTasksAskedFor({ requested, issues, purpose }: WorkRequest): readonly TaskId[] {
   return requested === 'by-name' && purpose.kind !== 'proposal'
     ? issues.map(({ number }) => taskIdOfIssue(number))
     : [];
@@ -211,12 +211,12 @@ async function findWork(
   const found = isResting && request.files === null ? null : await findLaneStart(deps, { look, restored });
   const isProposal = request.purpose.kind === 'proposal';
   const reopened = dropStaleProgress(feedback.state, {
-    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : tasksAskedFor(request),
+    named: isProposal ? request.issues.map(({ number }) => taskIdOfIssue(number)) : listTasksAskedFor(request),
     redo: request.redo,
     promptAgain: request.promptAgain,
     workIsLost: found?.workIsLost ?? false,
   });
-  const grants = grantsIn(
+  const grants = listGrants(
     look.kept.snapshot,
     request.issues.map(({ number }) => number),
   );
@@ -283,7 +283,7 @@ async function findPlace(
   // A branch that begins again gets another pull request.
   const state =
     found.start.kind === 'continue' ? work.state : { ...work.state, change: noChange, ...forgetFeedback(work.state) };
-  const endIn = (known: LaneState): AdmissibleLane['end'] => endOn(lane, { ...work, state: known });
+  const endIn = (known: LaneState): AdmissibleLane['end'] => createLaneEnder(lane, { ...work, state: known });
   return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
 }
 
@@ -294,13 +294,13 @@ async function withBase(deps: GateDeps, { asked }: WorkRequest, place: Place): P
   const { verify, policy } = deps.config;
   const isHeld = state.redBase.stage === 'tried' && !asked && policy.verifies;
   const tip = isHeld ? (await deps.remote.branches(lane.baseBranch))[lane.baseBranch] : undefined;
-  const subject = verificationSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
+  const subject = buildVerificationSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
   const reconsidered = reconsiderBase(state, { asked, subject, verifies: policy.verifies, at: deps.clock.now() });
   return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
 }
 
 /** Returns the function that ends a run on this lane. */
-export function endOn(
+export function createLaneEnder(
   lane: IntakeLane,
   { tasks, state, notes }: Pick<AdmissibleLane, 'tasks' | 'state' | 'notes'>,
 ): AdmissibleLane['end'] {
@@ -323,10 +323,10 @@ async function endStopped(
   const { snapshot: known, budget } = look.kept;
   if (known === null || budget === null) return intake;
   const now = clock.now();
-  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, tasksAskedFor(request), now);
+  const asked = (stored: Snapshot): Snapshot => withAskedTasks(stored, listTasksAskedFor(request), now);
   const message = `${nameOfLane(request.id)}: asked for in run ${context.runId}, which cannot work on it now`;
   if (asked(known) !== known) await store.update((newest) => ({ snapshot: asked(newest), message, answer: null }));
-  const waits = waitForOthers(intake.outcome, reservedByOthers(budget.budget, runTag, now));
+  const waits = waitForOthers(intake.outcome, listOtherReservations(budget.budget, runTag, now));
   return waits === null ? intake : { ...withWarning(intake, waits.why), outcome: waits.outcome };
 }
 
@@ -356,6 +356,6 @@ async function admissible(
     restoredTasks: restored.state.tasks,
     hasUnpostedAnswers,
     standing,
-    end: endOn(lane, eligible),
+    end: createLaneEnder(lane, eligible),
   };
 }

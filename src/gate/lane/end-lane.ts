@@ -1,16 +1,16 @@
 import { jobsOf } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { definitionOf, hasLabel, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
+import { definitionOf, hasLabel, computeLabelChange, type LifecycleLabel } from '../../core/people/labels.ts';
 import { needsOfPullRequest, needsOfTask } from '../../core/people/notifications.ts';
 import { explainRefusal } from '../../core/refusals/refusal.ts';
-import { reservedByOthers } from '../../core/sharing/budget.ts';
+import { listOtherReservations } from '../../core/sharing/budget.ts';
 import { orderInSnapshot } from '../../core/snapshot/changes.ts';
-import { budgetIn } from '../../core/snapshot/snapshot.ts';
+import { parseBudgetIn } from '../../core/snapshot/snapshot.ts';
 import type { ClosedPull } from '../../core/snapshot/stored-pull.ts';
 import {
   isIssueTask,
   isLaneId,
-  issueLane,
+  toIssueLane,
   issueOfId,
   nameOfLane,
   nameOfTaskId,
@@ -23,7 +23,7 @@ import type { Train } from '../../core/train/train.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { BranchDeleted } from '../../ports/remote.ts';
-import { whyOrderNotKept } from '../command/save-order.ts';
+import { explainOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
@@ -146,7 +146,7 @@ async function endSession(
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
-  const ordered = whyOrderNotKept(await store.update(orderInSnapshot(lane, given)));
+  const ordered = explainOrderNotKept(await store.update(orderInSnapshot(lane, given)));
   return ordered !== null
     ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${completeSentence(ordered)} Comment \`/ralph reset session\` to end it.`
     : null;
@@ -239,11 +239,11 @@ export async function withdrawIssue(
  */
 async function workingRunSentence({ store, config, clock, runTag }: GateDeps, number: number): Promise<string> {
   const known = await store.read();
-  const read = known.kind === 'snapshot' ? budgetIn(known.snapshot, clock.now()) : null;
+  const read = known.kind === 'snapshot' ? parseBudgetIn(known.snapshot, clock.now()) : null;
   if (read?.kind !== 'budget')
     return 'A run that works on it now makes no further call for it, and does not mark it as done.';
   const id = taskIdOfIssue(number);
-  const [run] = reservedByOthers(read.budget, runTag, clock.now()).filter(({ tasks }) => tasks.includes(id));
+  const [run] = listOtherReservations(read.budget, runTag, clock.now()).filter(({ tasks }) => tasks.includes(id));
   if (run === undefined) return 'No run works on it.';
   const at = `A run that has it among its tasks is at work (${run.runUrl}).`;
   return jobsOf(config) === 'one'
@@ -263,7 +263,7 @@ export async function resumeReopenedIssue(
       deps,
       `${name} is no longer open with the label "${deps.config.taskLabel}", so it is not a task.`,
     );
-  const own = deps.config.branchPrefix + issueLane(number);
+  const own = deps.config.branchPrefix + toIssueLane(number);
   const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane
     ? `It has a branch of its own (${own}): comment \`/ralph run\` there, or add the label again, to continue`
@@ -283,7 +283,7 @@ export async function setLifecycleLabel(
   { number, labels }: Issue,
   wanted: LifecycleLabel | null,
 ): Promise<void> {
-  const { add, remove } = labelChange(labels, wanted);
+  const { add, remove } = computeLabelChange(labels, wanted);
   if (add.length + remove.length > 0)
     await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
 }

@@ -1,12 +1,12 @@
 import { holdOf } from '../../core/feedback/pull-request-now.ts';
 import { hasWorkLeft as goesOnByItself } from '../../core/snapshot/going-on.ts';
-import { issueLane, type LaneId, nameOfLane } from '../../core/tasks/ids.ts';
+import { toIssueLane, type LaneId, nameOfLane } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
-import { type RunNotes, notesOn } from '../../handover/intake.ts';
+import { type RunNotes, createRunNotes } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ReadFeedback } from '../feedback/read.ts';
-import { issuesWithBranch, type WorkRequest } from '../tasks/sources.ts';
+import { listIssuesWithBranch, type WorkRequest } from '../tasks/sources.ts';
 import { baseBranchOf, judgeLane, type KeptLane, loadLane, type RestoredLane } from './restore.ts';
 import type { FoundStart } from './start.ts';
 
@@ -36,7 +36,7 @@ export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Wo
   // Unfinished work of a lane is on its branch.
   const isLeft = (lane: LaneId): boolean =>
     branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
-  const continuable = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(issueLane(number))) : [];
+  const continuable = requested === 'by-queue' ? issues.filter(({ number }) => isLeft(toIssueLane(number))) : [];
   return { kept, branch, branches, remoteHead: branches[branch] ?? null, continuable };
 }
 
@@ -49,7 +49,7 @@ export function restoreFrom(
   const restored = judgeLane(kept, {
     lane: id,
     expected: remoteHead !== null,
-    elsewhere: requested === 'by-queue' ? issuesWithBranch(branches, deps.config) : [],
+    elsewhere: requested === 'by-queue' ? listIssuesWithBranch(branches, deps.config) : [],
     deps,
   });
   deps.log.info(`state: ${restored.note}`);
@@ -82,7 +82,7 @@ export function notesOf(
   feedback: Pick<ReadFeedback, 'warnings' | 'checks' | 'standing'>,
   { warnings, notices }: Pick<RunNotes, 'warnings' | 'notices'> = { warnings: [], notices: [] },
 ): RunNotes {
-  return notesOn(restored.note, {
+  return createRunNotes(restored.note, {
     notices,
     warnings: [...restored.warnings, ...feedback.warnings, ...warnings],
     claimedBy: restored.claimedBy,

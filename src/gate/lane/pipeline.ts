@@ -1,5 +1,5 @@
-import { accessTo } from '../../config/agent-environment.ts';
-import { ruleProblem } from '../../config/tool-rules.ts';
+import { createVariableAccess } from '../../config/agent-environment.ts';
+import { findRuleProblem } from '../../config/tool-rules.ts';
 import { AGENTS } from '../../core/agent-names.ts';
 import { allowsWebSearch } from '../../core/agents/fresh-call.ts';
 import { type Folder, toRootPath } from '../../core/folder.ts';
@@ -8,7 +8,7 @@ import type { ParsedPipeline } from '../../core/pipeline/parse-pipeline.ts';
 import {
   agentsOfSteps,
   agentStepsOf,
-  callsPerIteration,
+  countCallsPerIteration,
   isSharedFileName,
   otherStepsOf,
   type Pipeline,
@@ -39,7 +39,7 @@ export async function readPipeline(
   if (found.kind === 'wrong') throw unusable(found.problems);
   const pipeline = found.kind === 'none' ? null : found.pipeline;
   // The keys are in the job of the loop, which checks them.
-  const problems = stepAgentProblems(pipeline, { agent, context: handoff.phase === 'gate' ? null : context });
+  const problems = findStepAgentProblems(pipeline, { agent, context: handoff.phase === 'gate' ? null : context });
   if (problems.length > 0) throw unusable(problems);
   if (found.kind === 'none' || pipeline === null) return { pipeline: null, policy, warnings: [] };
   const { warnings } = found;
@@ -51,7 +51,7 @@ export async function readPipeline(
     policy: {
       ...policy,
       maxIterationsPerTask: bounds.length === 0 ? 0 : Math.min(...bounds),
-      callsPerIteration: callsPerIteration(pipeline),
+      callsPerIteration: countCallsPerIteration(pipeline),
       agentSteps: agentStepsOf(pipeline),
       otherSteps: otherStepsOf(pipeline),
     },
@@ -63,7 +63,7 @@ export async function readPipeline(
  * Returns what is wrong with the agents that steps name, and with inputs about agents that nothing names; `context` is
  * null in a job without their keys.
  */
-export function stepAgentProblems(
+export function findStepAgentProblems(
   pipeline: Pipeline | null,
   {
     agent: { order, others },
@@ -128,7 +128,7 @@ export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
     const parsed =
       text === undefined
         ? ({ kind: 'wrong', problems: [{ at: null, message: unread[file] ?? '' }], steps: [] } as const)
-        : parsePipeline(file, text, { variables: deps.variables, ruleProblem });
+        : parsePipeline(file, text, { variables: deps.variables, ruleProblem: findRuleProblem });
     if (parsed.kind === 'no-pipeline') {
       others.push(named(file));
       continue;
@@ -151,8 +151,12 @@ async function resolved(
   },
 ): Promise<FoundPipeline> {
   const { file, parsed, ignored } = found;
-  const { describePipeline, filesNamedBy, problemsOfPipeline, resolvePipeline } =
-    await import('../../core/pipeline/resolve.ts');
+  const {
+    describePipeline,
+    listPipelineFiles: filesNamedBy,
+    problemsOfPipeline,
+    resolvePipeline,
+  } = await import('../../core/pipeline/resolve.ts');
   const { base: texts, unread, links } = await repository.readTexts(filesNamedBy(parsed), null);
   const base = { texts, unread: { ...unread, ...links } };
   const problems = problemsOfPipeline(file, parsed, base);
@@ -213,7 +217,7 @@ export async function readMcpServers(
   const where = mcp.kind === 'inline' ? '`mcp-config`' : toRootPath(workingDirectory, mcp.path);
   const text = mcp.kind === 'inline' ? mcp.text : await readBaseText(repository, mcp.path, where);
   const { parseMcpServers } = await import('../../core/mcp/parse-servers.ts');
-  const parsed = parseMcpServers(text, (name) => accessTo(name, { names: agent.envNames, variables }));
+  const parsed = parseMcpServers(text, (name) => createVariableAccess(name, { names: agent.envNames, variables }));
   if (parsed.kind === 'wrong') throw unusableServers(parsed.problems.map((problem) => `${where}: ${problem}`));
   const { servers } = parsed;
   log.info(

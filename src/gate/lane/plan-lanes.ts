@@ -1,11 +1,11 @@
-import { initialState } from '../../core/lane/state/state.ts';
+import { createInitialState } from '../../core/lane/state/state.ts';
 import { type ChosenLanes, chooseLanes, type LaneFiles } from '../../core/parallel/choose-lanes.ts';
-import { symbolsIn } from '../../core/parallel/definitions.ts';
+import { findSymbols } from '../../core/parallel/definitions.ts';
 import { type FileHistory, indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
 import { findConflictingBranch } from '../../core/refusals/refusal.ts';
 import { keepsOut } from '../../core/sharing/lease.ts';
-import { recordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
-import { issueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
+import { parseRecordIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { toIssueLane, type LaneId, reopenTasksDueInRun, type TaskId } from '../../core/tasks/ids.ts';
 import { isEligible, progressOf } from '../../core/tasks/queue.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
@@ -13,8 +13,8 @@ import { textOf } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { FilesByBranch, RemoteBranch } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
-import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
-import { type AdmissibleLane, endOn } from './decide.ts';
+import { FOR_TASKS, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
+import { type AdmissibleLane, createLaneEnder } from './decide.ts';
 
 /** A lane that this run may work on, unless another run claims it first. */
 export interface PlannedLane {
@@ -68,7 +68,7 @@ export async function planLanes(
   const unfinished = left.filter((one) => one === first || hasPullRequest(one) || unpublished.includes(one));
   const busy = busyIssues(deps, issues, snapshot);
   const planned = [...known, ...unfinished];
-  const ofBusy = new Map(busy.map(({ number, title, body }) => [issueLane(number), `${title}\n${body}`]));
+  const ofBusy = new Map(busy.map(({ number, title, body }) => [toIssueLane(number), `${title}\n${body}`]));
   const predictions = await readPredictions(deps, look, {
     lanes: [
       ...planned.flatMap(({ decided: { lane } }) => (lane.start.kind === 'continue' ? [lane.id] : [])),
@@ -96,9 +96,9 @@ export async function planLanes(
   });
   const begun = chosen.begun.flatMap(({ lane }) => {
     const task = tasks.find(({ id }) => id === lane);
-    const issue = issues.find(({ number }) => issueLane(number) === lane);
+    const issue = issues.find(({ number }) => toIssueLane(number) === lane);
     if (task === undefined || issue === undefined || queue === null) return [];
-    return [{ request: requestByItself(issue, FOR_TASKS), decided: newLane(deps, queue.decided, task) }];
+    return [{ request: createOwnRequest(issue, FOR_TASKS), decided: newLane(deps, queue.decided, task) }];
   });
   const lanes = [
     ...known.filter((one) => one === urgent || chosen.own !== null),
@@ -127,7 +127,7 @@ function whyAlone({ own }: ChosenLanes): string {
 
 /** Returns true if no run ever worked on this lane, and no order or request waits for it. */
 function hasNothingStored(snapshot: Snapshot, lane: LaneId): boolean {
-  const record = recordIn(snapshot, lane);
+  const record = parseRecordIn(snapshot, lane);
   if (record === null) return false;
   const { sequence, document, lease, orders, goesOn } = record;
   return sequence === 0 && document === null && lease === null && orders.length === 0 && goesOn !== 'unanswered';
@@ -140,7 +140,7 @@ function busyIssues(
   snapshot: Snapshot,
 ): readonly Issue[] {
   return issues.filter(({ number }) => {
-    const lease = recordIn(snapshot, issueLane(number))?.lease ?? null;
+    const lease = parseRecordIn(snapshot, toIssueLane(number))?.lease ?? null;
     return lease !== null && keepsOut(lease, { runTag, ...context }, clock.now());
   });
 }
@@ -161,7 +161,7 @@ async function readPredictions(
     const head = branches[branch];
     return head === undefined ? [] : [{ branch, head }];
   });
-  const asked = { branches: heads, symbols: symbolsIn(texts.join('\n')) };
+  const asked = { branches: heads, symbols: findSymbols(texts.join('\n')) };
   const read = await repository.history(asked).catch((error: unknown) => textOf(error));
   if (read === null || typeof read === 'string') {
     log.info(`One branch in this run: the history cannot be read. ${read === null ? '' : completeSentence(read)}`);
@@ -202,7 +202,7 @@ function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {
 /** Returns the lane of a task that the queue has admitted and nothing has begun. */
 function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task): AdmissibleLane {
   const { id } = task;
-  const fresh = initialState(id, clock.now());
+  const fresh = createInitialState(id, clock.now());
   const state = { ...fresh, tasks: { [id]: progressOf(queue.state.tasks, id) }, windows: queue.state.windows };
   const branch = config.branchPrefix + id;
   const lane = { ...queue.lane, id, branch, start: { kind: 'fresh' } as const, pullRequest: null };
@@ -213,6 +213,6 @@ function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task)
   return {
     ...{ kind: 'admissible', lane, tasks, state, notes, ownWindows: fresh.windows, look: queue.look },
     ...{ snapshot: queue.snapshot, restoredTasks: state.tasks, hasUnpostedAnswers: false, standing: null },
-    end: endOn(lane, { tasks, state, notes }),
+    end: createLaneEnder(lane, { tasks, state, notes }),
   };
 }

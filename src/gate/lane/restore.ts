@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TaskShare } from '../../core/lane/change.ts';
-import { initialState, type LaneState, stateToProbe } from '../../core/lane/state/state.ts';
+import { createInitialState, type LaneState, createProbeState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import { honourLeftCircuit, type LeftCircuit } from '../../core/others/left-circuit.ts';
 import type { Outcome } from '../../core/outcome.ts';
@@ -10,13 +10,13 @@ import {
   type ParsedBudget,
   seedBudget,
   takeOverReservations,
-  windowsFor,
+  sumWindows,
 } from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, type Order, subjectOf } from '../../core/sharing/orders.ts';
 import { withAnswers } from '../../core/sharing/waiting-issues.ts';
 import { changeUsage } from '../../core/snapshot/changes.ts';
-import { answersIn, budgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
+import { listLaneAnswers, parseBudgetIn, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import { isPromptTask, type LaneId, nameOfLane, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { isFinished, isSettled, isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import { progressOf, resetProgress, untouchedProgress, withChangedTasks } from '../../core/tasks/queue.ts';
@@ -117,7 +117,7 @@ async function cleanedCounters(
 }
 
 function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
-  const budget = budgetIn(snapshot, now);
+  const budget = parseBudgetIn(snapshot, now);
   if (budget.kind === 'newer')
     throw unreachableError(
       lane,
@@ -141,10 +141,10 @@ export function judgeLane(
   const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
   const found =
     restored === null
-      ? newLane(initialState(lane, now), 'not kept (state-store: none)', [])
+      ? newLane(createInitialState(lane, now), 'not kept (state-store: none)', [])
       : // The first run makes the branch before it saves a state.
         judgeState(restored, { lane, expected: expected && !isClaimed, now });
-  const answers = snapshot === null ? [] : answersIn(snapshot, (issue) => lane === QUEUE || issue.task === lane);
+  const answers = snapshot === null ? [] : listLaneAnswers(snapshot, (issue) => lane === QUEUE || issue.task === lane);
   const known = snapshot === null ? found.state : withAnswers(found.state, answers, elsewhere);
   // Before the orders: a person who closes the circuit also means this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
@@ -152,7 +152,7 @@ export function judgeLane(
   const state =
     budget === null
       ? obeyed
-      : { ...obeyed, windows: windowsFor(seedBudget(budget.budget, obeyed.windows), deps.runTag, now) };
+      : { ...obeyed, windows: sumWindows(seedBudget(budget.budget, obeyed.windows), deps.runTag, now) };
   return {
     ...found,
     state,
@@ -194,15 +194,19 @@ function judgeState(
       return { state, note, warnings, isLost: false };
     }
     case 'unreadable':
-      return lostLane(stateToProbe(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
+      return lostLane(
+        createProbeState(lane, now),
+        `unreadable (${restored.origin}): ${restored.why}`,
+        restored.warnings,
+      );
     case 'absent':
       return expected
-        ? lostLane(stateToProbe(lane, now), 'lost: no copy of it is left', restored.warnings)
-        : newLane(initialState(lane, now), 'none yet (first run)', restored.warnings);
+        ? lostLane(createProbeState(lane, now), 'lost: no copy of it is left', restored.warnings)
+        : newLane(createInitialState(lane, now), 'none yet (first run)', restored.warnings);
     case 'unavailable':
       return expected
-        ? lostLane(stateToProbe(lane, now), `lost: ${restored.why}`, [])
-        : newLane(initialState(lane, now), `none (${restored.why})`, [
+        ? lostLane(createProbeState(lane, now), `lost: ${restored.why}`, [])
+        : newLane(createInitialState(lane, now), `none (${restored.why})`, [
             `The state could not be restored: ${completeSentence(restored.why)} There is no branch yet, so this counts as the first run.`,
           ]);
   }

@@ -1,18 +1,18 @@
-import { averageCostUsd } from '../../core/lane/ledger.ts';
+import { computeAverageCost } from '../../core/lane/ledger.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { LaneFiles, WaitingTask } from '../../core/parallel/choose-lanes.ts';
-import { affordableLanes } from '../../core/parallel/shares.ts';
+import { countAffordableLanes } from '../../core/parallel/shares.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
 import { runTagOfLane } from '../../core/sharing/lease.ts';
-import { issueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { completeSentence, firstNames, capitalizeFirst } from '../../core/text/phrase.ts';
+import { toIssueLane, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { completeSentence, joinNames, capitalizeFirst } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { type GateResult, type Intake, type LaneIntake, gateResultOfLane } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { hashOfText } from '../people/trust.ts';
 import { forecastIssue } from '../tasks/forecast.ts';
-import { FOR_TASKS, requestByItself, type WorkRequest } from '../tasks/sources.ts';
+import { FOR_TASKS, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
 import {
   type ClaimedWork,
   endChangedTooOften,
@@ -24,7 +24,7 @@ import {
   previewLane,
   readSettings,
   type SettingsInCheckout,
-  claimWantedBy,
+  buildWantedClaim,
 } from './admit.ts';
 import { claimLanes, releaseLane } from './claim.ts';
 import { type AdmissibleLane, decideOnLane, type EndWithoutCall } from './decide.ts';
@@ -91,8 +91,12 @@ export async function previewLanes(deps: GateDeps, request: WorkRequest): Promis
   const [first, ...others] = planned.lanes;
   if (first === undefined) throw new Error('nothing was planned for a queue with work');
   const { state } = first.decided;
-  const limits = { windows: state.windows, policy: deps.config.policy, costOfCallUsd: averageCostUsd(state.ledger) };
-  const working = [first, ...others].slice(0, affordableLanes(planned.lanes.length, limits));
+  const limits = {
+    windows: state.windows,
+    policy: deps.config.policy,
+    costOfCallUsd: computeAverageCost(state.ledger),
+  };
+  const working = [first, ...others].slice(0, countAffordableLanes(planned.lanes.length, limits));
   const held = announceLanes(deps, planned, { working, isShort: working.length < planned.lanes.length });
   const { lane, tasks } = withoutWaiting(first, held);
   return { kind: 'work', lane, tasks, state, notes: first.decided.notes };
@@ -195,11 +199,11 @@ async function decideOnUnfinished(
   const resting: LaneId[] = [];
   let unnotified: EndWithoutCall['intake'] | null = null;
   for (const issue of continuable) {
-    const request = requestByItself(issue, FOR_TASKS);
+    const request = createOwnRequest(issue, FOR_TASKS);
     const decided = await decideOnLane(deps, request);
     if (decided.kind === 'admissible') unfinished.push({ request, decided });
     else if (unnotified === null && needsUnnotifiedPerson(deps, decided.intake)) unnotified = decided.intake;
-    else if (decided.intake.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
+    else if (decided.intake.outcome.reason === 'all_done') resting.push(toIssueLane(issue.number));
   }
   await rememberResting(deps, resting);
   return { unfinished, unnotified };
@@ -224,7 +228,7 @@ async function claimAndOpen(
   claiming(tagged);
   const { policy } = read;
   const wanted = (lane: TaggedLane) =>
-    claimWantedBy({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
+    buildWantedClaim({ ...deps, runTag: lane.runTag, policy }, lane.request, lane.decided);
   const [claim, ...claims] = await claimLanes({ ...deps, config: { ...deps.config, policy } }, [
     wanted(first),
     ...others.map(wanted),
@@ -320,7 +324,7 @@ async function openBeside(
 
 /** Returns the lines for the log: the branches of this run with their probable files, and what waits for them. */
 function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]): readonly string[] {
-  const lanes = files.map(({ lane, files: of }) => `${nameOfLane(lane)} (${firstNames([...(of ?? [])], 3)})`);
+  const lanes = files.map(({ lane, files: of }) => `${nameOfLane(lane)} (${joinNames([...(of ?? [])], 3)})`);
   return [
     `Works on ${String(files.length)} branches at once, with the files that each probably touches: ${lanes.join(', ')}.`,
     ...waiting.map(sentenceOnWaiting),

@@ -1,4 +1,4 @@
-import { renamedTo } from '../../core/people/withdrawal.ts';
+import { findRenamedBranch } from '../../core/people/withdrawal.ts';
 import type { Forge, PullRequest } from '../../ports/forge.ts';
 import type { Remote } from '../../ports/remote.ts';
 import type { LaneStart } from '../../ports/repository.ts';
@@ -36,7 +36,7 @@ export async function findStart(lane: {
     if (last === null || ended === 'merged') return { ...fresh, workIsLost: false };
     const [branches, base] = await Promise.all([lane.remote.branches(''), lane.baseBranch()]);
     // Renaming a branch closes its pull request.
-    const newName = ended === 'closed' ? renamedTo(last.head, branches, base) : null;
+    const newName = ended === 'closed' ? findRenamedBranch(last.head, branches, base) : null;
     return { ...fresh, workIsLost: branches[base] !== last.head, renamedTo: newName };
   }
 

@@ -6,10 +6,10 @@ import { textOf, UserError } from '../../errors.ts';
 import type { ObjectId } from '../../core/evidence.ts';
 import { emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
 import {
-  andRememberPulls,
+  rememberPullsToo,
   type ClosedPull,
-  mergesToJudge,
-  pullsIn,
+  listMergesToJudge,
+  listStoredPulls,
   type RevertCommit,
   REVERT_WITHIN_MS,
   withPullNews,
@@ -91,12 +91,12 @@ export async function withOlderEnds(
 ): Promise<readonly ClosedPull[]> {
   const snapshot = store.lastSeen() ?? emptySnapshot;
   const listed = new Set([...pulls, ...closed].map(({ number }) => number));
-  const missing = pullsIn(snapshot)
+  const missing = listStoredPulls(snapshot)
     .filter(({ number, end }) => end === null && !listed.has(number))
     .map(({ number }) => number);
   const older = missing.length === 0 ? [] : await forge.closedAmong(missing.slice(0, MAX_OLDER)).catch(() => []);
   const ended = [...closed, ...older];
-  const judged = mergesToJudge(snapshot, ended);
+  const judged = listMergesToJudge(snapshot, ended);
   const edited = new Set(judged.length === 0 ? [] : await repository.editedMerges(judged));
   return ended.map((one) => ({
     ...one,
@@ -114,7 +114,7 @@ export async function rememberEnds(
   if (seen === null || withPullNews(seen, news) === seen) return;
   const message = `pull requests: run ${context.runId} saw how they ended`;
   // After a failure, the next run sees the same.
-  await store.update(andRememberPulls((snapshot) => ({ snapshot, message, answer: null }), null, news));
+  await store.update(rememberPullsToo((snapshot) => ({ snapshot, message, answer: null }), null, news));
 }
 
 /**
@@ -126,7 +126,7 @@ export async function findReverts(
   snapshot: Snapshot,
   base: ObjectId,
 ): Promise<readonly RevertCommit[]> {
-  const merged = pullsIn(snapshot).flatMap(({ end, reverted }) =>
+  const merged = listStoredPulls(snapshot).flatMap(({ end, reverted }) =>
     end?.kind === 'merged' && reverted === null ? [end.at] : [],
   );
   const since = clock.now() - 2 * REVERT_WITHIN_MS;

@@ -1,17 +1,17 @@
-import { needsAtRest } from '../../core/people/needs.ts';
+import { listNeedsAtRest } from '../../core/people/needs.ts';
 import { subjectOfLane, notifiesAnybody } from '../../core/people/notifications.ts';
 import { mayServeOtherLanes } from '../../core/sharing/elsewhere.ts';
-import { type LaneInNeed, lanesNeedingWork } from '../../core/sharing/waiting-issues.ts';
+import { type LaneInNeed, listLanesNeedingWork } from '../../core/sharing/waiting-issues.ts';
 import { withNothingToDo } from '../../core/snapshot/going-on.ts';
-import { examinedIn, withLane } from '../../core/snapshot/snapshot.ts';
-import { issueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
+import { listExaminedPulls, withLane } from '../../core/snapshot/snapshot.ts';
+import { toIssueLane, issueOfId, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import { findPullToUpdate, type Train } from '../../core/train/train.ts';
 import { UserError } from '../../errors.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
-import { requestByItself, FOR_TASKS, type RunPurpose, type WorkRequest } from '../tasks/sources.ts';
+import { createOwnRequest, FOR_TASKS, type RunPurpose, type WorkRequest } from '../tasks/sources.ts';
 import type { EndWithoutCall } from './decide.ts';
 import { examineTrain, type ExaminedTrain } from './train.ts';
 
@@ -98,9 +98,12 @@ async function lanesToExamine(
     ...{ prefix: config.branchPrefix, now: clock.now() },
     toUpdate: train === null ? null : findPullToUpdate(train),
   };
-  if (lanesNeedingWork(open, { ...at, looked: [] }).length === 0) return [];
+  if (listLanesNeedingWork(open, { ...at, looked: [] }).length === 0) return [];
   const known = await store.read();
-  return lanesNeedingWork(open, { ...at, looked: known.kind === 'snapshot' ? examinedIn(known.snapshot) : [] });
+  return listLanesNeedingWork(open, {
+    ...at,
+    looked: known.kind === 'snapshot' ? listExaminedPulls(known.snapshot) : [],
+  });
 }
 
 /**
@@ -116,7 +119,7 @@ async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Que
   if (issue === null) return null;
   const isTask = issue.state === 'open' && (listed !== undefined || (await isTaskIssue(deps, issue)));
   const purpose: RunPurpose = { kind: 'answers', failedOn: null, of: isTask ? 'waiting' : 'waiting-finished' };
-  return { ...requestByItself(issue, purpose), update };
+  return { ...createOwnRequest(issue, purpose), update };
 }
 
 async function rememberExamined({ store, context, clock }: GateDeps, { lane, seen }: LaneInNeed): Promise<void> {
@@ -141,10 +144,10 @@ export async function continueIssueLane(
   let unnotified: Intake | null = null;
   const resting: LaneId[] = [];
   for (const issue of mayServeOtherLanes(intake.outcome) ? continuable.slice(0, MAX_EXAMINED) : []) {
-    const own = await admit(deps, requestByItself(issue, FOR_TASKS));
+    const own = await admit(deps, createOwnRequest(issue, FOR_TASKS));
     if (own.kind === 'work') return own;
     if (unnotified === null && needsUnnotifiedPerson(deps, own)) unnotified = own;
-    else if (own.outcome.reason === 'all_done') resting.push(issueLane(issue.number));
+    else if (own.outcome.reason === 'all_done') resting.push(toIssueLane(issue.number));
   }
   await rememberResting(deps, resting);
   return unnotified;
@@ -170,5 +173,5 @@ export function needsUnnotifiedPerson(
   const about = subjectOfLane(lane.id);
   if (isWaiting) return !state.notified.some((one) => one.kind === outcome.reason && one.about === about);
   const { maxRounds } = config.answers;
-  return needsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;
+  return listNeedsAtRest({ lane: lane.id, state, tasks, outcome, maxRounds }, clock.now()).length > 0;
 }

@@ -1,14 +1,14 @@
 import type { LaneState } from '../../core/lane/state/state.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { toIssueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { noticeFor, warnOfChanges } from '../../core/people/consent.ts';
-import { grantsIn } from '../../core/snapshot/proposals.ts';
+import { buildApprovalNotice, warnOfChanges } from '../../core/people/consent.ts';
+import { listGrants } from '../../core/snapshot/proposals.ts';
 import { judgeIssues } from './trust.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
-import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
+import { findLabelObstacle, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { endAsUpdated, setLifecycleLabel } from '../lane/end-lane.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
 
@@ -29,7 +29,7 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
       `The label "${deps.config.taskLabel}" on ${name} was not added by anyone with write permission, so it is not a task.`,
     );
   if (consent.kind === 'given') return confirmApproval(deps, issue);
-  const notice = noticeFor(issue, consent);
+  const notice = buildApprovalNotice(issue, consent);
   const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is added again.`;
   const { notes, ...end } = endAsUpdated(deps, message);
   return {
@@ -44,7 +44,7 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
 
 /** Ends the wait for a new label if the approved text is back. */
 async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
-  const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
+  const waited = findLabelObstacle(taskOfIssue(issue)) !== null;
   if (waited) await setLifecycleLabel(deps, issue, null);
   return {
     ...endAsUpdated(
@@ -66,19 +66,19 @@ async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
  * `done` means that the approval no longer matters.
  */
 async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
-  let grants = grantsIn(null);
+  let grants = listGrants(null);
   const judge = async (tasks: LaneState['tasks']) =>
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false, grants })).get(issue.number);
   let first = await judge({});
   if (first?.kind !== 'given') {
     // Ralph itself has labelled the sub-issues of an approved proposal, and a request came without a label.
     const read = await deps.store.read();
-    if (read.kind === 'snapshot') grants = grantsIn(read.snapshot, [issue.number]);
+    if (read.kind === 'snapshot') grants = listGrants(read.snapshot, [issue.number]);
     if (grants.has(issue.number)) first = await judge({});
   }
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);
-  for (const lane of [issueLane(issue.number), QUEUE]) {
+  for (const lane of [toIssueLane(issue.number), QUEUE]) {
     const { state } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
     const known = progressOf(state.tasks, id);
     if (known.state === 'done') return 'done';

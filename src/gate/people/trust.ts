@@ -2,18 +2,18 @@ import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { ReadableComments } from '../../core/people/comments.ts';
 import {
-  accountsToLookUp,
+  listAccountsToLookUp,
   type Consent,
   type Grant,
   judgeConsent,
-  unchangedConsent,
+  findUnchangedConsent,
   withGrant,
 } from '../../core/people/consent.ts';
-import { definitionOf, labelChange } from '../../core/people/labels.ts';
+import { definitionOf, computeLabelChange } from '../../core/people/labels.ts';
 import { type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { nextTask, progressOf } from '../../core/tasks/queue.ts';
+import { chooseNextTask, progressOf } from '../../core/tasks/queue.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Account, Forge, Permission } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
@@ -110,7 +110,7 @@ export async function readComments(
   const first = wanted.slice(0, MAX_ISSUES);
   const found = await deps.forge.commentsOf(first.map(({ number }) => number));
   // Loaded here because it includes a Markdown parser.
-  const { readableComments } = await import('../../core/people/comments.ts');
+  const { selectReadableComments: readableComments } = await import('../../core/people/comments.ts');
   const reading = readableComments(
     first.map(({ number, until }) => ({ number, until, comments: found.get(number) ?? [] })),
     commentsFrom,
@@ -152,12 +152,12 @@ export async function judgeIssues(
     const approved = progressOf(known.tasks, id).approval ?? grant ?? null;
     const demands = ofQuery.has(issue.number) ? demanded : [];
     const question = { history, taskLabel, demands, text, approved, now: deps.clock.now() };
-    const before = known.isFinished(id) ? unchangedConsent(question) : null;
+    const before = known.isFinished(id) ? findUnchangedConsent(question) : null;
     return [{ number: issue.number, question, before }];
   });
   const isTrusted = await createTrustCheck(
     deps,
-    questions.flatMap(({ question, before }) => (before === null ? accountsToLookUp(question) : [])),
+    questions.flatMap(({ question, before }) => (before === null ? listAccountsToLookUp(question) : [])),
   );
   return new Map(
     questions.map(({ number, question, before }) => [number, before ?? judgeConsent({ ...question, isTrusted })]),
@@ -174,11 +174,11 @@ export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256'
  * before the first call.
  */
 export async function acknowledgeIssue(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
-  const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
+  const task = chooseNextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
   if (task?.source.kind !== 'issue' || intake.proposes !== null) return intake;
   const { number, labels } = task.source;
   await forge.react({ kind: 'issue', number }, 'eyes');
-  const { add, remove } = labelChange(labels, 'ralph:working');
+  const { add, remove } = computeLabelChange(labels, 'ralph:working');
   if (add.length + remove.length === 0) return intake;
   const changed = await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
   if (changed.kind === 'refused') return intake;

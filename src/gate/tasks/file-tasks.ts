@@ -1,6 +1,6 @@
 import { toRootProblem, toRootTask } from '../../core/folder.ts';
-import { documentsNamed, promptFiles, promptTask } from '../../core/open-ended/prompt-task.ts';
-import { firstNames, moreLine, oneLine } from '../../core/text/phrase.ts';
+import { findNamedDocuments, listPromptFiles, createPromptTask } from '../../core/open-ended/prompt-task.ts';
+import { joinNames, formatMoreLine, toOneLine } from '../../core/text/phrase.ts';
 import {
   BESIDE_ROOT_PLAN,
   type FileTask,
@@ -68,10 +68,8 @@ export async function readTasks(
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
   // Loaded here, since a run without such files needs no parsers.
-  const [{ fileOfSource, parseTaskFiles, parseTaskFilesAndArchive }, { unreadableTasks }] = await Promise.all([
-    import('../../core/tasks/files/files.ts'),
-    import('../../core/tasks/files/unreadable.ts'),
-  ]);
+  const [{ fileOfSource, parseTaskFiles, parseTaskFilesAndArchive }, { createUnreadableTasks: unreadableTasks }] =
+    await Promise.all([import('../../core/tasks/files/files.ts'), import('../../core/tasks/files/unreadable.ts')]);
   const ofBase = parseTaskFiles(base, sources, optionalSections);
   const counting = new Set(
     sources.map((source) => fileOfSource([...Object.keys(base), ...Object.keys(unread)], source)),
@@ -128,8 +126,8 @@ export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly Fil
     const isOne = items.length === 1;
     const [theirs, it] = isOne ? ['its', 'it'] : ['their', 'them'];
     const [box, mark, name] = items[0]?.kind === 'plan' ? ['box', 'tick', 'title'] : ['entry', 'close', 'id'];
-    const names = firstNames(
-      items.map(({ title }) => JSON.stringify(oneLine(title, 60))),
+    const names = joinNames(
+      items.map(({ title }) => JSON.stringify(toOneLine(title, 60))),
       MAX_NAMED,
     );
     return `${names} ${isOne ? 'is' : 'are'} done and merged, but ${theirs} ${box} in ${path} is still open: ${mark} ${it}, or give ${it} a new ${name} to have ${it} done again.`;
@@ -142,7 +140,7 @@ function sentenceOf(problem: TaskProblem): string {
 }
 
 function firstProblems(problems: readonly string[]): readonly string[] {
-  const more = moreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in task files.`);
+  const more = formatMoreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in task files.`);
   return [...problems.slice(0, MAX_PROBLEMS), ...more];
 }
 
@@ -152,9 +150,9 @@ export async function findPrompt({
   repository,
   sha256,
 }: Pick<GateDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
-  const { base } = await repository.readTexts(promptFiles(promptFile), null);
-  const named = documentsNamed(base, promptFile);
+  const { base } = await repository.readTexts(listPromptFiles(promptFile), null);
+  const named = findNamedDocuments(base, promptFile);
   const documents = named.length === 0 ? {} : (await repository.readTexts(named, null)).base;
-  const task = promptTask({ ...documents, ...base }, { promptFile, sha256 });
+  const task = createPromptTask({ ...documents, ...base }, { promptFile, sha256 });
   return task === null ? null : toRootTask(workingDirectory, task);
 }

@@ -3,10 +3,10 @@ import {
   lacksCriterion,
   MAX_UNRELATED_BOXES,
   countUnrelatedBoxes,
-  similarTasks,
+  findSimilarTasks,
 } from '../../core/forecast/forecast.ts';
-import { taskHistoriesIn } from '../../core/history/task-history.ts';
-import { symbolsIn } from '../../core/parallel/definitions.ts';
+import { listTaskHistories } from '../../core/history/task-history.ts';
+import { findSymbols } from '../../core/parallel/definitions.ts';
 import { indexHistory, predictFiles } from '../../core/parallel/predict-files.ts';
 import { taskIdOfIssue } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
@@ -35,7 +35,7 @@ export async function forecastIssue(
   const boxes = countUnrelatedBoxes(issue);
   const isThin = lacksCriterion(issue) && (await namesNothing(repository, `${issue.title}\n${issue.body}`));
   return {
-    similar: snapshot === null ? null : similarTasks(taskHistoriesIn(snapshot), issue.labels),
+    similar: snapshot === null ? null : findSimilarTasks(listTaskHistories(snapshot), issue.labels),
     advice: [
       ...(isThin ? [{ kind: 'thin' } as const] : []),
       ...(boxes > MAX_UNRELATED_BOXES ? [{ kind: 'large', boxes } as const] : []),
@@ -45,7 +45,7 @@ export async function forecastIssue(
 
 /** Returns true if a text names no file or symbol of the repository, and false if that is unknown. */
 async function namesNothing(repository: GateDeps['repository'], text: string): Promise<boolean> {
-  const named = symbolsIn(text);
+  const named = findSymbols(text);
   for (const symbols of named.length === 0 ? [[]] : [[], named]) {
     const known = await repository.history({ branches: [], symbols }).catch(() => null);
     if (known === null || predictFiles(indexHistory(known), { text, touched: [] }) !== null) return false;

@@ -39,7 +39,7 @@ export async function isTaskIssue(
 }
 
 /** Returns why an issue is not a task, as a verb phrase. */
-export function whyNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel' | 'issueQuery'>): string {
+export function explainNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel' | 'issueQuery'>): string {
   const byQuery = issueQuery === null ? '' : ', and `issue-query` does not find it (new issues take some minutes)';
   return `does not have the label "${taskLabel}"${byQuery}`;
 }

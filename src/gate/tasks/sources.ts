@@ -1,19 +1,19 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Consent, Grant } from '../../core/people/consent.ts';
-import { promptUnlessListed } from '../../core/open-ended/prompt-task.ts';
+import { selectPromptTask } from '../../core/open-ended/prompt-task.ts';
 import {
   type AdmissionAnswer,
   type AdmissionQuestion,
-  nextAdmissionStep,
+  decideAdmissionStep,
   beginAdmission,
   type Candidates,
   type JudgedTasks,
   applyAdmissionAnswer,
 } from '../../core/tasks/admission.ts';
-import { fileProgress, mergeFileTasks } from '../../core/tasks/files/merge-file-tasks.ts';
-import { reopenTasksDueInRun, isIssueTask, issueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
-import { type IssueText, obstacleByLabel, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
+import { mergeFileProgress, mergeFileTasks } from '../../core/tasks/files/merge-file-tasks.ts';
+import { reopenTasksDueInRun, isIssueTask, toIssueLane, type TaskId, taskIdOfIssue } from '../../core/tasks/ids.ts';
+import { type IssueText, findLabelObstacle, type TaskIssue, tasksOfIssues } from '../../core/tasks/issue-task.ts';
 import type { JudgedCandidates, PreparedTasks } from '../../core/tasks/preparation.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
@@ -71,9 +71,9 @@ export type RunPurpose =
 export const FOR_TASKS: RunPurpose = { kind: 'tasks' };
 
 /** Returns the request to work on an issue's own lane when nobody asked for the issue by name. */
-export function requestByItself(issue: Issue, purpose: RunPurpose): WorkRequest {
+export function createOwnRequest(issue: Issue, purpose: RunPurpose): WorkRequest {
   return {
-    id: issueLane(issue.number),
+    id: toIssueLane(issue.number),
     requested: 'by-itself',
     purpose,
     asked: false,
@@ -127,7 +127,7 @@ export async function findTasks(deps: GateDeps, request: WorkRequest, lane: Lane
       ? lane.state
       : {
           ...lane.state,
-          tasks: fileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, allFilesRead }),
+          tasks: mergeFileProgress(known, merged, { beginsAgain, retriesAll, byHand: request.byHand, allFilesRead }),
           retriesAll: false,
         };
   const candidates = {
@@ -137,7 +137,7 @@ export async function findTasks(deps: GateDeps, request: WorkRequest, lane: Lane
       ...unreadable,
       ...(issues.length > 0
         ? []
-        : promptUnlessListed(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
+        : selectPromptTask(request.prompt, [...unreadable, ...merged.map(({ task }) => task)])),
     ],
     sources: isByName ? (['issues'] as const) : deps.config.taskSources,
     isByName,
@@ -164,9 +164,9 @@ export async function listTasks(
     request.files === null ? { base: [], unreadable: [] } : await readTasks(deps, request.files, null);
   const issues = tasksOfIssues(issuesOfLane(request, deps.config, lane.branches)).map((task) => ({
     ...task,
-    obstacle: obstacleByLabel(task),
+    obstacle: findLabelObstacle(task),
   }));
-  const tasks = fileProgress(lane.state.tasks, base, {
+  const tasks = mergeFileProgress(lane.state.tasks, base, {
     beginsAgain: false,
     retriesAll: lane.state.retriesAll,
     byHand: false,
@@ -174,7 +174,7 @@ export async function listTasks(
   });
   const listed = [...issues, ...base.map(({ task }) => task), ...unreadable];
   return {
-    tasks: sortByPriority([...listed, ...promptUnlessListed(request.prompt, listed)]),
+    tasks: sortByPriority([...listed, ...selectPromptTask(request.prompt, listed)]),
     state: { ...lane.state, tasks },
   };
 }
@@ -191,7 +191,7 @@ export function issuesOfLane(
 }
 
 /** Returns the issues that have a branch of their own. */
-export function issuesWithBranch(
+export function listIssuesWithBranch(
   branches: LaneNow['branches'],
   { branchPrefix }: Pick<Config, 'branchPrefix'>,
 ): readonly TaskId[] {
@@ -206,7 +206,7 @@ export async function prepareOpenTasks(deps: GateDeps, judged: JudgedCandidates)
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;
   const state = { ...judged.state, tasks: reopenTasksDueInRun(judged.state.tasks, policy, deps.clock.now()) };
-  const workable = rules.workableIssues({ ...judged, state }, policy.maxIterations);
+  const workable = rules.listWorkableIssues({ ...judged, state }, policy.maxIterations);
   const comments = await readComments(
     deps,
     workable.map(({ number, at }) => ({ number, until: at })),
@@ -232,7 +232,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, known: Known):
   let admission =
     given === null ? begun : { ...begun, consents: new Map(candidates.issues.map((one) => [one.number, given])) };
   for (;;) {
-    const step = nextAdmissionStep(admission);
+    const step = decideAdmissionStep(admission);
     if (step.kind === 'judged') return step.judged;
     admission = applyAdmissionAnswer(admission, await ask(deps, step, known));
   }

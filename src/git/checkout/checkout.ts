@@ -4,7 +4,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import type { Repository, WorkTreeFiles } from '../../ports/repository.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { findCredentials } from './credentials/credentials.ts';
-import { authorizationVariables } from '../git.ts';
+import { buildAuthVariables } from '../git.ts';
 import { changesOfTasks, reviewBranch } from '../inspection/review.ts';
 import {
   moveCheckout,
@@ -15,8 +15,8 @@ import {
   type RepositoryOptions,
 } from './lane.ts';
 import { commitLane, commitLaneTexts, commitRevertedFiles, takeRemadeHead } from './lane-commits.ts';
-import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, lockFilesLeftIn } from './lane-merge.ts';
-import { changeBetween, createLaneTrees } from './lane-trees.ts';
+import { abandonLaneMerge, beginLaneMerge, keepLockFileAlone, listLockFilesLeft } from './lane-merge.ts';
+import { measureChange, createLaneTrees } from './lane-trees.ts';
 import { bindToTree, startLaneWork, takeSnapshot, type LaneWork, undoChangesSince } from './lane-work.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createQuestions } from './questions.ts';
@@ -69,7 +69,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { workspace, repository, startHead } = found;
       const { url, token } = options.remote;
       const { identity, signOff, workFolder } = options;
-      const variables = authorizationVariables(url, token);
+      const variables = buildAuthVariables(url, token);
       const source = { workspace, repository, startHead, url, variables, identity, signOff };
       const { lane, base, fork, roots, published, answer } = await openLane(source, wanted, known ?? null);
       const warnings = repository.setup.sparse === null ? [] : [SPARSE_CHECKOUT];
@@ -102,7 +102,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { quarantine, committed } = needLane('compare');
       await quarantine.seal();
       const known = committed?.before === before.tree && committed.after === after.tree ? committed.changes : null;
-      return await changeBetween(quarantine.git, { before, after, known });
+      return await measureChange(quarantine.git, { before, after, known });
     },
 
     commit: async (iteration) => commitLane(needLane('commit'), iteration),
@@ -117,7 +117,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
     },
 
     beginMerge: async () => beginLaneMerge(needLane('beginMerge')),
-    lockFilesLeft: async () => (work === null ? [] : lockFilesLeftIn(work)),
+    lockFilesLeft: async () => (work === null ? [] : listLockFilesLeft(work)),
     keepAlone: async (path) => keepLockFileAlone(needLane('keepAlone'), path),
 
     async abandonMerge() {

@@ -2,14 +2,14 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { cleanCommitMessage, cleanCommitSubject, signOffOf } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, TextsCommit, WithheldChange } from '../../ports/repository.ts';
-import { type Git, identityVariables } from '../git.ts';
+import { type Git, buildIdentityVariables } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
-import { shownName } from '../names.ts';
+import { decodeGitName } from '../names.ts';
 import {
   readChain,
   changesOfCommits,
   commitsOf,
-  indexLine,
+  formatIndexLine,
   writeTreeWith,
   type PathChange,
   type Commit,
@@ -90,10 +90,10 @@ export async function commitIteration(
   const keepChain = own.kind === 'chain' && objections.size === 0;
   const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
 
-  const { tree, withheld } = await publishableTree(committer, objects, { base: base.tree, now });
+  const { tree, withheld } = await buildPublishableTree(committer, objects, { base: base.tree, now });
   const message = keepChain
     ? iteration.message
-    : await messageWithSubjects(committer, iteration.message, await subjectsOf(objects, own));
+    : await addSubjects(committer, iteration.message, await subjectsOf(objects, own));
   const made =
     tree === base.tree
       ? null
@@ -123,7 +123,7 @@ export async function commitTextsOn(
   const lines = await Promise.all(
     Object.entries(texts).map(async ([path, input]) => {
       const id = await repository.git.text(['hash-object', '-w', '--stdin'], { input });
-      return indexLine(isExecutable(path) ? '100755' : '100644', id, path);
+      return formatIndexLine(isExecutable(path) ? '100755' : '100644', id, path);
     }),
   );
   const tree = await repository.withIndex('empty', async (indexFile) => {
@@ -238,7 +238,7 @@ async function objectionsTo(
 }
 
 /** Returns the tree of the work tree, with the version of `base` for every file that must not be published. */
-export async function publishableTree(
+export async function buildPublishableTree(
   { repository, inspection }: Committer,
   objects: ObjectReader,
   { base, now }: { base: ObjectId; now: WorkTreeContent },
@@ -259,7 +259,7 @@ async function subjectsOf(objects: ObjectReader, { kind, commits }: OwnCommits):
 }
 
 /** Adds the subjects of the commits that were folded into one, except those that must not be published. */
-export async function messageWithSubjects(
+export async function addSubjects(
   { inspection }: Committer,
   message: string,
   subjects: readonly string[],
@@ -285,7 +285,7 @@ export async function commitTree(
   const parents = commit.parents.flatMap((parent) => ['-p', parent]);
   return await repository.git.text(['commit-tree', commit.tree, ...parents, '-F', '-'], {
     input: withTrailers(commit.message, { ...commit.trailers, ...(signOff ? signOffOf(identity) : {}) }),
-    variables: identityVariables(identity),
+    variables: buildIdentityVariables(identity),
   });
 }
 
@@ -308,5 +308,5 @@ export async function withheldOf(
   const left = [...found.withheld].filter(([path]) =>
     (withheldBefore.paths.has(path) ? changedAgain : changed).has(path),
   );
-  return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path: shownName(path), why }));
+  return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path: decodeGitName(path), why }));
 }

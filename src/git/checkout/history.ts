@@ -1,13 +1,13 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { definitionPattern, type Definitions, parseDefinitions } from '../../core/parallel/definitions.ts';
+import { buildDefinitionPattern, type Definitions, parseDefinitions } from '../../core/parallel/definitions.ts';
 import type { FileHistory } from '../../core/parallel/predict-files.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
 import type { JudgedPull, RevertCommit } from '../../core/snapshot/stored-pull.ts';
 import type { FilesByBranch, RemoteBranch, Repository } from '../../ports/repository.ts';
-import { authorizationVariables, FETCH_ALONE, type Git } from '../git.ts';
+import { buildAuthVariables, FETCH_ALONE, type Git } from '../git.ts';
 import { decodeNames } from '../names.ts';
 import type { OpenedCheckout, OpenOptions } from './lane.ts';
-import { editedMergesAmong } from './merge/auto-merge.ts';
+import { findEditedMerges } from './merge/auto-merge.ts';
 
 /** Maximum number of the newest commits that are read. */
 const MAX_COMMITS = 500;
@@ -73,7 +73,7 @@ export async function readEditedMerges(
   await repository.seal();
   const heads = asked.map(({ number }) => `+refs/pull/${String(number)}/head`);
   return (await fetchBeside(repository.git, { remote, heads }))
-    ? editedMergesAmong(
+    ? findEditedMerges(
         repository.git,
         asked.flatMap(({ commits }) => commits),
       )
@@ -99,7 +99,7 @@ async function listCommits(git: Git, head: string): Promise<FileHistory['commits
 /** Searches a commit for definitions. Returns none if git fails: predictions work without them, but predict less. */
 async function findDefinitions(git: Git, head: string, symbols: readonly string[]): Promise<Definitions> {
   if (symbols.length === 0) return new Map();
-  const pattern = definitionPattern(symbols);
+  const pattern = buildDefinitionPattern(symbols);
   const found = await git.answer(['grep', '-I', '-z', '-o', '-w', '-E', '--full-name', '-e', pattern, head], {
     timeoutMs: WITHIN_MS,
   });
@@ -135,7 +135,7 @@ async function fetchBeside(
   { remote: { url, token }, heads }: Pick<OpenOptions, 'remote'> & { readonly heads: readonly string[] },
 ): Promise<boolean> {
   const { exitCode } = await git.answer([...FETCH_ALONE, url, ...heads.map((head, at) => `${head}:${refAt(at)}`)], {
-    variables: authorizationVariables(url, token),
+    variables: buildAuthVariables(url, token),
     timeoutMs: WITHIN_MS,
   });
   return exitCode === 0;

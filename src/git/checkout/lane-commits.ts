@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { toRootPath } from '../../core/folder.ts';
 import type { CommittedIteration, Repository, WithheldChange } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { shownName } from '../names.ts';
+import { decodeGitName } from '../names.ts';
 import { treeOf, withObjects, writeTreeWith } from '../objects.ts';
 import { commitIteration, commitTextsOn, commitTree, type WithheldPaths } from './commit.ts';
 import { overlayMerge } from './lane-merge.ts';
@@ -58,7 +58,7 @@ export async function commitLane(
     ...made,
     ...found,
     withheldNow: listWithheld(work.withheld),
-    publishedPaths: changes.map(({ path }) => shownName(path)),
+    publishedPaths: changes.map(({ path }) => decodeGitName(path)),
     published: { head: made.head, tree: evidence },
     merge: merge === null ? 'none' : 'made',
   };
@@ -176,5 +176,5 @@ async function contentsOf(
 }
 
 function listWithheld(paths: WithheldPaths): readonly WithheldChange[] {
-  return [...paths].map(([path, why]) => ({ path: shownName(path), why }));
+  return [...paths].map(([path, why]) => ({ path: decodeGitName(path), why }));
 }

@@ -1,10 +1,10 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import type { KeptAlone, MergeBegun } from '../../ports/repository.ts';
-import { shownName } from '../names.ts';
+import { decodeGitName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import { putBackTo, readContent, rememberRead, tipTreeOf, type LaneWork } from './lane-work.ts';
 import { mergeTrees } from './merge/auto-merge.ts';
-import { judgeSingleFile, lockFilesLeft, applyOverlay, type OpenMerge } from './merge/open-merge.ts';
+import { judgeSingleFile, findLockFilesLeft, applyOverlay, type OpenMerge } from './merge/open-merge.ts';
 
 /** Implements `Repository.beginMerge`: merges the base branch's tip into the work tree without a commit. */
 export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
@@ -42,12 +42,16 @@ export async function overlayMerge(
 }
 
 /** Implements `Repository.lockFilesLeft`: returns the lock files that still conflict. */
-export async function lockFilesLeftIn(work: LaneWork): Promise<readonly string[]> {
+export async function listLockFilesLeft(work: LaneWork): Promise<readonly string[]> {
   const { merge, lane, quarantine, committer, opened } = work;
   if (merge === null) return [];
   const { content } = await rememberRead(work, await readContent(work));
   return await withObjects(quarantine.git, async (objects) =>
-    lockFilesLeft(committer, objects, { merge, tip: await tipTreeOf(opened, objects, lane.tip), now: content.tree }),
+    findLockFilesLeft(committer, objects, {
+      merge,
+      tip: await tipTreeOf(opened, objects, lane.tip),
+      now: content.tree,
+    }),
   );
 }
 
@@ -76,5 +80,5 @@ export async function abandonLaneMerge(work: LaneWork): Promise<void> {
 }
 
 function begunOf({ conflicts, lockFiles }: OpenMerge): MergeBegun {
-  return { kind: 'begun', conflicts: conflicts.map(shownName), lockFiles: lockFiles.map(shownName) };
+  return { kind: 'begun', conflicts: conflicts.map(decodeGitName), lockFiles: lockFiles.map(decodeGitName) };
 }

@@ -4,8 +4,8 @@ import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { TreeChange, WorkTreeFiles } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { shownName } from '../names.ts';
-import { type PathChange, changesBetween, treeOf } from '../objects.ts';
+import { decodeGitName } from '../names.ts';
+import { type PathChange, diffTrees, treeOf } from '../objects.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { FoundCredentials } from './credentials/credentials.ts';
 import type { OpenedCheckout, RepositoryOptions } from './lane.ts';
@@ -26,7 +26,7 @@ import {
 } from './tree/work-tree-access.ts';
 import { giveToSandbox, lendToSandbox, type RepositorySandbox } from './tree/agent-tree.ts';
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
-import { copyIndex, readConfig, type Workspace, workspaceAt } from './workspace.ts';
+import { copyIndex, readConfig, type Workspace, createWorkspaceAt } from './workspace.ts';
 
 const MOST_FILES_NAMED = 200;
 
@@ -93,7 +93,10 @@ export function createLaneTrees(
       },
       { ...wanted, base, hasIgnored: true, objects: await objectsFor(given, wanted.commit) },
     );
-    return { ...workspaceAt({ top, ...place }, { env, log, borrowed: [detached.folder] }), shallow: checkout.shallow };
+    return {
+      ...createWorkspaceAt({ top, ...place }, { env, log, borrowed: [detached.folder] }),
+      shallow: checkout.shallow,
+    };
   }
 
   /** Returns the folders of objects in which a tree finds the commit. */
@@ -117,9 +120,7 @@ export function createLaneTrees(
       const content = await readWorkTree(quarantine, tree, plainReading);
       const wanted = await treeOf(quarantine.git, start);
       const isAsWanted = wanted === null || wanted === content.tree;
-      const tolerated = isAsWanted
-        ? []
-        : toleratedChangesOf(await changesBetween(quarantine.git, wanted, content.tree));
+      const tolerated = isAsWanted ? [] : toleratedChangesOf(await diffTrees(quarantine.git, wanted, content.tree));
       await writeToleratedToIndex(quarantine, tolerated);
       const { top } = tree;
       if (given !== null && lent !== null) {
@@ -169,7 +170,7 @@ export function createLaneTrees(
  * Returns what changed from one snapshot to the next. `known` is the list of changes between their trees, if it is
  * already known.
  */
-export async function changeBetween(
+export async function measureChange(
   git: Git,
   compared: {
     readonly before: TreeSnapshot;
@@ -179,11 +180,11 @@ export async function changeBetween(
 ): Promise<TreeChange> {
   const { before, after, known } = compared;
   const [changes, agentCommits] = await Promise.all([
-    known ?? changesBetween(git, before.tree, after.tree),
+    known ?? diffTrees(git, before.tree, after.tree),
     countCommits(git, before.head, after.head),
   ]);
   return {
-    files: changes.slice(0, MOST_FILES_NAMED).map(({ path }) => shownName(path)),
+    files: changes.slice(0, MOST_FILES_NAMED).map(({ path }) => decodeGitName(path)),
     fileCount: changes.length,
     insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
     deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),

@@ -1,15 +1,15 @@
 import type { ObjectId, TreeSnapshot } from '../../core/evidence.ts';
-import { namesOf, oneLine } from '../../core/text/phrase.ts';
+import { namesOf, toOneLine } from '../../core/text/phrase.ts';
 import { nameOfBeside, findNewBesideWork, type BesideWork } from '../../core/work-tree/answers.ts';
 import type { CommittedIteration, Review } from '../../ports/repository.ts';
 import { createInspection } from '../inspection/inspection.ts';
 import { withRefusedFiles, type RefusedFile } from '../inspection/review.ts';
-import { shownName } from '../names.ts';
+import { decodeGitName } from '../names.ts';
 import { withObjects, type PathChange, type ObjectReader } from '../objects.ts';
-import { publishableTree, type Committer, type WithheldPaths } from './commit.ts';
+import { buildPublishableTree, type Committer, type WithheldPaths } from './commit.ts';
 import type { LaneBranch, OpenedCheckout, RepositoryOptions } from './lane.ts';
 import type { LaneTrees, LaneAtOpening, WorkTree } from './lane-trees.ts';
-import { publishableMerge, type OpenMerge } from './merge/open-merge.ts';
+import { buildPublishableMerge, type OpenMerge } from './merge/open-merge.ts';
 import { createLostObjectsError } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import { addTolerated, type ToleratedChange } from './tree/differences/tolerated-changes.ts';
@@ -159,8 +159,8 @@ async function measured(
   const { tree } = await withObjects(quarantine.git, async (objects) => {
     const base = await tipTreeOf(opened, objects, lane.tip);
     return merge === null
-      ? publishableTree(committer, objects, { base, now: content })
-      : publishableMerge(committer, objects, { merge, now: content, instead: merge.markedTree });
+      ? buildPublishableTree(committer, objects, { base, now: content })
+      : buildPublishableMerge(committer, objects, { merge, now: content, instead: merge.markedTree });
   });
   return await access.withoutNotes(tree);
 }
@@ -173,12 +173,12 @@ export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<reado
   const { paths, left } = await work.access.putBack(wanted, work.tolerated);
   if (left.length > 0) {
     work.tolerated = addTolerated(work.tolerated, left);
-    const names = namesOf(left.map(({ path }) => shownName(path)));
+    const names = namesOf(left.map(({ path }) => decodeGitName(path)));
     work.options.log.warning(
-      `Changes that verify or the agent left in the work tree cannot be undone. They stay there and are not published: ${oneLine(names, 500)}.`,
+      `Changes that verify or the agent left in the work tree cannot be undone. They stay there and are not published: ${toOneLine(names, 500)}.`,
     );
   }
-  return paths.map(shownName);
+  return paths.map(decodeGitName);
 }
 
 /** Undoes all that happened in the work tree since a reading of it; see `Repository.putBack`. */
@@ -220,7 +220,7 @@ export async function readWorkBeside(
       .filter(({ item }) => news.includes(item))
       .map(({ item, patch }) => ({ name: nameOfBeside(item), patch })),
     besideNow: patches.map(({ item }) => nameOfBeside(item)),
-    newlyIgnored: work.newlyIgnored.map(shownName),
+    newlyIgnored: work.newlyIgnored.map(decodeGitName),
   };
 }
 

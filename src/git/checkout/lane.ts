@@ -8,13 +8,13 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
-import { authorizationVariables, basicCredentials, FETCH_ALONE, type Git, lastLinesOfError } from '../git.ts';
+import { buildAuthVariables, encodeBasicCredentials, FETCH_ALONE, type Git, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import { commitTree, type Identity } from './commit.ts';
-import { editedMergesAmong } from './merge/auto-merge.ts';
+import { findEditedMerges } from './merge/auto-merge.ts';
 import {
   createPrivateRepository,
   createLostObjectsError,
@@ -184,7 +184,7 @@ async function commitsOfLane(
     .map((line) => line.split('\0'))
     .filter(([, , email = own]) => email !== own && !isEmailOfBot(email));
   const merges = others.flatMap(([id = '', parents = '']) => (parents.includes(' ') ? [id] : []));
-  const edited = await editedMergesAmong(git, merges);
+  const edited = await findEditedMerges(git, merges);
   const personHead = others.find(([id = '']) => !merges.includes(id) || edited.includes(id))?.[0] ?? null;
   const ahead = listed.length - edge.length;
   const runOfEach = ['--first-parent', '--reverse', '--format=- %(trailers:key=Ralph-Run,valueonly,separator=%x20)'];
@@ -325,10 +325,10 @@ export async function openCheckout(
   const repository = await createPrivateRepository(workspace, {
     workFolder,
     env,
-    hide: [remote.token, basicCredentials(remote.token)],
+    hide: [remote.token, encodeBasicCredentials(remote.token)],
   });
   const startHead = await headOf(workspace);
-  const variables = authorizationVariables(remote.url, remote.token);
+  const variables = buildAuthVariables(remote.url, remote.token);
   const stillShallow = await deepen({ workspace, repository, startHead, url: remote.url, variables });
   return { workspace, repository, startHead, stillShallow };
 }

@@ -2,7 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathInCopy, replaceMovedPaths, namesPaths, type MovedFolder } from '../../core/clean-clone/searched-upward.ts';
+import {
+  mapPathToCopy,
+  replaceMovedPaths,
+  namesPaths,
+  type MovedFolder,
+} from '../../core/clean-clone/searched-upward.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
 /** Maximum size of a text to rewrite: longer than any script that a package manager writes to start a program. */
@@ -54,7 +59,7 @@ async function readdirOf(path: string): Promise<readonly Dirent[] | null> {
 
 async function moveLink(path: string, moves: readonly MovedFolder[]): Promise<void> {
   const target = await readlink(path).catch(() => '');
-  const moved = pathInCopy(target, moves);
+  const moved = mapPathToCopy(target, moves);
   if (moved === target) return;
   await rm(path);
   await symlink(moved, path);

@@ -46,7 +46,7 @@ export const PUBLISHED_REF = 'refs/heads/published';
 const RECEIVE_MS = 3 * MINUTE_MS;
 
 /** Returns the folder of the quarantine in the work folder of its run. */
-export function quarantineFolder(workFolder: string): string {
+export function locateQuarantine(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
 
@@ -60,7 +60,7 @@ export async function createQuarantine(
   options: { readonly workFolder: string; readonly heads: readonly ObjectId[]; readonly roots: readonly ObjectId[] },
 ): Promise<Quarantine> {
   const { workFolder, heads: given, roots } = options;
-  const folder = quarantineFolder(workFolder);
+  const folder = locateQuarantine(workFolder);
   const objects = join(folder, 'objects');
   await mkdir(join(objects, 'pack'), { recursive: true });
   const fill = await checkout.git.answer(

@@ -4,12 +4,12 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { toFolderKeys, toRootPath } from '../../core/folder.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { FileTexts, Repository } from '../../ports/repository.ts';
-import { authorizationVariables, createGit, type Git, versionProblem } from '../git.ts';
-import { placeOf, shownName } from '../names.ts';
-import { changesBetween } from '../objects.ts';
+import { buildAuthVariables, createGit, type Git, findGitVersionProblem } from '../git.ts';
+import { placeOf, decodeGitName } from '../names.ts';
+import { diffTrees } from '../objects.ts';
 import { readEditedMerges, readHistory, readReverts } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
-import { checkWorkingDirectory, findNamesIn, readCommitTexts, workingDirectoryProblem } from './texts.ts';
+import { checkWorkingDirectory, findNamesIn, readCommitTexts, findWorkingDirectoryProblem } from './texts.ts';
 import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
 import { mayHavePaths, findCheckoutTop } from './on-disk.ts';
 import type { PrivateRepository } from './private-repository.ts';
@@ -76,11 +76,11 @@ export function createQuestions(
     },
 
     async problems() {
-      const old = versionProblem((await createGit({ folder, env }).answer(['version'])).stdout.toString());
+      const old = findGitVersionProblem((await createGit({ folder, env }).answer(['version'])).stdout.toString());
       if (old !== null) return [old];
       const found = await opened();
       if ('why' in found) return [describeNoWorkTree(folder, found.why)];
-      const misplaced = await workingDirectoryProblem(found.workspace.top, workingDirectory);
+      const misplaced = await findWorkingDirectoryProblem(found.workspace.top, workingDirectory);
       return [...(await problemsOf(found.workspace, found)), ...(misplaced === null ? [] : [misplaced])];
     },
 
@@ -95,10 +95,7 @@ export function createQuestions(
       const { url, token } = remote;
       await repository.seal();
       if (wanted !== null)
-        await fetchLane(
-          { workspace, repository, startHead, url, variables: authorizationVariables(url, token) },
-          wanted,
-        );
+        await fetchLane({ workspace, repository, startHead, url, variables: buildAuthVariables(url, token) }, wanted);
       const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
       const [base, ofLane, ofFork] = await Promise.all(
         [startHead, wanted?.head ?? null, fork].map(async (commit) =>
@@ -169,13 +166,13 @@ async function dirtyPaths(
   head: string,
 ): Promise<readonly string[]> {
   const { tree } = await readWorkTree(repository, workspace, plainReading);
-  const changed = (await changesBetween(repository.git, head, tree)).map((change) => change.path);
+  const changed = (await diffTrees(repository.git, head, tree)).map((change) => change.path);
   // A file made by a filter (git-lfs) may differ from its commit although nobody changed it.
   const unlike = changed.length === 0 ? [] : await unfiltered(repository, changed);
   const dirty = unlike.length === 0 ? [] : await changedByHand(workspace, repository, { head, paths: unlike });
   if (dirty.length === 0) return [];
   return [
-    `The work tree in ${workspace.top} is not clean: ${namesOf(dirty.map(shownName))}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
+    `The work tree in ${workspace.top} is not clean: ${namesOf(dirty.map(decodeGitName))}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
   ];
 }
 

@@ -160,7 +160,7 @@ function foldersAbove(path: string): readonly string[] {
  * Returns why the input working-directory cannot be used in the checkout at `top`, as a sentence for a person, or null
  * if it can. Only folders of the repository itself are allowed, never through a link.
  */
-export async function workingDirectoryProblem(top: string, folder: Folder): Promise<string | null> {
+export async function findWorkingDirectoryProblem(top: string, folder: Folder): Promise<string | null> {
   if (folder === '') return null;
   const steps = folder.split('/');
   for (const index of steps.keys()) {
@@ -177,7 +177,7 @@ export async function workingDirectoryProblem(top: string, folder: Folder): Prom
 
 /** Throws a UserError if the folder cannot be used. */
 export async function checkWorkingDirectory(top: string, folder: Folder): Promise<void> {
-  const problem = await workingDirectoryProblem(top, folder);
+  const problem = await findWorkingDirectoryProblem(top, folder);
   if (problem !== null) throw new UserError('configuration', problem);
 }
 

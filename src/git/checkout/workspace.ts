@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import type { Log } from '../../ports/machine.ts';
 import { createGit, type Git } from '../git.ts';
 import { removePipes } from '../pipes.ts';
@@ -58,11 +58,11 @@ export async function findWorkspace(
   const [top = '', gitFolder = '', commonFolder = '', shallow, format] = found.stdout.toString().split('\n');
   const objectFormat = format === 'sha256' ? 'sha256' : 'sha1';
   const place = { top, gitFolder, commonFolder, objectFormat } as const;
-  return { ...workspaceAt(place, options), shallow: shallow === 'true' };
+  return { ...createWorkspaceAt(place, options), shallow: shallow === 'true' };
 }
 
 /** Returns the work tree that was found there before, without running git: an agent may have changed the answer. */
-export function workspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: WorkspaceOptions): Workspace {
+export function createWorkspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: WorkspaceOptions): Workspace {
   const { top, gitFolder, commonFolder } = place;
   async function removeAll(gitDirectories: readonly string[]): Promise<void> {
     const folders = new Set([gitFolder, commonFolder, ...borrowed, ...gitDirectories]);
@@ -72,7 +72,7 @@ export function workspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: 
     ]);
     if (removed.length > 0)
       log.warning(
-        `git waited for named pipes in place of its files, so they were removed: ${oneLine(removed.join(', '), 300)}.`,
+        `git waited for named pipes in place of its files, so they were removed: ${toOneLine(removed.join(', '), 300)}.`,
       );
   }
   return {

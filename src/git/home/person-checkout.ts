@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Folder } from '../../core/folder.ts';
 import { UserError } from '../../errors.ts';
-import { createGit, lastLinesOfError, versionProblem, type Git } from '../git.ts';
+import { createGit, lastLinesOfError, findGitVersionProblem, type Git } from '../git.ts';
 import { wordsOf } from '../remote/remote-answers.ts';
 import { explainRefusal, parseRefusal } from '../../core/refusals/refusal.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
@@ -55,7 +55,7 @@ export async function readFirstLine(git: Git, args: readonly string[]): Promise<
 /** Reads the checkout that contains a folder; throws a UserError outside of one, or if no run can start from it. */
 export async function readPersonCheckout(folder: string, env: NodeJS.ProcessEnv): Promise<PersonCheckout> {
   const { top, git } = await findCheckout(folder, env);
-  const old = versionProblem((await git.answer(['version'])).stdout.toString());
+  const old = findGitVersionProblem((await git.answer(['version'])).stdout.toString());
   if (old !== null) throw new UserError('configuration', old);
   if ((await git.answer(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'])).exitCode !== 0)
     throw new UserError(

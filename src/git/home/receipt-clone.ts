@@ -1,8 +1,8 @@
 import type { CloneCommit } from '../../core/receipt/check-content.ts';
 import type { BranchQuestion, CloneBranch } from '../../core/receipt/verify-receipts.ts';
-import { runsIn, type StoredRun } from '../../core/snapshot/stored-run.ts';
+import { listStoredRuns, type StoredRun } from '../../core/snapshot/stored-run.ts';
 import { createGit, type Git } from '../git.ts';
-import { repositoryOfRemote, shownName } from '../names.ts';
+import { repositoryOfRemote, decodeGitName } from '../names.ts';
 import { changesOfEach, commitsOf, isSigned, withObjects } from '../objects.ts';
 import { STATE_REF } from '../refs/ref-snapshot.ts';
 import { findCheckout, readFirstLine } from './person-checkout.ts';
@@ -51,7 +51,7 @@ async function readRuns(git: Git): Promise<readonly StoredRun[] | null> {
       for (const { path } of files.filter((file) => file.id === id)) texts.set(path, content.toString());
     }),
   );
-  return runsIn(texts);
+  return listStoredRuns(texts);
 }
 
 async function readBranch(
@@ -141,7 +141,7 @@ async function readLine(git: Git, base: string, tips: readonly string[]): Promis
   return commits.map((commit) => ({
     ...commit,
     isSigned: signed.has(commit.id),
-    paths: commit.parents.length > 1 ? null : (changes.get(commit.id) ?? []).map(({ path }) => shownName(path)),
+    paths: commit.parents.length > 1 ? null : (changes.get(commit.id) ?? []).map(({ path }) => decodeGitName(path)),
   }));
 }
 

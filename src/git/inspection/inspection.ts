@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, inflateRawSync, inflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
 import { LEFT_OUT } from '../../core/review/left-out.ts';
-import { keysByPattern } from '../../core/secrets/key-patterns.ts';
+import { findKeyPatterns } from '../../core/secrets/key-patterns.ts';
 import { createSpellingSearch, revealingPartsOf } from '../../core/secrets/spellings.ts';
 import type { Git } from '../git.ts';
 import type { PathChange, ObjectReader } from '../objects.ts';
@@ -139,7 +139,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     if (!path.isWellFormed()) return 'its name is not valid UTF-8';
     // A secret may also be split across folder names.
     if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
-    const keys = keysByPattern(path);
+    const keys = findKeyPatterns(path);
     if (keys.length > 0) return `${LEFT_OUT.keyName} (${[...new Set(keys)].join(', ')})`;
     if (isLoopState(path)) return LEFT_OUT.state;
     if (isAllowed(path)) return null;

@@ -59,7 +59,7 @@ const agentNotes: readonly string[] = [
 ];
 
 /** Returns the globs of the notes of a run that works in this folder. */
-export function notesIn(folder: Folder): readonly string[] {
+export function listNoteGlobs(folder: Folder): readonly string[] {
   return agentNotes.map((path) => toRootPath(folder, path));
 }
 

@@ -6,7 +6,7 @@ import type { FileContent, TaskChanges, TaskFile } from '../../core/proof/judge.
 import {
   listChangesOutside,
   type LookAt,
-  lookAtFirst,
+  listLookAtFirst,
   joinLookAt,
   type ReviewedChange,
 } from '../../core/review/look-at.ts';
@@ -14,7 +14,7 @@ import { isGenerated, mayHoldTests, readsTexts, selectToRead } from '../../core/
 import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { shownName } from '../names.ts';
+import { decodeGitName } from '../names.ts';
 import { type PathChange, changesOfEach, type ObjectReader, withObjects } from '../objects.ts';
 import type { Inspection } from './inspection.ts';
 
@@ -187,7 +187,7 @@ export async function lookAtOf(
       if (content.includes('<<<<<<< ')) conflicts.set(id, countConflicts(content.toString()));
     },
   );
-  const found = lookAtFirst(
+  const found = listLookAtFirst(
     sized.map(({ change, path, kind, bytesAfter }): ReviewedChange => ({
       path,
       kind,
@@ -200,12 +200,12 @@ export async function lookAtOf(
       after: texts.get(change.newId) ?? null,
     })),
   );
-  const outside = changes.map(({ path }) => shownName(path)).filter((path) => !isInFolder(folder, path));
+  const outside = changes.map(({ path }) => decodeGitName(path)).filter((path) => !isInFolder(folder, path));
   return joinLookAt(found, listChangesOutside(folder, outside));
 }
 
 function bare({ path, oldId, newId }: PathChange): Pick<ReviewedChange, 'path' | 'kind'> {
-  return { path: shownName(path), kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed' };
+  return { path: decodeGitName(path), kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed' };
 }
 
 function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): number | null {

@@ -13,7 +13,7 @@ import { cutText } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
 import type { Unavailable } from '../../ports/state.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { authorizationVariables, type Git, type GitAnswer, withBareRepository } from '../git.ts';
+import { buildAuthVariables, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 
 /**
  * `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the
@@ -124,7 +124,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const { url, access, workFolder, env, now, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
   const objectsFolder = join(workFolder, 'objects');
   const isOwn = access.kind === 'own';
-  const variables = isOwn ? {} : authorizationVariables(url, access.token);
+  const variables = isOwn ? {} : buildAuthVariables(url, access.token);
   const redact = createRedactor([isOwn ? (URL.canParse(url) ? new URL(url).password : '') : access.token]);
   /** The instant of the last timeout of each command. */
   const timedOutAt = new Map<NetworkCommand, number>();

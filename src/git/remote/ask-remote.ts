@@ -8,9 +8,9 @@ import { UserError } from '../../errors.ts';
 import type { Forge } from '../../ports/forge.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { PushResult, Remote } from '../../ports/remote.ts';
-import { authorizationVariables, basicCredentials, type Git, type GitAnswer, lastLinesOfError } from '../git.ts';
+import { buildAuthVariables, encodeBasicCredentials, type Git, type GitAnswer, lastLinesOfError } from '../git.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
-import { adviceOnReading } from '../refusal.ts';
+import { describeReadRefusal } from '../refusal.ts';
 import { inspectOutgoing } from './outgoing.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 
@@ -57,13 +57,13 @@ interface Signer {
 
 /** Returns the options with the texts that no message may show: the token, plain and encoded. */
 export function sourceOf(options: RemoteOptions): RemoteOptions & { readonly hide: readonly string[] } {
-  return { ...options, hide: [options.token, basicCredentials(options.token)] };
+  return { ...options, hide: [options.token, encodeBasicCredentials(options.token)] };
 }
 
 /** Returns the credentials and time limits of commands that talk to the remote. */
 export function networkOf(options: RemoteOptions): Network {
   const { url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MINUTE_MS } = options;
-  return { variables: authorizationVariables(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
+  return { variables: buildAuthVariables(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
 /**
@@ -86,23 +86,23 @@ export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'p
 export type PushingOn = Parameters<Remote['pushOn']>[0];
 
 /** Returns why a push must not be tried, or null if it may be. */
-export async function outgoingProblem(
+export async function findOutgoingProblem(
   git: Git,
   options: RemoteOptions,
   { branch, ...commits }: Pick<PushingOn, 'branch' | 'commit' | 'since'> & { readonly theirs?: ObjectId },
 ): Promise<string | null> {
-  return nameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
+  return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
 }
 
 /** Returns why a branch of that name must never be pushed, or null if it may be. */
-export function nameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
+export function findBranchNameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever pushed.`;
   return isBranchName(branch) ? null : `"${branch}" cannot be the name of a branch.`;
 }
 
 /** Creates the answer for a push that the server rejected. */
-export function rejectedAnswer(why: string): { readonly kind: 'rejected'; readonly why: string } {
+export function rejectPush(why: string): { readonly kind: 'rejected'; readonly why: string } {
   return { kind: 'rejected', why };
 }
 
@@ -172,7 +172,7 @@ function unreadable(url: string, stderr: string): UserError {
   const words = lastLinesOfError(stderr);
   return new UserError(
     'infrastructure',
-    `The branches of ${url} cannot be read: ${completeSentence(words)} ${adviceOnReading(words)}`,
+    `The branches of ${url} cannot be read: ${completeSentence(words)} ${describeReadRefusal(words)}`,
   );
 }
 

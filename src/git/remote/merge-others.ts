@@ -4,14 +4,14 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import type { PushResult } from '../../ports/remote.ts';
 import { mergeTrees } from '../checkout/merge/auto-merge.ts';
-import { FETCH_ALONE, type Git, identityVariables } from '../git.ts';
+import { FETCH_ALONE, type Git, buildIdentityVariables } from '../git.ts';
 import { createInspection } from '../inspection/inspection.ts';
-import { shownName } from '../names.ts';
+import { decodeGitName } from '../names.ts';
 import { withObjects } from '../objects.ts';
 import {
   askRemote,
   networkOf,
-  outgoingProblem,
+  findOutgoingProblem,
   type PushingOn,
   readRemote,
   type RemoteOptions,
@@ -74,11 +74,11 @@ async function mergeOthers(
     lockFiles,
   } = await withObjects(git, (objects) => mergeTrees(place, objects, sides));
   if (conflicts.length + lockFiles.length > 0)
-    return { kind: 'conflict', files: [...conflicts, ...lockFiles].map(shownName) };
+    return { kind: 'conflict', files: [...conflicts, ...lockFiles].map(decodeGitName) };
   const trailers = await trailersOf('key=Ralph-Run,key=Signed-off-by', '-1', commit);
   const head = await git.text(
     ['commit-tree', tree, '-p', commit, '-p', theirs, '-m', `Merge what others pushed to ${branch}`, '-m', trailers],
-    { variables: identityVariables(identity) },
+    { variables: buildIdentityVariables(identity) },
   );
   return keep(head);
 }
@@ -98,7 +98,7 @@ export async function pushMerged(
     };
   const { head: commit, theirs } = made;
   if (commit !== theirs) {
-    const problem = await outgoingProblem(git, options, { ...push, commit, theirs });
+    const problem = await findOutgoingProblem(git, options, { ...push, commit, theirs });
     if (problem !== null) return { kind: 'moved', why: problem };
     const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
     const sent = await sendOn(git, question, { commit, at: theirs });

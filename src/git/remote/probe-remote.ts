@@ -1,16 +1,16 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
 import type { PushObstacle, PushResult } from '../../ports/remote.ts';
-import { type Git, identityVariables, remoteWords } from '../git.ts';
+import { type Git, buildIdentityVariables, parseRemoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import {
   askRemote,
-  nameProblem,
+  findBranchNameProblem,
   networkOf,
-  outgoingProblem,
+  findOutgoingProblem,
   pushRefusalOf,
-  rejectedAnswer,
+  rejectPush,
   type RemoteOptions,
 } from './ask-remote.ts';
 import { wordsOf } from './remote-answers.ts';
@@ -26,7 +26,7 @@ export async function findPushObstacle(
   newBranch: string | null,
 ): Promise<PushObstacle | null> {
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
-  if (newBranch !== null && nameProblem(options, newBranch) === null) {
+  if (newBranch !== null && findBranchNameProblem(options, newBranch) === null) {
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit, since: null });
     if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
@@ -45,7 +45,7 @@ export async function findPushObstacle(
   // "fetch first" and similar words are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   if (!refused) return options.signer?.isWanted === true ? findSigningObstacle(git, options, commit) : null;
-  const refusal = parseRefusal(remoteWords(tried.stderr));
+  const refusal = parseRefusal(parseRemoteWords(tried.stderr));
   return { kind: refusal.kind === 'transient' ? 'transient' : 'configuration', why: explainRefusal(refusal) };
 }
 
@@ -70,7 +70,7 @@ async function probeCommit(
 ): Promise<ObjectId> {
   const onto = parents.flatMap((parent) => ['-p', parent]);
   return git.text(['commit-tree', tree, ...onto, '-m', 'Check whether this branch can be pushed'], {
-    variables: identityVariables(identity),
+    variables: buildIdentityVariables(identity),
   });
 }
 
@@ -130,10 +130,10 @@ export async function probePush(
   { branch, at, since }: { readonly branch: string; readonly at: ObjectId; readonly since: ObjectId },
 ): Promise<PushResult> {
   const tree = await treeOf(git, at);
-  if (tree === null) return rejectedAnswer(LOST_COMMITS);
+  if (tree === null) return rejectPush(LOST_COMMITS);
   const commit = await probeCommit(git, options, { tree, parents: [at] });
-  const problem = await outgoingProblem(git, options, { branch, commit, since });
-  return problem === null ? sendDoomed(git, options, { branch, commit, since }) : rejectedAnswer(problem);
+  const problem = await findOutgoingProblem(git, options, { branch, commit, since });
+  return problem === null ? sendDoomed(git, options, { branch, commit, since }) : rejectPush(problem);
 }
 
 /** The folder of GitHub's workflows, which a token may change only with a separate permission. */

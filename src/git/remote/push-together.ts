@@ -3,10 +3,10 @@ import type { Git } from '../git.ts';
 import {
   askRemote,
   networkOf,
-  outgoingProblem,
+  findOutgoingProblem,
   type PushingOn,
   pushRefusalOf,
-  rejectedAnswer,
+  rejectPush,
   type RemoteOptions,
 } from './ask-remote.ts';
 
@@ -23,12 +23,12 @@ export async function pushTogether(
   if (first !== undefined && others.length === 0) return [await alone(first)];
   const problems = new Map<PushingOn, string>();
   for (const push of pushes) {
-    const problem = await outgoingProblem(git, options, push);
+    const problem = await findOutgoingProblem(git, options, push);
     if (problem !== null) problems.set(push, problem);
   }
   const sound = pushes.filter((push) => !problems.has(push));
   // Without refs, git would choose some.
-  if (sound.length === 0) return pushes.map((push) => rejectedAnswer(problems.get(push) ?? ''));
+  if (sound.length === 0) return pushes.map((push) => rejectPush(problems.get(push) ?? ''));
   const refOf = ({ branch }: PushingOn): string => `refs/heads/${branch}`;
   const answer = await askRemote(
     git,
@@ -45,7 +45,7 @@ export async function pushTogether(
   const results: PushResult[] = [];
   for (const push of pushes) {
     const problem = problems.get(push);
-    if (problem !== undefined) results.push(rejectedAnswer(problem));
+    if (problem !== undefined) results.push(rejectPush(problem));
     else if (refused === null || taken.has(refOf(push))) results.push({ kind: 'pushed' });
     else results.push(refused.kind === 'unreachable' ? refused : await alone(push));
   }

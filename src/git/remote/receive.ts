@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { CONFLICT_TASK } from '../../core/feedback/subject.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { type OwnWords, problemOfOwnMessage, taskInMessage } from '../../core/text/commit-message.ts';
+import { type OwnWords, problemOfOwnMessage, parseTaskInMessage } from '../../core/text/commit-message.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import type { CommitRange, ReceiveResult, ReceivedBranch, RemadeCommits, TaskPaths } from '../../ports/remote.ts';
 import { PUBLISHED_REF } from '../checkout/quarantine.ts';
@@ -119,7 +119,7 @@ async function readOwnMessages(
     }
     const hasMerged = commits.some(({ parents }) => parents.length > 1);
     const tasks = commits
-      .map(({ id, message }) => [taskInMessage(message), id] as const)
+      .map(({ id, message }) => [parseTaskInMessage(message), id] as const)
       .filter(([task]) => hasMerged || task !== CONFLICT_TASK);
     return { why: null, hasMerged, made: new Map(tasks.flatMap(([task, id]) => (task === null ? [] : [[task, id]]))) };
   });
@@ -140,7 +140,7 @@ function refused(why: string): ReceiveResult {
 }
 
 /** Returns the tasks of the commits with the paths that each changes. Commits without a task belong to the task ''. */
-export function pathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
+export function groupPathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
   return withObjects(git, async (objects) => {
     const chain = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
     const byTask = new Map<string, Set<string>>();

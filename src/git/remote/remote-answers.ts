@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { remoteWords } from '../git.ts';
+import { parseRemoteWords } from '../git.ts';
 
 /** Parses the output of `git ls-remote`: a ref and where it points, or `ref: …` for a symbolic one. */
 export function parseRefs(stdout: Buffer): readonly { readonly name: string; readonly value: ObjectId }[] {
@@ -20,5 +20,5 @@ export function wordsOf({ stdout, stderr }: { readonly stdout: Buffer; readonly 
     .split('\n')
     .filter((line) => line.startsWith('!'))
     .map((line) => line.split('\t').at(-1) ?? '');
-  return [...reasons, remoteWords(stderr)].join('\n');
+  return [...reasons, parseRemoteWords(stderr)].join('\n');
 }

@@ -16,15 +16,15 @@ import { LOST_COMMITS } from '../refusal.ts';
 import {
   askRemote,
   inspectionBaseOf,
-  nameProblem,
+  findBranchNameProblem,
   networkOf,
-  outgoingProblem,
+  findOutgoingProblem,
   type PushingOn,
   type Question,
   readBranches,
   readRemote,
   pushRefusalOf,
-  rejectedAnswer,
+  rejectPush,
   type RemoteOptions,
   sendOn,
   sourceOf,
@@ -33,7 +33,7 @@ import type { pushMerged } from './merge-others.ts';
 import { inspectOutgoing, findNewestPublished, withPushRepository } from './outgoing.ts';
 import { pushTogether } from './push-together.ts';
 import { probeMerge, probePush, findPushObstacle } from './probe-remote.ts';
-import { pathsByTask, receiveBranch, remakeCommitsWithout, withObjectsStoredIn } from './receive.ts';
+import { groupPathsByTask, receiveBranch, remakeCommitsWithout, withObjectsStoredIn } from './receive.ts';
 import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
 
 /**
@@ -64,7 +64,7 @@ export function createRemote(options: RemoteOptions): Remote {
         : Promise.resolve({ kind: 'as-they-are' }),
     probePush: (branch, commits) => run((git) => probePush(git, options, { ...commits, branch })),
     probeMerge: (branch, merge) => run((git) => probeMerge(git, options, { ...merge, branch })),
-    pathsByTask: (commits) => run((git) => pathsByTask(git, commits)),
+    pathsByTask: (commits) => run((git) => groupPathsByTask(git, commits)),
     remakeCommitsWithout: (wanted) =>
       run((git, gitFolder) =>
         remakeCommitsWithout(git, wanted, {
@@ -89,8 +89,8 @@ type SignedPush = Parameters<Remote['sign']>[0];
 /** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
 async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
-  const problem = await outgoingProblem(git, options, push);
-  if (problem !== null) return rejectedAnswer(problem);
+  const problem = await findOutgoingProblem(git, options, push);
+  if (problem !== null) return rejectPush(problem);
   const signed = await signCommits(git, options, push);
   if (signed.kind !== 'signed') return signed;
   const { texts, ...places } = signed;
@@ -115,12 +115,12 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   const { branch, commit, since, start } = push;
   const ref = `refs/heads/${branch}`;
   const network = networkOf(options);
-  const misnamed = nameProblem(options, branch);
-  if (misnamed !== null) return rejectedAnswer(misnamed);
+  const misnamed = findBranchNameProblem(options, branch);
+  if (misnamed !== null) return rejectPush(misnamed);
 
   const there = await readRemote(git, { url, ref, network });
   if (there.defaultBranch === branch)
-    return rejectedAnswer(
+    return rejectPush(
       `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
     );
   if (there.tip === commit) return { kind: 'pushed' };
@@ -131,9 +131,9 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
           ...sourceOf(options),
           ask: (from, args) => askRemote(from, args, network),
         });
-  if (published === null) return rejectedAnswer(NOT_PUBLISHED);
+  if (published === null) return rejectPush(NOT_PUBLISHED);
   const objection = await inspectOutgoing(git, { commit, since: published }, inspectionBaseOf(options));
-  if (objection !== null) return rejectedAnswer(objection);
+  if (objection !== null) return rejectPush(objection);
   if (!isExpected(there.tip, start)) {
     const { tip } = there;
     const isSignedBefore = tip !== null && (await hasSignedForm(git, options, { commit, since: published, tip }));
@@ -161,8 +161,8 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
 type PushingWithState = Parameters<Remote['pushWithState']>[0];
 
 async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
-  const problem = await outgoingProblem(git, options, push);
-  return problem === null ? pushOn(git, options, push) : rejectedAnswer(problem);
+  const problem = await findOutgoingProblem(git, options, push);
+  return problem === null ? pushOn(git, options, push) : rejectPush(problem);
 }
 
 /**
@@ -174,8 +174,8 @@ async function pushWithState(
   options: RemoteOptions,
   push: PushingWithState,
 ): Promise<PushedWithState> {
-  const problem = await outgoingProblem(git, options, push);
-  if (problem !== null) return rejectedAnswer(problem);
+  const problem = await findOutgoingProblem(git, options, push);
+  if (problem !== null) return rejectPush(problem);
   const { along } = push;
   const alone = async (state: Written | null): Promise<PushedWithState> => {
     const pushed = await pushOn(git, options, { ...push, mergesOthers: true });
@@ -255,13 +255,13 @@ async function deleteBranch(
   const ref = `refs/heads/${branch}`;
   const question = { url, ref, network: networkOf(options) };
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return rejectedAnswer(
+    return rejectPush(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever deleted.`,
     );
   if (!isBranchName(branch)) return { kind: 'gone' };
   const there = await readRemote(git, question, [unsignedRefOf(branch)]);
   if (there.defaultBranch === branch)
-    return rejectedAnswer(`"${branch}" is the default branch of ${url}, which is never deleted.`);
+    return rejectPush(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip !== null && there.tip !== head) return { kind: 'moved' };
   // A run that was killed while its commits were signed has left it.
   for (const left of there.beside) await askRemote(git, ['push', '--no-verify', url, `:${left}`], question.network);
@@ -273,7 +273,7 @@ async function deleteBranch(
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };
   const refused = pushRefusalOf(removed);
-  return refused.kind === 'refused' ? refused : rejectedAnswer(refused.why);
+  return refused.kind === 'refused' ? refused : rejectPush(refused.why);
 }
 
 /** Deletes the branch if `tip` is still its tip. */
@@ -314,7 +314,7 @@ async function pushAside(
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
       : `This run's commits could not be saved on ${name} either and are lost: ${obstacle}`;
-  return rejectedAnswer(
+  return rejectPush(
     `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it in the meantime. Nothing was overwritten; the next run continues from there.${merged?.kind === 'moved' ? ` ${merged.why}` : ''} ${kept}`,
   );
 }
@@ -335,7 +335,7 @@ async function send(
   if (pushed.exitCode === 0) return { kind: 'pushed' };
   // git blames the server even if it cannot read our own objects.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
-  return complete.exitCode === 0 ? pushRefusalOf(pushed) : rejectedAnswer(LOST_COMMITS);
+  return complete.exitCode === 0 ? pushRefusalOf(pushed) : rejectPush(LOST_COMMITS);
 }
 
 function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {

@@ -4,7 +4,7 @@ import { messageOf, UserError } from '../../errors.ts';
 import type { PushResult, SignResult } from '../../ports/remote.ts';
 import { FETCH_ALONE, type Git } from '../git.ts';
 import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../objects.ts';
-import { askRemote, networkOf, readRemote, pushRefusalOf, rejectedAnswer, type RemoteOptions } from './ask-remote.ts';
+import { askRemote, networkOf, readRemote, pushRefusalOf, rejectPush, type RemoteOptions } from './ask-remote.ts';
 
 /**
  * Maximum number of commits that are signed for one push. GitHub takes about 500 requests an hour that create
@@ -33,14 +33,14 @@ type SignedCommits =
 export async function signCommits(git: Git, options: RemoteOptions, signing: Signing): Promise<SignedCommits> {
   const { commit, since } = signing;
   const chain = await chainOf(git, { commit, since });
-  if (chain === null) return rejectedAnswer(`The new commit ${commit} does not build on ${since ?? ''} one by one.`);
+  if (chain === null) return rejectPush(`The new commit ${commit} does not build on ${since ?? ''} one by one.`);
   const from = chain.findIndex(({ text }) => !isSigned(text));
   if (from === -1) return { kind: 'as-they-are' };
   const unsigned = chain.slice(from);
   const before = chain[from - 1]?.id ?? since;
   const known = before === null ? [] : await knownOnBranch(git, options, { ...signing, before, unsigned });
   if (unsigned.length - known.length > MOST_SIGNED)
-    return rejectedAnswer(
+    return rejectPush(
       `GitHub would have to sign ${String(unsigned.length)} commits at once, and at most ${String(MOST_SIGNED)} are possible. Set \`sign-commits: false\` where no rule requires signatures.`,
     );
   const made = await makeAll(git, options, { ...signing, unsigned, known });
@@ -48,7 +48,7 @@ export async function signCommits(git: Git, options: RemoteOptions, signing: Sig
   const signed = (await chainOf(git, { commit: made, since: before })) ?? [];
   const wrong = unsigned.find((one, at) => !isSame(one, signed[at]));
   if (wrong !== undefined || signed.length !== unsigned.length)
-    return rejectedAnswer(
+    return rejectPush(
       `GitHub did not make the commit ${wrong?.id ?? commit} as it was inspected, so its signed form is not used.`,
     );
   const places = Object.fromEntries(unsigned.map(({ id }, at) => [id, signed[at]?.id ?? made]));

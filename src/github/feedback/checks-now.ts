@@ -4,7 +4,7 @@ import { graphqlAnswerOf, isServerFailure } from '../graphql/errors.ts';
 import {
   type CommitAnswer,
   type CheckRunAnswer,
-  shownEntries,
+  keepShownEntries,
   type StatusAnswer,
   type SuiteAnswer,
 } from './pull-request-query.ts';
@@ -31,7 +31,7 @@ const MAX_SUMMARY_CHARS = 4_000;
 
 /** Returns all checks of a commit, oldest first. */
 export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
-  const suites = shownEntries(commit?.checkSuites).flatMap(ofSuite);
+  const suites = keepShownEntries(commit?.checkSuites).flatMap(ofSuite);
   const statuses = (commit?.status?.contexts ?? []).map(ofStatus);
   return [...suites, ...statuses].toSorted(
     (left, right) =>
@@ -51,7 +51,10 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
       ? null
       : { path: run.file?.path ?? null, name: run.workflow.name, run: run.databaseId ?? 0, event: run.event };
   const runs = new Map(
-    [...shownEntries(suite.runs), ...shownEntries(suite.failed)].map((one, index) => [idOf(one) ?? -index, one]),
+    [...keepShownEntries(suite.runs), ...keepShownEntries(suite.failed)].map((one, index) => [
+      idOf(one) ?? -index,
+      one,
+    ]),
   );
   const checks = [...runs.values()].map((one) => ofRun(one, app?.slug ?? null, workflow));
   // GitHub lets a person approve a run before it creates the run's jobs.

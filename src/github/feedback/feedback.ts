@@ -11,12 +11,12 @@ import { readAllowedParts, checksOf } from './checks-now.ts';
 import { withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
   type CommitAuthor,
-  commitsBefore,
+  selectCommitsBefore,
   emailOf,
   EARLIER_CHECKS_QUERY,
   type EarlierChecksAnswer,
   type Nodes,
-  shownEntries,
+  keepShownEntries,
 } from './pull-request-query.ts';
 import {
   askWithKnownFields,
@@ -187,7 +187,7 @@ async function checksBefore({ ask }: Client, tip: string): Promise<readonly Chec
       async (octokit, at) =>
         readAllowedParts(octokit.graphql<EarlierChecksAnswer>(EARLIER_CHECKS_QUERY, { ...at, tip })),
     );
-    return commitsBefore(data.repository.object ?? {}).flatMap(checksOf);
+    return selectCommitsBefore(data.repository.object ?? {}).flatMap(checksOf);
   } catch (error) {
     // Without earlier checks, a failed check is worked on as if it had never run on the base branch.
     if (!(error instanceof UserError)) throw error;
@@ -217,13 +217,13 @@ function waitingPullRequests({ ask }: Client, prefix: string): ReturnType<ForgeA
         return readPage();
       });
       const { pullRequests, defaultBranchRef } = answer.repository;
-      const isStrict = shownEntries(defaultBranchRef?.rules).some(
+      const isStrict = keepShownEntries(defaultBranchRef?.rules).some(
         (rule) => rule.parameters?.strictRequiredStatusChecksPolicy,
       );
       const strictBase = isStrict ? (defaultBranchRef?.name ?? null) : null;
-      found.push(...shownEntries(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
+      found.push(...keepShownEntries(pullRequests).flatMap((pull) => toWaiting(pull, { prefix, strictBase })));
       if (after === null)
-        closed.push(...shownEntries(answer.repository.closed).flatMap((pull) => toClosed(pull, prefix)));
+        closed.push(...keepShownEntries(answer.repository.closed).flatMap((pull) => toClosed(pull, prefix)));
       after = pullRequests.pageInfo.endCursor;
       if (!pullRequests.pageInfo.hasNextPage || after === null) break;
     }
@@ -236,7 +236,7 @@ function toClosed(pull: ClosedAnswer, prefix: string): readonly ClosedPull[] {
   const at = Date.parse(closedAt ?? '');
   const isOurs = branch.startsWith(prefix) || branch.startsWith('revert-');
   if (pull.isCrossRepository || !isOurs || Number.isNaN(at)) return [];
-  const commits = shownEntries(newest).map(({ commit }) => ({
+  const commits = keepShownEntries(newest).map(({ commit }) => ({
     id: commit.oid,
     message: commit.message,
     email: emailOf(commit),
@@ -251,7 +251,7 @@ function toWaiting(
 ): readonly WaitingPullRequest[] {
   const { number, headRefName: branch, headRefOid: head, baseRef, baseRefOid, baseRefName: baseBranch } = pull;
   if (pull.isCrossRepository || !branch.startsWith(prefix)) return [];
-  const state = shownEntries(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
+  const state = keepShownEntries(pull.commits)[0]?.commit.statusCheckRollup?.state ?? '';
   return [
     {
       ...{ number, branch, head, base: baseRef?.target?.oid ?? baseRefOid, baseBranch },

@@ -14,22 +14,22 @@ import { readAllowedParts, checksOf, type RefusedParts } from './checks-now.ts';
 import {
   type ChecksAnswer,
   type ChecksPart,
-  checksQuery,
+  buildChecksQuery,
   type CommentAnswer,
   emailOf,
   MOST_THREADS,
   type PlainCommentAnswer,
   type PullAnswer,
   type PullRequestAnswer,
-  pullRequestQuery,
+  buildPullRequestQuery,
   type ReviewAnswer,
-  conversationQuery,
-  shownEntries,
+  buildConversationQuery,
+  keepShownEntries,
   SMALL_PAGE,
   type ThreadAnswer,
   type ThreadPage,
   type ThreadsAnswer,
-  threadsQuery,
+  buildThreadsQuery,
 } from './pull-request-query.ts';
 import { askWithKnownFields, type LackingFields, mergeabilityOf, readStanding, toStanding } from './standing.ts';
 
@@ -103,9 +103,9 @@ interface ReadPull {
 async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
   return askWithKnownFields(async (lacking) => {
     const { data, refused } = await readAllowedParts(
-      octokit.graphql<PullRequestAnswer>(pullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
+      octokit.graphql<PullRequestAnswer>(buildPullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
     );
-    const [pull] = shownEntries(data.repository.ref?.associatedPullRequests);
+    const [pull] = keepShownEntries(data.repository.ref?.associatedPullRequests);
     return pull === undefined || pull.isCrossRepository ? null : { pull, refused, page: MOST_THREADS, lacking };
   });
 }
@@ -117,8 +117,8 @@ async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string):
 async function readInParts(octokit: Octokit, at: RepositoryName, branch: string): Promise<ReadPull | null> {
   const variables = { ...at, branch: `refs/heads/${branch}` };
   return askWithKnownFields(async (lacking) => {
-    const { repository } = await octokit.graphql<PullRequestAnswer>(conversationQuery(lacking), variables);
-    const [pull] = shownEntries(repository.ref?.associatedPullRequests);
+    const { repository } = await octokit.graphql<PullRequestAnswer>(buildConversationQuery(lacking), variables);
+    const [pull] = keepShownEntries(repository.ref?.associatedPullRequests);
     if (pull === undefined || pull.isCrossRepository) return null;
     const [head, base] = [await checksPart('head'), await checksPart('base')];
     const { commits = { nodes: null } } = head.found;
@@ -132,9 +132,9 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
   ): Promise<{ readonly found: Partial<Pick<PullAnswer, 'commits' | 'baseRef'>>; readonly refused: RefusedParts }> {
     try {
       const { data, refused } = await askWithKnownFields((lacking) =>
-        readAllowedParts(octokit.graphql<ChecksAnswer>(checksQuery(part, lacking), variables)),
+        readAllowedParts(octokit.graphql<ChecksAnswer>(buildChecksQuery(part, lacking), variables)),
       );
-      return { found: shownEntries(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
+      return { found: keepShownEntries(data.repository.ref?.associatedPullRequests)[0] ?? {}, refused };
     } catch (error) {
       if (!mayWorkInParts(error)) throw error;
       const [first] = graphqlAnswerOf(error).errors ?? [];
@@ -165,16 +165,16 @@ async function allThreads(
   const isOpen = ({ isResolved }: ThreadAnswer): boolean => !isResolved;
   let page: ThreadPage = reviewThreads;
   let unread = page.totalCount - (page.nodes?.length ?? 0);
-  const open = shownEntries(page).filter(isOpen);
+  const open = keepShownEntries(page).filter(isOpen);
   for (let more = 0; more < MORE_PAGES && open.length < MOST_THREADS && page.pageInfo.hasPreviousPage; more += 1) {
-    const { repository } = await octokit.graphql<ThreadsAnswer>(threadsQuery(size, lacking), {
+    const { repository } = await octokit.graphql<ThreadsAnswer>(buildThreadsQuery(size, lacking), {
       ...at,
       number,
       before: page.pageInfo.startCursor,
     });
     page = repository.pullRequest.reviewThreads;
     unread -= page.nodes?.length ?? 0;
-    open.unshift(...shownEntries(page).filter(isOpen));
+    open.unshift(...keepShownEntries(page).filter(isOpen));
   }
   const threads = open
     .map(toThread)
@@ -202,23 +202,23 @@ function toPullRequest(read: {
     mergeable,
     threads: threads.open,
     moreThreads: threads.more,
-    reviews: shownEntries(pull.reviews).flatMap(toReview),
-    comments: shownEntries(pull.comments).flatMap(toPlainComment),
+    reviews: keepShownEntries(pull.reviews).flatMap(toReview),
+    comments: keepShownEntries(pull.comments).flatMap(toPlainComment),
     checks:
       refused.checks === null
-        ? { kind: 'known', head: checksOf(shownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
+        ? { kind: 'known', head: checksOf(keepShownEntries(pull.commits)[0]?.commit ?? null), base: checksOf(base) }
         : { kind: 'unreadable', why: refused.checks, ...(refused.isTemporary ? { isTemporary: true } : {}) },
   };
 }
 
 /** Returns the head and, below merges of two commits and commits of bots, their first parents. */
 function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
-  const commits = shownEntries(newest).map(({ commit }) => commit);
+  const commits = keepShownEntries(newest).map(({ commit }) => commit);
   const below: string[] = [];
   let at: string | undefined = headRefOid;
   do {
     const commit = commits.find(({ oid }) => oid === at);
-    const [first, second] = shownEntries(commit?.parents);
+    const [first, second] = keepShownEntries(commit?.parents);
     const isOfPerson = second === undefined && (commit === undefined || !isEmailOfBot(emailOf(commit)));
     at = isOfPerson ? undefined : first?.oid;
     if (at !== undefined) below.push(at);
@@ -228,9 +228,9 @@ function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
 
 /** Converts a thread; returns null if nothing in it was submitted yet. */
 function toThread(answer: ThreadAnswer): ThreadNow | null {
-  const [first] = shownEntries(answer.first).flatMap(toComment);
+  const [first] = keepShownEntries(answer.first).flatMap(toComment);
   if (first === undefined) return null;
-  const others = shownEntries(answer.newest)
+  const others = keepShownEntries(answer.newest)
     .filter(({ isMinimized }) => !isMinimized)
     .flatMap(toComment)
     .filter(({ id }) => id !== first.id);

@@ -1,6 +1,6 @@
 import { ACCOUNT_FRAGMENT, type Actor } from '../client.ts';
 import type { ThreadNow } from '../../core/feedback/pull-request-now.ts';
-import { standingFields, withoutLacking, type LackingFields, type StandingAnswer } from './standing.ts';
+import { buildStandingFields, withoutLacking, type LackingFields, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
 export const MOST_THREADS = 100;
@@ -64,14 +64,14 @@ const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String
 }`;
 
 const conversationFields = (lacking: LackingFields, page: number) =>
-  `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${standingFields(lacking)}
+  `number url isCrossRepository headRefOid mergeable baseRefName baseRefOid ${buildStandingFields(lacking)}
           newest: commits(last: 10) { nodes { commit { oid author { email } parents(first: 2) { nodes { oid } } } } }
           reviewThreads(last: ${String(page)}) { ${THREADS} }
           reviews(last: ${String(page)}) { nodes { fullDatabaseId url state body submittedAt author { ...Account } } }
           comments(last: ${String(page)}) { nodes { fullDatabaseId url isMinimized body createdAt author { ...Account } } }`;
 
 /** Builds the query for everything at once. */
-export const pullRequestQuery = (lacking: LackingFields): string =>
+export const buildPullRequestQuery = (lacking: LackingFields): string =>
   withoutLacking(
     `${ofPullRequest(`${conversationFields(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
 ${HEAD_FRAGMENT}
@@ -82,14 +82,14 @@ ${THREAD_FRAGMENTS}`,
   );
 
 /** Builds the query for everything but checks (threads, reviews, decisions), in smaller pages. */
-export const conversationQuery = (lacking: LackingFields): string =>
+export const buildConversationQuery = (lacking: LackingFields): string =>
   withoutLacking(
     `${ofPullRequest(`${conversationFields(lacking, SMALL_PAGE)} baseRef { target { oid } }`)}\n${THREAD_FRAGMENTS}`,
     lacking,
   );
 
 /** Builds the query for the checks of one commit only. */
-export const checksQuery = (part: ChecksPart, lacking: LackingFields): string =>
+export const buildChecksQuery = (part: ChecksPart, lacking: LackingFields): string =>
   withoutLacking(
     `${ofPullRequest(`number isCrossRepository ${CHECKS[part]}`)}
 ${part === 'head' ? HEAD_FRAGMENT : BASE_FRAGMENT}
@@ -98,7 +98,7 @@ ${RUN_FRAGMENT}`,
   );
 
 /** Builds the query for threads before the known ones, in pages of this size. */
-export const threadsQuery = (page: number, lacking: LackingFields): string =>
+export const buildThreadsQuery = (page: number, lacking: LackingFields): string =>
   withoutLacking(
     `query ($owner: String!, $repo: String!, $number: Int!, $before: String!) {
   repository(owner: $owner, name: $repo) {
@@ -133,15 +133,15 @@ export interface EarlierChecksAnswer {
 }
 
 /** Returns the commits before a commit, oldest first. */
-export function commitsBefore({ parents }: Pick<EarlierCommit, 'parents'>): readonly CommitAnswer[] {
-  return shownEntries(parents).flatMap((parent) => [...commitsBefore(parent), parent]);
+export function selectCommitsBefore({ parents }: Pick<EarlierCommit, 'parents'>): readonly CommitAnswer[] {
+  return keepShownEntries(parents).flatMap((parent) => [...selectCommitsBefore(parent), parent]);
 }
 
 export interface PullRequestAnswer {
   readonly repository: { readonly ref: { readonly associatedPullRequests: Nodes<PullAnswer> } | null };
 }
 
-/** The answer to `checksQuery`. */
+/** The answer to `buildChecksQuery`. */
 export interface ChecksAnswer {
   readonly repository: {
     readonly ref: { readonly associatedPullRequests: Nodes<Partial<Pick<PullAnswer, 'baseRef' | 'commits'>>> } | null;
@@ -274,6 +274,6 @@ export interface StatusAnswer {
 }
 
 /** Returns the entries that GitHub could show. */
-export function shownEntries<T>(list: Nodes<T> | null | undefined): readonly T[] {
+export function keepShownEntries<T>(list: Nodes<T> | null | undefined): readonly T[] {
   return (list?.nodes ?? []).filter((node) => node !== null);
 }

@@ -1,6 +1,6 @@
 import type { PullRequestNow, ReviewState } from '../../core/feedback/pull-request-now.ts';
 import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAccount } from '../client.ts';
-import { graphqlAnswerOf, unknownNameIn } from '../graphql/errors.ts';
+import { graphqlAnswerOf, findUnknownName } from '../graphql/errors.ts';
 
 /**
  * Fields of a pull request that an older Enterprise server may not know; without them the pull request counts as one
@@ -37,7 +37,7 @@ const noFieldLacks: LackingFields = new Set();
  * Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with
  * `ACCOUNT_FRAGMENT`.
  */
-export function standingFields(lacking: LackingFields): string {
+export function buildStandingFields(lacking: LackingFields): string {
   const known = Object.entries(OPTIONAL).filter(([name]) => !lacking.has(name));
   return `id isDraft reviewDecision ${known.map(([, field]) => field).join(' ')}
     latestOpinionatedReviews(first: 50, writersOnly: true) { nodes { state author { ...Account } } }`;
@@ -91,7 +91,7 @@ export async function askWithKnownFields<T>(ask: (lacking: LackingFields) => Pro
     return await ask(noFieldLacks);
   } catch (error) {
     const { errors = [] } = graphqlAnswerOf(error);
-    const unknown = errors.flatMap(({ message = '' }) => unknownNameIn(message) ?? []);
+    const unknown = errors.flatMap(({ message = '' }) => findUnknownName(message) ?? []);
     const isKnownHow = (name: string): boolean =>
       Object.hasOwn(OPTIONAL, name) || Object.hasOwn(REPLACED, name) || OF_THE_TRAIN.includes(name);
     if (unknown.length === 0 || !unknown.every(isKnownHow)) throw error;
@@ -103,7 +103,7 @@ const headQuery = (lacking: LackingFields) => `query ($owner: String!, $repo: St
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
-        nodes { isCrossRepository mergeable ${standingFields(lacking)} }
+        nodes { isCrossRepository mergeable ${buildStandingFields(lacking)} }
       }
     }
   }

@@ -40,11 +40,11 @@ export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
     readonly response?: { readonly data?: unknown };
   };
   if (Array.isArray(errors)) return { errors: errors.filter(isError), data };
-  return graphqlAnswerIn(response?.data);
+  return parseGraphqlAnswer(response?.data);
 }
 
 /** Returns the errors and the data in the body of an answer, or neither if the body has another form. */
-export function graphqlAnswerIn(body: unknown): GraphqlAnswer {
+export function parseGraphqlAnswer(body: unknown): GraphqlAnswer {
   if (typeof body !== 'object' || body === null || !('errors' in body) || !Array.isArray(body.errors)) return {};
   return { errors: body.errors.filter(isError), data: 'data' in body ? body.data : undefined };
 }
@@ -70,11 +70,11 @@ export function mayWorkInParts(error: unknown): boolean {
 
 /** True if the server is older than the query. */
 export function isUnknownField({ message = '' }: GraphqlError): boolean {
-  return unknownNameIn(message) !== null;
+  return findUnknownName(message) !== null;
 }
 
 /** Returns the field, argument or type that the server says it does not know, or null for any other error. */
-export function unknownNameIn(message: string): string | null {
+export function findUnknownName(message: string): string | null {
   const found = /^(?:Field '(\w+)' doesn't exist on type|.* doesn't accept argument '(\w+)'|No such type (\w+)\b)/;
   const [, field, argument, type] = found.exec(message) ?? [];
   return field ?? argument ?? type ?? null;

@@ -76,7 +76,7 @@ export async function openConnection(
 }
 
 /** Returns the value of `Proxy-Authorization` for a proxy whose URL has credentials, otherwise null. */
-export function proxyAuthorization(proxy: URL): string | null {
+export function buildProxyAuthorization(proxy: URL): string | null {
   // The URL class of @actions/http-client has decoded the credentials already; this one has not.
   const { username, password } = new URL(proxy.href);
   if (username === '' && password === '') return null;
@@ -113,7 +113,7 @@ interface ThroughProxy {
 
 async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Promise<OpenedConnection> {
   const name = nameOfTarget(target);
-  const authorization = proxyAuthorization(proxy);
+  const authorization = buildProxyAuthorization(proxy);
   const request = httpRequest({
     createConnection: () => socket,
     method: 'CONNECT',
@@ -191,7 +191,7 @@ export type ProxyDecision =
 export interface Gate {
   /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: RequestedConnection) => Promise<ProxyDecision>;
-  /** Counts a connection to a target that was used for another host. `stranger` comes from `discrepancySuffix`. */
+  /** Counts a connection to a target that was used for another host. `stranger` comes from `findHostSuffix`. */
   readonly refuse: (target: HostAndPort, stranger: string) => Answer;
 }
 
@@ -208,12 +208,12 @@ export const UNREADABLE: Answer = {
 };
 
 /** Returns the answer for an allowed target that cannot be reached. */
-export function unreachableAnswer(target: HostAndPort, why: string): Answer {
+export function createUnreachableAnswer(target: HostAndPort, why: string): Answer {
   return { status: 502, text: `The proxy of ralph-action cannot reach ${nameOfTarget(target)}: ${why}.` };
 }
 
 /** Returns the answer for a target that is not allowed, or that `isAllowed` but has no public address. */
-export function refusalAnswer(rules: EgressRules, target: HostAndPort, isAllowed: boolean): Answer {
+export function createRefusalAnswer(rules: EgressRules, target: HostAndPort, isAllowed: boolean): Answer {
   return {
     status: 403,
     text: `ralph-action does not let programs of this run reach ${nameOfTarget(target)}: ${why()}.`,
@@ -226,7 +226,7 @@ export function refusalAnswer(rules: EgressRules, target: HostAndPort, isAllowed
 }
 
 /** Returns the answer to a connection to an allowed target that names another host. */
-export function answerToWrongHost(target: HostAndPort, stranger: string): Answer {
+export function createWrongHostAnswer(target: HostAndPort, stranger: string): Answer {
   return {
     status: 403,
     text: `ralph-action does not let programs of this run use ${nameOfTarget(target)}${stranger}: on a connection to a host, only this host may be named.`,

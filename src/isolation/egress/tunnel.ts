@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import {
   type Opening,
   parseOpening,
-  otherNameSuffix,
-  discrepancySuffix,
+  formatOtherName,
+  findHostSuffix,
   parseSecondOpening,
   parseServerAnswer,
 } from '../../core/isolation/egress/opening.ts';
@@ -23,9 +23,9 @@ import {
   type ProxyDecision,
   endWith,
   type Gate,
-  proxyAuthorization,
+  buildProxyAuthorization,
   sendAnswer,
-  unreachableAnswer,
+  createUnreachableAnswer,
   UNREADABLE,
 } from './connection.ts';
 
@@ -118,7 +118,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
     const stranger =
       bytes.length === 0 || target === null
         ? null
-        : discrepancySuffix(begun.kind === 'more' ? { kind: 'other' } : begun, target);
+        : findHostSuffix(begun.kind === 'more' ? { kind: 'other' } : begun, target);
     if (bytes.length > 0 && stranger === null) return true;
     remote.destroy();
     if (stranger !== null && target !== null) ways.refuse(target, stranger);
@@ -212,7 +212,7 @@ export async function forwardPageRequest(
   const { host = '' } = headers;
   const page = parsePageRequest(inTunnel !== null && url.startsWith('/') ? `http://${host}${url}` : url);
   if (inTunnel !== null && page !== null && nameOfTarget(page.target) !== nameOfTarget(inTunnel)) {
-    sendAnswer(response, refuse(inTunnel, otherNameSuffix(page.target.host)));
+    sendAnswer(response, refuse(inTunnel, formatOtherName(page.target.host)));
     return;
   }
   const framing = framingOf(request);
@@ -232,7 +232,7 @@ export async function forwardPageRequest(
   } catch (error) {
     socket.destroy();
     if (response.headersSent) throw error;
-    sendAnswer(response, unreachableAnswer(page.target, 'it does not answer as a web server does'));
+    sendAnswer(response, createUnreachableAnswer(page.target, 'it does not answer as a web server does'));
   }
 }
 
@@ -242,7 +242,7 @@ async function forward(
   { socket, proxy, page, framing, signal }: Forwarding,
 ): Promise<void> {
   const { target, path } = page;
-  const authorization = proxy === null ? null : proxyAuthorization(proxy);
+  const authorization = proxy === null ? null : buildProxyAuthorization(proxy);
   const headers = [
     ...buildRequestHeaders(pairHeaders(request.rawHeaders), target, framing),
     ...(authorization === null ? [] : [['Proxy-Authorization', authorization] as const]),

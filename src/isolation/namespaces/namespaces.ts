@@ -12,9 +12,15 @@ import type { Server as Listener } from 'node:net';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../core/text/phrase.ts';
-import { callNumbers } from '../../core/isolation/sandbox/system-calls.ts';
-import { disksIn, HIDDEN_FOLDERS, isWithin, createSandboxView, type TopEntry } from '../../core/isolation/view.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
+import { findCallNumbers } from '../../core/isolation/sandbox/system-calls.ts';
+import {
+  parseMountedDisks,
+  HIDDEN_FOLDERS,
+  isWithin,
+  createSandboxView,
+  type TopEntry,
+} from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/process-tree.ts';
 import { runProgram } from '../../processes/run-program.ts';
 import { SYSTEM_PATH, IsolationUnavailable, withPath, type Root } from './root.ts';
@@ -62,8 +68,8 @@ export async function buildNamespaces(
   const checkout = realpathSync(options.checkout);
   const fstab = join(runFolder, 'sandbox.fstab');
   writeFileSync(fstab, view.fstab, { mode: 0o600 });
-  const unshare = String(callNumbers(process.arch)?.unshare ?? -1);
-  const programs = [...ownFolders(options), ...installFolders(options.environment)].flatMap(realFolder);
+  const unshare = String(findCallNumbers(process.arch)?.unshare ?? -1);
+  const programs = [...ownFolders(options), ...installFolders(options.environment)].flatMap(resolveRealFolder);
   const closed = staged.filter(isClosed);
   const taken = closed.filter((path) => programs.includes(path)).map((path) => String(staged.indexOf(path)));
   const keeper = await startKeeper(root, [
@@ -170,7 +176,7 @@ async function startKeeper(
     };
   await end();
   throw new IsolationUnavailable(
-    oneLine(words.trim().split('\n')[0] ?? '', 200) || 'namespaces could not be made in time',
+    toOneLine(words.trim().split('\n')[0] ?? '', 200) || 'namespaces could not be made in time',
   );
 }
 
@@ -198,7 +204,7 @@ function planOf(
   { checkout, hidden, visible, worker, environment }: AgentSandboxOptions,
   { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
 ): Parameters<typeof createSandboxView>[0] {
-  const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
+  const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(resolveRealFolder))];
   const replaced = Object.fromEntries(
     [
       ['passwd', `ralph:x:${String(uid)}:${String(uid)}::${folder}/home:/bin/sh`] as const,
@@ -210,7 +216,7 @@ function planOf(
       return [`/etc/${name}`, file];
     }),
   );
-  const shown = real([...ownFolders({ visible, worker }), ...toolFolders(environment)]);
+  const shown = real([...ownFolders({ visible, worker }), ...listToolFolders(environment)]);
   const given = ['home', 'session', 'trees', 'inbox'].map((name) => `${folder}/${name}`);
   const closed = real([...HIDDEN_FOLDERS, ...hidden, runFolder, ...[...given, ...shown].flatMap(closedAbove)]);
   return {
@@ -219,7 +225,7 @@ function planOf(
       if (entry.isSymbolicLink()) return { name: entry.name, kind: 'link', target: readlinkSync(path) };
       return { name: entry.name, kind: entry.isDirectory() ? 'folder' : 'other', target: '' };
     }),
-    disks: disksIn(readText('/proc/self/mountinfo')).filter((path) => realFolder(path).length > 0),
+    disks: parseMountedDisks(readText('/proc/self/mountinfo')).filter((path) => resolveRealFolder(path).length > 0),
     hidden: closed,
     // Other folders are visible anyway. Those that are hidden, replaced or closed to other users have to be mounted.
     readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
@@ -261,7 +267,7 @@ function isOwn(path: string): boolean {
  * Returns the folders of the tools on PATH: for a folder `bin` the folder around it, unless that is the home folder or
  * a private folder in it.
  */
-export function toolFolders(environment: AgentSandboxOptions['environment']): readonly string[] {
+export function listToolFolders(environment: AgentSandboxOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';
   const paths = (environment['PATH'] ?? '').split(':').filter((path) => path.startsWith('/'));
   const ofPath = paths.map((path) => {
@@ -283,7 +289,7 @@ function installFolders(environment: AgentSandboxOptions['environment']): readon
 }
 
 /** Returns the folder's real path, or an empty list if the path is not a folder. */
-export function realFolder(path: string): readonly string[] {
+export function resolveRealFolder(path: string): readonly string[] {
   try {
     const real = realpathSync(path);
     return path.startsWith('/') && real !== '/' && statSync(real).isDirectory() ? [real] : [];

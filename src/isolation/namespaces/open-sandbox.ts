@@ -5,7 +5,7 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server as Listener, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { FailedLevel } from '../../core/isolation/probe.ts';
-import { remainsSentence, SANDBOX_UIDS, type SandboxRemains } from '../../core/isolation/sandbox-record.ts';
+import { describeRemains, SANDBOX_UIDS, type SandboxRemains } from '../../core/isolation/sandbox-record.ts';
 import { forbidsPrograms } from '../../core/isolation/view.ts';
 import { messageOf } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
@@ -65,7 +65,7 @@ export async function openAgentSandbox(
       `${places.agentSandboxes} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
     );
   // A record describes only one sandbox.
-  const earlier = remainsSentence(await removeAgentSandbox(runFolder, options));
+  const earlier = describeRemains(await removeAgentSandbox(runFolder, options));
   if (earlier !== null) throw new IsolationUnavailable(`a sandbox of this run is still there. ${earlier}`);
   // Leftovers of other runs do not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);

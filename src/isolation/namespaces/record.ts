@@ -82,7 +82,7 @@ export interface KnownSandbox {
 }
 
 /** Returns the sandboxes that runs of this user made; files of other users are ignored. */
-export function agentSandboxesIn(agentSandboxes: string, owner: number): readonly KnownSandbox[] {
+export function listAgentSandboxes(agentSandboxes: string, owner: number): readonly KnownSandbox[] {
   return readdirSync(agentSandboxes, { withFileTypes: true }).flatMap((entry) => {
     const folder = join(agentSandboxes, entry.name);
     if (!entry.isDirectory() || lstatSync(folder, { throwIfNoEntry: false })?.uid !== owner) return [];

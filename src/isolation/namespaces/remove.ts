@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import {
   isAbandoned,
   isGone,
@@ -16,12 +16,12 @@ import {
   placeOfProcesses,
   readAgentSandboxRecord,
   removeAgentSandboxRecord,
-  agentSandboxesIn,
+  listAgentSandboxes,
 } from './record.ts';
 import {
   endProcessesOf,
   giveFilesBack,
-  keptPatterns,
+  listKeptPatterns,
   restoreClosedFolders,
   type AgentSandboxOptions,
 } from './sandbox-of.ts';
@@ -62,7 +62,10 @@ export async function removeAbandoned(
 ): Promise<void> {
   const here = placeOfProcesses();
   if (here === null) return;
-  for (const { record, changedAt } of agentSandboxesIn(realpathSync(places.agentSandboxes), process.getuid?.() ?? 0)) {
+  for (const { record, changedAt } of listAgentSandboxes(
+    realpathSync(places.agentSandboxes),
+    process.getuid?.() ?? 0,
+  )) {
     const { run, folder } = record;
     const seen = {
       ...here,
@@ -109,7 +112,7 @@ async function removeRecorded(
     try {
       leftovers.push(...(await act()).split('\n').filter((line) => line !== ''));
     } catch (error) {
-      leftovers.push(`${what} (${oneLine(messageOf(error), 200)})`);
+      leftovers.push(`${what} (${toOneLine(messageOf(error), 200)})`);
     }
   };
   for (const known of given)
@@ -126,7 +129,7 @@ async function removeRecorded(
     );
   const ids = [String(uid), userName, leftovers.length > 0 ? 'kept' : ''];
   await attempt(`the folder ${folder}`, () =>
-    root.run(REMOVE, [places.reservations, ...ids, folder, session, ...keptPatterns(record)]),
+    root.run(REMOVE, [places.reservations, ...ids, folder, session, ...listKeptPatterns(record)]),
   );
   return { processes, leftovers };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { findTrustedProgram } from '../../processes/trusted-programs.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -78,7 +78,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
     program,
     command,
     run: (script, args, { way = [], timeoutMs = SCRIPT_MS } = {}) => {
-      const timeout = trustedProgram('timeout', surroundings);
+      const timeout = findTrustedProgram('timeout', surroundings);
       const bound = timeout === null ? [] : [timeout, '-s', 'KILL', String((timeoutMs - EARLIER_MS) / 1000)];
       const [file = 'sh', ...rest] = [...bound, ...way, program('sh'), '-c', withPath(script), 'ralph', ...args];
       return runAs(command([file, ...rest]), timeoutMs);
@@ -101,7 +101,7 @@ function canSeeOthers(): boolean {
 
 /** Returns the absolute path of a system program; throws Unavailable if it is missing. */
 function findSystemProgram(name: string, environment: Environment): string {
-  const path = trustedProgram(name, environment);
+  const path = findTrustedProgram(name, environment);
   if (path === null) throw new IsolationUnavailable(`\`${name}\` is not installed`);
   return path;
 }
@@ -121,5 +121,5 @@ async function runAs({ file, args }: ReturnType<Root['command']>, timeoutMs: num
   );
   if (end.kind === 'exited' && end.code === 0) return stdout.toString();
   const words = stderr.toString().trim().split('\n').at(-1) ?? '';
-  throw new IsolationUnavailable(words === '' ? `a program ${describeCollected(end)}` : oneLine(words, 200));
+  throw new IsolationUnavailable(words === '' ? `a program ${describeCollected(end)}` : toOneLine(words, 200));
 }

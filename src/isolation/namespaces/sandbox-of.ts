@@ -2,13 +2,13 @@ import { chmodSync, existsSync, realpathSync, statSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isKeptClosed, modeBefore, type AgentSandboxRecord } from '../../core/isolation/sandbox-record.ts';
+import { isKeptClosed, findModeBefore, type AgentSandboxRecord } from '../../core/isolation/sandbox-record.ts';
 import { UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { createKillDeadline } from '../../processes/process-tree.ts';
-import { pathWithAncestors } from '../../processes/trusted-programs.ts';
+import { listPathAndAncestors } from '../../processes/trusted-programs.ts';
 import { createLaunches } from './launch.ts';
-import { agentSandboxesIn, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
+import { listAgentSandboxes, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { type Root, SYSTEM_PATH } from './root.ts';
 import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REACH, REFRESH, SIGNAL } from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
@@ -127,7 +127,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
     },
     refresh: async () => {
       const home = `${folders.trees}/ralph-home`;
-      await root.run(`${guard}${REFRESH}`, [String(uid), home, ...keptPatterns(foundation.record)], { way });
+      await root.run(`${guard}${REFRESH}`, [String(uid), home, ...listKeptPatterns(foundation.record)], { way });
       return home;
     },
     give: async (path) => {
@@ -172,7 +172,7 @@ export function giveFilesBack(
 }
 
 /** Returns `find` patterns of what is kept when other files of the sandbox's user are removed. */
-export function keptPatterns({ folder, given }: AgentSandboxRecord): readonly string[] {
+export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonly string[] {
   return [folder, ...given.map(({ path }) => path)].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
 }
 
@@ -217,7 +217,9 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   const { root, runFolder, uid } = foundation;
   const { checkout, visible, worker, environment, places } = options;
   const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
-  const above = [...new Set(programs.flatMap((path) => pathWithAncestors(dirname(realpathSync(path))).toReversed()))];
+  const above = [
+    ...new Set(programs.flatMap((path) => listPathAndAncestors(dirname(realpathSync(path))).toReversed())),
+  ];
   // The records are read before the permissions, because a run whose record is gone has restored them.
   const others = otherSandboxes(foundation, places);
   const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>
@@ -233,7 +235,7 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   for (const { path } of open) {
     // A user who can only pass through does not see what is in the folder. The user of another run's sandbox may have
     // to pass.
-    const isPassed = modeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
+    const isPassed = findModeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
     chmodSync(path, above.includes(path) || isPassed ? 0o711 : 0o700);
   }
   const printed = await root.run(REACH, [String(uid), ...above]);
@@ -259,7 +261,7 @@ function openToOthers(
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true || (stats.uid !== uid && uid !== 0) || realpathSync(path) === '/') return [];
   const real = realpathSync(path);
-  const before = modeBefore(real, others);
+  const before = findModeBefore(real, others);
   // The group's right to pass is not counted: it shows only that an access list lets others pass.
   if (before === null && (stats.mode & 0o067) === 0) return [];
   return [{ path: real, mode: before ?? stats.mode & 0o7777 }];
@@ -270,7 +272,7 @@ function otherSandboxes(
   { root, record }: Pick<Foundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): readonly AgentSandboxRecord[] {
-  return agentSandboxesIn(realpathSync(places.agentSandboxes), root.owner.uid)
+  return listAgentSandboxes(realpathSync(places.agentSandboxes), root.owner.uid)
     .map((known) => known.record)
     .filter(({ folder }) => folder !== record.folder);
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { callFilter, callNumbers, type CallNumbers } from '../../core/isolation/sandbox/system-calls.ts';
-import { oneLine } from '../../core/text/phrase.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { buildCallFilter, findCallNumbers, type CallNumbers } from '../../core/isolation/sandbox/system-calls.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
+import { findTrustedProgram } from '../../processes/trusted-programs.ts';
 import { SYSTEM_PATH } from './root.ts';
 
 /** A process of a user, with the name that it gives itself. */
@@ -64,8 +64,8 @@ interface Language {
 
 /** Returns the interpreter, or null if this machine has no suitable one. */
 function findLanguage(): Language | null {
-  const numbers = callNumbers(process.arch);
-  const [perl, python] = ['perl', 'python3'].map((name) => trustedProgram(name, { PATH: SYSTEM_PATH }));
+  const numbers = findCallNumbers(process.arch);
+  const [perl, python] = ['perl', 'python3'].map((name) => findTrustedProgram(name, { PATH: SYSTEM_PATH }));
   if (numbers === null) return null;
   if (perl != null) return { name: 'perl', argv: [perl, '-e'], numbers };
   return python == null ? null : { name: 'python', argv: [python, '-I', '-S', '-c'], numbers };
@@ -77,7 +77,7 @@ function findLanguage(): Language | null {
  */
 export function sealOfPrograms(): readonly string[] {
   const language = findLanguage();
-  const filter = callFilter(process.arch);
+  const filter = buildCallFilter(process.arch);
   if (language === null || filter === null) return [];
   const { argv, name, numbers } = language;
   return [...argv, SEAL[name], ...[numbers.close, numbers.keyctl, numbers.prctl].map(String), filter];
@@ -108,7 +108,7 @@ function lookFor(uid: number): readonly UserProcess[] {
     // hides its memory.
     const [, uids = ''] = /^Uid:\t(.*)$/m.exec(status) ?? [];
     const isOurs = uids.split('\t').includes(String(uid)) && !/[ZX]/.test(state);
-    return isOurs ? [{ pid: Number(pid), name: oneLine(name, 30) }] : [];
+    return isOurs ? [{ pid: Number(pid), name: toOneLine(name, 30) }] : [];
   });
 }
 

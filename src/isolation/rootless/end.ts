@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import {
   createKillDeadline,
   membersOfTree,
@@ -53,7 +53,7 @@ function inside(variable: string): ProcessEntry[] {
 }
 
 function nameOfProcess(pid: number): string {
-  return oneLine(
+  return toOneLine(
     read(`/proc/${String(pid)}/comm`)
       .toString()
       .trim(),

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { type CollectedEnd, describeCollected, runWithoutInput } from '../../processes/collect-output.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { findTrustedProgram } from '../../processes/trusted-programs.ts';
 import { IsolationUnavailable } from '../namespaces/root.ts';
 
 /**
@@ -77,7 +77,7 @@ export async function installSandboxRuntime({ folder, environment, runTag }: Ins
   const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
-    for (const [name, text] of Object.entries(runtimeManifests())) await writeFile(join(staging, name), text);
+    for (const [name, text] of Object.entries(buildRuntimeManifests())) await writeFile(join(staging, name), text);
     await npmInstall(staging, { environment: npmEnvironment(environment), runTag });
     // Another run may have been faster.
     if (!isInstalledIn(folder)) {
@@ -97,7 +97,7 @@ async function npmInstall(
   folder: string,
   surroundings: Pick<Installation, 'runTag'> & { readonly environment: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const npm = trustedProgram('npm', surroundings.environment);
+  const npm = findTrustedProgram('npm', surroundings.environment);
   if (npm === null) throw cannotInstall('npm is not installed, see actions/setup-node');
   const { end, stderr } = await withNamedWait("npm to install the agent's sandbox", () =>
     runWithoutInput(
@@ -139,11 +139,13 @@ function cannotInstall(why: string): IsolationUnavailable {
 /** Returns npm's first error line that is not a code, or how npm ended. */
 function installFailureOf(end: CollectedEnd, stderr: string): string {
   const errorLine = stderr.split('\n').find((line) => /^npm error (?!code |errno |syscall )\S/.test(line));
-  return errorLine === undefined ? `npm ${describeCollected(end)}` : oneLine(errorLine.replace(/^npm error /, ''), 200);
+  return errorLine === undefined
+    ? `npm ${describeCollected(end)}`
+    : toOneLine(errorLine.replace(/^npm error /, ''), 200);
 }
 
 /** Returns the two files from which `npm ci` installs exactly these packages, by name. */
-export function runtimeManifests(): Readonly<Record<string, string>> {
+export function buildRuntimeManifests(): Readonly<Record<string, string>> {
   const root = { name: 'ralph-sandbox-runtime', version: '0.0.0', dependencies: { [RUNTIME]: RUNTIME_VERSION } };
   const packages = Object.fromEntries(
     Object.entries(RUNTIME_PACKAGES).map(([name, entry]) => [`node_modules/${name}`, entry]),

@@ -5,12 +5,12 @@ import { mkdir, readdir, rename } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer, type Server as Listener } from 'node:net';
 import { dirname, join } from 'node:path';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
-import { realFolder, toolFolders } from '../namespaces/namespaces.ts';
+import { findTrustedProgram } from '../../processes/trusted-programs.ts';
+import { resolveRealFolder, listToolFolders } from '../namespaces/namespaces.ts';
 import type { OpenedAgentSandbox } from '../namespaces/open-sandbox.ts';
 import { createPlannedRecord, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
@@ -92,7 +92,7 @@ function programsFor(environment: AgentSandboxOptions['environment']): Programs 
     throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
   if (process.getuid?.() === 0) throw new IsolationUnavailable('this is for users without root');
   const path = (name: string, from: string): string => {
-    const program = trustedProgram(name, environment);
+    const program = findTrustedProgram(name, environment);
     if (program === null) throw new IsolationUnavailable(`\`${name}\` is not installed (package ${from})`);
     return program;
   };
@@ -170,7 +170,7 @@ async function tryOut(agentSandbox: OpenedAgentSandbox['agentSandbox']): Promise
     MAX_WORDS_BYTES,
   );
   if (end.kind === 'exited' && end.code === 0) return;
-  const words = oneLine(stderr.toString().trim().split('\n').at(-1) ?? '', 200);
+  const words = toOneLine(stderr.toString().trim().split('\n').at(-1) ?? '', 200);
   throw new IsolationUnavailable(words === '' ? `a program in the sandbox ${describeCollected(end)}` : words);
 }
 
@@ -202,12 +202,12 @@ function runtimeViewOf({
   worker,
   environment,
 }: Omit<AgentSandboxOptions, 'places'>): RuntimeView {
-  const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(realFolder))];
+  const real = (paths: readonly string[]): readonly string[] => [...new Set(paths.flatMap(resolveRealFolder))];
   const shown = real([
     ...visible,
     dirname(worker.file),
     ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname),
-    ...toolFolders(environment),
+    ...listToolFolders(environment),
   ]);
   return {
     // Links at the top of a merged /usr stay links.

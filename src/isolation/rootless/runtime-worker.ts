@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { SandboxManager } from '@anthropic-ai/sandbox-runtime';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { messageOf } from '../../errors.ts';
 import type { AgentSandboxFolders } from '../../ports/agent-sandbox.ts';
@@ -56,7 +56,7 @@ interface Library {
  * Reads a request from the first line of standard input, makes the bridges and the command line, prints the answer as
  * one line, and keeps the bridges until the input ends.
  */
-export async function runtimeWorker(load: (url: string) => Promise<unknown>): Promise<void> {
+export async function runRuntimeWorker(load: (url: string) => Promise<unknown>): Promise<void> {
   const input = createInterface({ input: process.stdin });
   const over = once(input, 'close');
   const [line] = (await once(input, 'line')) as [string];
@@ -171,7 +171,7 @@ export async function startWorker(
     ],
   }).then((end) => {
     isOver = true;
-    const words = oneLine(complaint.trim().split('\n').at(-1) ?? '', 200);
+    const words = toOneLine(complaint.trim().split('\n').at(-1) ?? '', 200);
     answered.resolve({ kind: 'failed', why: words === '' ? `its program ${describeEnd(end)}` : words });
   });
   const late = setTimeout(() => {
@@ -187,5 +187,5 @@ export async function startWorker(
   const [file, ...args] = answer.kind === 'ready' ? answer.argv : [];
   if (answer.kind === 'ready' && file !== undefined) return { argv: [file, ...args], isLost: () => isOver, close };
   input.end();
-  throw new IsolationUnavailable(answer.kind === 'failed' ? oneLine(answer.why, 300) : 'the sandbox gave no command');
+  throw new IsolationUnavailable(answer.kind === 'failed' ? toOneLine(answer.why, 300) : 'the sandbox gave no command');
 }

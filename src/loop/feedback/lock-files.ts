@@ -2,19 +2,19 @@ import { MINUTE_MS } from '../../core/countdown.ts';
 import { kindAndCommitOf, finishWithoutCall, type OwnAnswer } from '../../core/feedback/answered.ts';
 import {
   type LockFile,
-  lockFilesToRegenerate,
+  selectLockFiles,
   type LockFileToRegenerate,
   describeLockFile,
   type LockResult,
   type LockTool,
-  toolsCalledIn,
+  findCalledTools,
 } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
-import { setAnswer, beginRound, unpostedCommit } from '../../core/feedback/rounds.ts';
+import { setAnswer, beginRound, findUnpostedCommit } from '../../core/feedback/rounds.ts';
 import { serializeEvent } from '../../core/journal/journal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { CommandRun } from '../../ports/agent.ts';
 import type { LoopDeps } from '../deps.ts';
@@ -31,15 +31,15 @@ const NOT_FOUND = 127;
  * Returns the lock files that the loop regenerates itself: those whose tool the project named, in a file or in the
  * set-up, before the agent worked.
  */
-export function lockFilesRegeneratedByLoop(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
+export function listRegeneratedLockFiles(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
   // A redacted path could not be named in any text.
   const tellable = paths.filter((path) => deps.redact(path) === path);
-  return lockFilesToRegenerate(tellable, toolsNamed(deps));
+  return selectLockFiles(tellable, toolsNamed(deps));
 }
 
 function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[] {
   const steps = pipeline?.steps.flatMap((step) => (step.kind === 'command' ? [step.command] : [])) ?? [];
-  return [...prompt.lockTools, ...toolsCalledIn(config.verify.join('\n')), ...toolsCalledIn(steps.join('\n'))];
+  return [...prompt.lockTools, ...findCalledTools(config.verify.join('\n')), ...findCalledTools(steps.join('\n'))];
 }
 
 /**
@@ -48,11 +48,11 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
  */
 export async function regenerateLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];
-  for (const one of lockFilesRegeneratedByLoop(deps, await deps.repository.lockFilesLeft())) {
+  for (const one of listRegeneratedLockFiles(deps, await deps.repository.lockFilesLeft())) {
     const file: LockFile = { path: one.path, tool: one.tool, result: await remake(deps, work, one) };
     results.push(file);
-    if (file.result === 'made') deps.log.info(oneLine(describeLockFile(file), 400));
-    else deps.log.warning(oneLine(describeLockFile(file), 400));
+    if (file.result === 'made') deps.log.info(toOneLine(describeLockFile(file), 400));
+    else deps.log.warning(toOneLine(describeLockFile(file), 400));
   }
   return results;
 }
@@ -102,7 +102,7 @@ export function answerWithoutCall(
   const { lane, head, state } = work;
   const now = clock.now();
   const begun = beginRound(state.feedback, id, progressOf(state.tasks, id));
-  const change = kindAndCommitOf(own, { made: head, earlier: unpostedCommit(begun, id) });
+  const change = kindAndCommitOf(own, { made: head, earlier: findUnpostedCommit(begun, id) });
   const said = { ...change, words: redact(own.words), isOurs: true, at: now };
   const feedback = setAnswer(begun, id, lockFiles === undefined ? said : { ...said, lockFiles });
   const answered: Work = { ...work, state: { ...finishWithoutCall(state, [id], head), feedback } };

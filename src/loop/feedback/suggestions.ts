@@ -15,14 +15,14 @@ import { LEFT_OUT, parseLeftOutReason } from '../../core/review/left-out.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { MAX_SUBJECT_CHARS } from '../../core/text/commit-message.ts';
-import { oneLine, plainTitle, completeSentence } from '../../core/text/phrase.ts';
+import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phrase.ts';
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
 import { commitMessageOf, withCommit } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
 import type { LoopDeps } from '../deps.ts';
-import { answerWithoutCall, lockFilesRegeneratedByLoop, regenerateLockFiles } from './lock-files.ts';
+import { answerWithoutCall, listRegeneratedLockFiles, regenerateLockFiles } from './lock-files.ts';
 
 /**
  * The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for
@@ -76,10 +76,10 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
   if (made.kind === 'stale') return work;
   if (made.kind === 'there') return answerWithoutCall(deps, work, { id: task.id, own: ALREADY_THERE });
   const { text } = made;
-  const name = `${oneLine(on.path, 200)}:${String(on.suggestion.from)}`;
+  const name = `${toOneLine(on.path, 200)}:${String(on.suggestion.from)}`;
   const { head, withheld } = await repository.commitTexts({
     texts: { [path]: text },
-    message: plainTitle(`Apply a suggestion by ${on.by} to ${name}`, MAX_SUBJECT_CHARS),
+    message: toPlainTitle(`Apply a suggestion by ${on.by} to ${name}`, MAX_SUBJECT_CHARS),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
   if (head === work.head) {
@@ -90,7 +90,7 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
   }
   await files.replace({ path, old, text }).catch(() => undefined);
   await repository.snapshot();
-  log.info(`applied the suggestion by ${oneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
+  log.info(`applied the suggestion by ${toOneLine(on.by, 60)} to ${name} (${head.slice(0, 7)})`);
   const applied: Work = { ...work, head, hasNewCommits: true };
   return answerWithoutCall(deps, applied, { id: task.id, own: SUGGESTION_APPLIED });
 }
@@ -119,7 +119,7 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
   const committed = await repository.commit({
     before,
     after: await repository.snapshot(),
-    message: `Merge ${plainTitle(lane.baseBranch, 60)}, where verify passes again`,
+    message: `Merge ${toPlainTitle(lane.baseBranch, 60)}, where verify passes again`,
     trailers: { 'Ralph-Run': context.runId, 'Ralph-Task': CONFLICT_TASK },
   });
   const merged = withCommit(work, committed);
@@ -148,7 +148,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   const { conflicts, lockFiles } = begun;
   const many = conflicts.length + lockFiles.length;
   log.info(`merging ${work.lane.baseBranch}: ${String(many)} ${many === 1 ? 'file conflicts' : 'files conflict'}`);
-  const ofLoop = lockFilesRegeneratedByLoop(deps, lockFiles).map(({ path }) => path);
+  const ofLoop = listRegeneratedLockFiles(deps, lockFiles).map(({ path }) => path);
   const merge = { conflicts, lockFiles, regeneratedByLoop: ofLoop, regenerated: [], verification: null };
   if (conflicts.length > 0 || (lockFiles.length > 0 && ofLoop.length === 0)) return { kind: 'ready', merge };
   const last = work.journal.at(-1);

@@ -1,6 +1,6 @@
-import { openOrders, type Order } from '../../core/sharing/orders.ts';
+import { listOpenOrders, type Order } from '../../core/sharing/orders.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { recordIn } from '../../core/snapshot/snapshot.ts';
+import { parseRecordIn } from '../../core/snapshot/snapshot.ts';
 import type { ReadSnapshot } from '../../ports/state.ts';
 import type { LoopDeps } from '../deps.ts';
 import { textOf } from '../../errors.ts';
@@ -21,7 +21,8 @@ export function createOrderPoll(
   return async (state) => {
     if (config.stateStore === 'none') return [];
     const answer = await readWithin(store.read(), signal);
-    if (answer.kind === 'snapshot') return openOrders(state, recordIn(answer.snapshot, state.lane)?.orders ?? []);
+    if (answer.kind === 'snapshot')
+      return listOpenOrders(state, parseRecordIn(answer.snapshot, state.lane)?.orders ?? []);
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(

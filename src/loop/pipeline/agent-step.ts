@@ -1,20 +1,20 @@
-import { limitUntil } from '../../core/agents/providers.ts';
+import { computeLimitEnd } from '../../core/agents/providers.ts';
 import type { AgentName } from '../../core/agent-names.ts';
 import { isSessionSuspect } from '../../core/agents/fresh-call.ts';
 import type { TreeSnapshot } from '../../core/evidence.ts';
 import type { CallUsage } from '../../core/lane/ledger.ts';
 import { chargeCallAt } from '../../core/lane/settle/settle.ts';
 import { accessErrorOf } from '../../core/lane/verdict/verdict.ts';
-import { judgeAgentAttempt, type Attempt, type StepOutput, whyRunEnds } from '../../core/pipeline/step-output.ts';
+import { judgeAgentAttempt, type Attempt, type StepOutput, explainRunEnd } from '../../core/pipeline/step-output.ts';
 import { type AgentStep, aimOfStep, promptOfStep, type Step } from '../../core/pipeline/pipeline.ts';
-import { findingLines, parseReview, type ReviewResult, unreadableReview } from '../../core/pipeline/review.ts';
-import { type EarlierStep, reviewsIn, stepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
-import { firstNames } from '../../core/text/phrase.ts';
+import { formatFindings, parseReview, type ReviewResult, createUnreadableReview } from '../../core/pipeline/review.ts';
+import { type EarlierStep, listReviews, renderStepNotes, type StepRecord } from '../../core/pipeline/step-record.ts';
+import { joinNames } from '../../core/text/phrase.ts';
 import type { FileTask } from '../../core/tasks/files/form/root-plan.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { AgentRun } from '../../ports/agent.ts';
 import type { FileTexts } from '../../ports/repository.ts';
-import { callAgent, type Iteration, setupInstructionsFor } from '../call.ts';
+import { callAgent, type Iteration, selectSetupInstructions } from '../call.ts';
 import type { CommitResult } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 import type { Turn } from '../turns.ts';
@@ -84,13 +84,13 @@ export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step):
 }
 
 /** Returns the review of a step whose call gave none; undefined if the step does not review. */
-export function reviewWithout(
+export function createMissingReview(
   { step: turn }: Pick<Iteration, 'step'>,
   step: Step,
   why: string,
 ): ReviewResult | undefined {
   if (step.kind !== 'agent' || step.review === null) return undefined;
-  return unreadableReview({ agent: step.agent ?? turn.agent, hold: step.review.hold }, why);
+  return createUnreadableReview({ agent: step.agent ?? turn.agent, hold: step.review.hold }, why);
 }
 
 /** Returns the turn of a step's agent, which was opened before the first call. */
@@ -105,15 +105,15 @@ async function notesFor(
   { iteration, step }: RunningStep<AgentStep>,
   { work, records, earlier }: StepWalk,
 ) {
-  const now = reviewsIn(records);
+  const now = listReviews(records);
   const before = work.state.change.reviews.filter(
     ({ task, step: of }) => task === iteration.step.task.id && now.every((own) => own.step !== of),
   );
-  const notes = stepNotes(earlier, work.journal.at(-1)?.evidence.steps ?? []);
-  const findings = findingLines([...before, ...now]);
+  const notes = renderStepNotes(earlier, work.journal.at(-1)?.evidence.steps ?? []);
+  const findings = formatFindings([...before, ...now]);
   if (step.review === null) return { notes, findings };
   const { files } = await deps.repository.compare(iteration.before, await deps.repository.snapshot());
-  const changed = files.length === 0 ? [] : [`Changed in this iteration: ${firstNames(files, MAX_CHANGED)}`];
+  const changed = files.length === 0 ? [] : [`Changed in this iteration: ${joinNames(files, MAX_CHANGED)}`];
   return { notes: [notes, ...changed].join('\n'), findings };
 }
 
@@ -134,7 +134,7 @@ function refusalOf({ analysis }: AgentRun, now: number): StepRecord['refused'] {
   if (why !== null) return { why: why.slice(0, 500), until: null };
   const { usageLimit } = analysis;
   if (usageLimit === null) return undefined;
-  return { why: 'usage limit', until: limitUntil(usageLimit, { kind: 'closed', failures: 0 }, now) };
+  return { why: 'usage limit', until: computeLimitEnd(usageLimit, { kind: 'closed', failures: 0 }, now) };
 }
 
 /** Calls the agent for one step. The call is charged and on record before it is made. */
@@ -164,7 +164,7 @@ export async function tryAgent(
         promptTemplate: prompt.text,
         promptPath: prompt.path,
         // The set-up comes before all else, so it is part of the first call only.
-        setup: walk.outputs.length === 0 ? setupInstructionsFor(deps.prompt, charged) : '',
+        setup: walk.outputs.length === 0 ? selectSetupInstructions(deps.prompt, charged) : '',
         model: step.model,
         allowedTools: step.allowedTools,
         timeoutMs: step.timeoutMs ?? deps.config.policy.agentTimeoutMs,
@@ -185,13 +185,13 @@ export async function tryAgent(
   const attempt = judgeAgentAttempt(agentRun);
   const passed = attempt.result.kind === 'passed';
   const isUsageOnly =
-    own === null ? step.review !== null && whyRunEnds(agentRun) === null : step.review !== null || !passed;
+    own === null ? step.review !== null && explainRunEnd(agentRun) === null : step.review !== null || !passed;
   // Refused tools are judged by the rules of the iteration's agent, and a review needs none.
   const ofOwn = step.review === null && own === null ? {} : { denials: [] };
   const output: StepOutput = { ...agentRun, isUsageOnly, analysis: { ...agentRun.analysis, ...ofOwn } };
   const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];
   const calls = [...again, { ...usage, output }];
-  const review = reviewWithout(iteration, step, 'its call failed') ?? null;
+  const review = createMissingReview(iteration, step, 'its call failed') ?? null;
   // A retry does not continue a conversation in which nothing has succeeded.
   const isLost = failed !== null && isSessionSuspect(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;

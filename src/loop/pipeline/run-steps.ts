@@ -1,9 +1,9 @@
 import {
   type Attempt,
-  whyRunEnds,
+  explainRunEnd,
   type StepOutput,
   joinOutputs,
-  nextStepAction,
+  decideStepAction,
   retryDelayOf,
 } from '../../core/pipeline/step-output.ts';
 import { chooseAgent } from '../../core/agents/providers.ts';
@@ -14,12 +14,12 @@ import {
   type ReadmeStep,
   type Step,
 } from '../../core/pipeline/pipeline.ts';
-import { callObstacle } from '../../core/lane/decide.ts';
-import { readmeProblem } from '../../core/pipeline/readme-check.ts';
+import { findObstacle } from '../../core/lane/decide.ts';
+import { findReadmeProblem } from '../../core/pipeline/readme-check.ts';
 import {
   recordStepRun,
   circuitOf,
-  resultWords,
+  describeStepResult,
   type StepRecord,
   type StepResult,
 } from '../../core/pipeline/step-record.ts';
@@ -29,13 +29,13 @@ import { commitWork } from '../commits.ts';
 import type { LoopDeps } from '../deps.ts';
 import { takeDoneMarker } from '../marks.ts';
 import { handOverNow } from '../pushing.ts';
-import { reviewWords } from '../../core/pipeline/review.ts';
+import { describeReview } from '../../core/pipeline/review.ts';
 import {
   type BegunIteration,
   type RunningStep,
   type AttemptedStep,
   ownAgentOf,
-  reviewWithout,
+  createMissingReview,
   tryAgent,
   type StepWalk,
 } from './agent-step.ts';
@@ -64,7 +64,7 @@ export async function runSteps(
   const ofSteps = agentsOfSteps(pipeline).map(({ name }) => name);
   for (;;) {
     const now = deps.clock.now();
-    const action = nextStepAction({
+    const action = decideStepAction({
       steps: pipeline.steps,
       records: walk.records,
       memory: walk.work.state.steps,
@@ -102,7 +102,7 @@ async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): P
     const delayMs = retryDelayOf(step, one.attempt, { attempts: tried.length, leftMs });
     if (delayMs === null || isCancelled()) break;
     deps.log.info(
-      `step ${step.name} ${resultWords(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
+      `step ${step.name} ${describeStepResult(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
     );
     await deps.sleep(delayMs, deps.signal);
     // Signals and limits are checked between attempts, too.
@@ -186,7 +186,7 @@ async function commitBetweenSteps(deps: LoopDeps, { iteration }: RunningStep, wa
 }
 
 function runEndsBy(outputs: readonly StepOutput[]): string | null {
-  return outputs.map(whyRunEnds).find((why) => why !== null) ?? null;
+  return outputs.map(explainRunEnd).find((why) => why !== null) ?? null;
 }
 
 function obstacleToCall(
@@ -201,13 +201,13 @@ function obstacleToCall(
     calls: soFar.calls + outputs.length,
     costUsd: soFar.costUsd + spentUsd,
   };
-  return callObstacle(used, deps.config.policy, deps.clock.now());
+  return findObstacle(used, deps.config.policy, deps.clock.now());
 }
 
 /** Returns the record of a step that has not run. */
 function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): Omit<StepRecord, 'result'> {
   const agent = ownAgentOf(iteration, step);
-  const review = reviewWithout(iteration, step, 'it did not run');
+  const review = createMissingReview(iteration, step, 'it did not run');
   return {
     ...(agent === null ? {} : { agent }),
     ...(review === undefined ? {} : { review }),
@@ -227,8 +227,8 @@ function recordBeforeRun(iteration: Iteration, { work }: StepWalk, step: Step): 
 }
 
 function withStepRecord({ log }: LoopDeps, walk: StepWalk, record: StepRecord): StepWalk {
-  const found = record.review === undefined ? '' : `; ${reviewWords(record.review)}`;
-  log.info(`step ${record.name} (${record.kind}) ${resultWords(record.result)}${found}`);
+  const found = record.review === undefined ? '' : `; ${describeReview(record.review)}`;
+  log.info(`step ${record.name} (${record.kind}) ${describeStepResult(record.result)}${found}`);
   const message = record.calls.length === 0 ? null : lastAgentWords(walk);
   return { ...walk, records: [...walk.records, record], earlier: [...walk.earlier, { record, message }] };
 }
@@ -249,7 +249,7 @@ async function tryReadme(
     repository.compare(before, await repository.snapshot()),
     files.read([path]),
   ]);
-  const why = readmeProblem({ path, exists: Object.hasOwn(texts, path), patterns, changed });
+  const why = findReadmeProblem({ path, exists: Object.hasOwn(texts, path), patterns, changed });
   return {
     attempt: { result: why === null ? { kind: 'passed' } : { kind: 'failed', why, code: null }, isWorthAnother: false },
     tail: '',

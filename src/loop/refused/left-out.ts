@@ -7,12 +7,12 @@ import {
   withRenamedCommits,
 } from '../../core/refusals/left-out.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
-import { explainRefusal, refusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
+import { explainRefusal, findRefusedPaths, type Refusal } from '../../core/refusals/refusal.ts';
 import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { atUnverifiedHead, type Work } from '../../handover/intake.ts';
+import { moveToUnverifiedHead, type Work } from '../../handover/intake.ts';
 import type { RefusedPath, Repository } from '../../ports/repository.ts';
 import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
@@ -40,7 +40,7 @@ export async function leaveRefusedOut(
   const { remote } = deps;
   const range = { commit: work.head, since: work.remoteHead ?? work.base };
   const byTask = await remote.pathsByTask(range);
-  const named = byFile ? refusedPaths(refusal, [...new Set(byTask.flatMap(({ paths }) => paths))]) : [];
+  const named = byFile ? findRefusedPaths(refusal, [...new Set(byTask.flatMap(({ paths }) => paths))]) : [];
   const remade = named.length === 0 ? null : await remote.remakeCommitsWithout({ ...range, paths: named });
   if (remade !== null) return withoutFiles(deps, work, { refusal, remade, paths: named });
   for (const { task, paths } of byTask.length > 1 ? byTask : []) {
@@ -171,7 +171,7 @@ function recordedWork(
   now: Pick<Work, 'head' | 'journal' | 'state' | 'withheld'>,
 ): Work {
   const left = { ...work, ...now, hasNewCommits: now.head !== work.base };
-  const next = deps.repository === null ? atUnverifiedHead(left, deps) : left;
+  const next = deps.repository === null ? moveToUnverifiedHead(left, deps) : left;
   deps.record?.(next);
   return next;
 }

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../core/countdown.ts';
-import { costPerMergedTask, type HistoryGroup, weekOf } from '../../core/history/task-history.ts';
+import { computeMergedTaskCost, type HistoryGroup, weekOf } from '../../core/history/task-history.ts';
 import { formatCost, formatCount } from '../format.ts';
 
 /** Maximum number of weeks in a chart, up to the newest. */
@@ -49,7 +49,7 @@ export function renderMergedChart(weeks: readonly HistoryGroup[]): string {
 /** Renders what a merged task cost each week, as an SVG. */
 export function renderCostChart(weeks: readonly HistoryGroup[]): string {
   const shown = weeksOf(weeks);
-  const costs = shown.map(({ group }) => (group === null ? null : costPerMergedTask(group)));
+  const costs = shown.map(({ group }) => (group === null ? null : computeMergedTaskCost(group)));
   const bars = costs.map((cost) => (cost === null ? [] : [{ name: 'cost', value: cost }]));
   const texts = shown.map(({ group }, at) => {
     const cost = costs[at] ?? null;

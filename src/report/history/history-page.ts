@@ -1,6 +1,6 @@
 import { formatInstant } from '../../core/countdown.ts';
 import type { HistorySummary, HistoryGroup, TaskHistory } from '../../core/history/task-history.ts';
-import { andMore } from '../../core/text/phrase.ts';
+import { renderMore } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCostChart, renderMergedChart } from './history-chart.ts';
 import { formatLong, gapsOf, type GroupKind, MEASURES, measuresOf, nameOfGroup, renderEnds } from './history-text.ts';
@@ -84,7 +84,7 @@ ${tasks
   .join('\n')}
 </tbody>
 </table>
-${tasks.length > SHOWN.tasks ? `<p class="note">${andMore(tasks.length - SHOWN.tasks).trim()}</p>\n` : ''}</section>
+${tasks.length > SHOWN.tasks ? `<p class="note">${renderMore(tasks.length - SHOWN.tasks).trim()}</p>\n` : ''}</section>
 <footer>Costs include an equal part of what answers to reviews and checks of the pull request cost. “Untouched” means merged without a commit of a person, “review rounds” are runs that answered reviews, per merged task, “label to merge” is the median, and “reverted” means within 30 days.</footer>`;
 }
 

@@ -1,11 +1,11 @@
 import { formatInstant, HOUR_MS, MINUTE_MS } from '../../core/countdown.ts';
 import {
-  costPerMergedTask,
+  computeMergedTaskCost,
   type HistorySummary,
   type HistoryGroup,
   type HistoryTotals,
 } from '../../core/history/task-history.ts';
-import { andMore, cutText } from '../../core/text/phrase.ts';
+import { renderMore, cutText } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
 
 /** Maximum number of groups of each kind that the table shows. */
@@ -24,7 +24,7 @@ export const MEASURES = [
 /** Returns a group's measures as text; `–` where there is nothing to measure. */
 export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASURES)[number], string>> {
   const { merged, judged, untouched, reviewRounds, medianMs, reverted } = totals;
-  const cost = costPerMergedTask(totals);
+  const cost = computeMergedTaskCost(totals);
   return {
     'merged tasks': String(merged),
     'cost per merged task': merged === 0 ? '–' : cost === null ? 'unknown' : formatCost(cost),
@@ -93,7 +93,7 @@ export function renderHistory(
       ...groups
         .slice(0, shown)
         .map((group) => [`  ${cutText(nameOfGroup(group, kind), 28)}`, ...Object.values(measuresOf(group))]),
-      ...(groups.length > shown ? [[` ${andMore(groups.length - shown)}`]] : []),
+      ...(groups.length > shown ? [[` ${renderMore(groups.length - shown)}`]] : []),
     ]),
   ];
   const widths = [0, 1, 2, 3, 4, 5, 6].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));

@@ -9,20 +9,20 @@ import {
   isScheduled,
   iterationsOf,
   laneOf,
-  lastVerification,
-  promptName,
+  pickVerification,
+  nameFirstTask,
   workOf,
 } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
-import { baseName, sourcesOf, stepsToAddTask } from '../sentences/waiting.ts';
-import { nextStepsWhenBlocked } from './for-tasks.ts';
+import { nameBaseBranch, sourcesOf, suggestAddingTask } from '../sentences/waiting.ts';
+import { suggestWhenBlocked } from './for-tasks.ts';
 import {
   createCommandStep,
   type NextStep,
-  stepsForObjections,
+  suggestForObjections,
   createNextStep,
-  stepsToMerge,
-  stepsToReview,
+  suggestMerge,
+  suggestReview,
 } from './step.ts';
 
 type End<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
@@ -33,11 +33,11 @@ const NOTHING = createNextStep('nothing', ' to do');
  * Returns what a person can do after a run, and what happens without them. Every page that reports a run renders these
  * steps.
  */
-export function nextSteps(report: RunReport): readonly NextStep[] {
+export function suggestNextSteps(report: RunReport): readonly NextStep[] {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
-      return stepsToMerge(report);
+      return suggestMerge(report);
     case 'cancelled': {
       if (outcome.reason === 'signal')
         return [{ ...createNextStep('rerun'), lead: 'to continue, ' }, ...keptSteps(report)];
@@ -52,7 +52,7 @@ export function nextSteps(report: RunReport): readonly NextStep[] {
         ? circuitSteps(outcome, report)
         : [...HALTED[outcome.reason], ...retrySteps(report)];
     case 'blocked':
-      return outcome.reason === 'base_is_red' ? redBaseSteps(report) : nextStepsWhenBlocked(report);
+      return outcome.reason === 'base_is_red' ? redBaseSteps(report) : suggestWhenBlocked(report);
     case 'parked':
       return parkedSteps(outcome, report);
     case 'limit':
@@ -147,7 +147,7 @@ function redBaseSteps(report: RunReport): readonly NextStep[] {
   const merged = workOf(report) === null ? '' : ', with the fix merged into its branch';
   return [
     ...[
-      createNextStep('fix', baseName(report)),
+      createNextStep('fix', nameBaseBranch(report)),
       createNextStep('set', 'correct `verify` if the command is wrong', ', or '),
     ],
     createNextStep('wait', `the next run after that continues by itself${merged}`),
@@ -216,7 +216,7 @@ function continuation(report: RunReport, when: 'after that' | 'from here'): read
 
 /** Suggests a higher limit, unless the run ended at another one or the verification fails. */
 function higherLimit({ reason }: End<'limit'>, report: RunReport): readonly NextStep[] {
-  if (reason === 'checks' || reason === 'unverified' || lastVerification(report).kind === 'failed') return [];
+  if (reason === 'checks' || reason === 'unverified' || pickVerification(report).kind === 'failed') return [];
   const { maxIterations, maxRunMs, maxCostUsd } = policyInputs;
   const { name } = { iterations: maxIterations, minutes: maxRunMs, cost: maxCostUsd }[reason];
   return [createNextStep('note', `a higher \`${name}\` lets one run do more`)];
@@ -251,18 +251,18 @@ function resumeSteps(by: string, report: RunReport): readonly NextStep[] {
 function idleSteps(outcome: End<'idle'>, report: RunReport): readonly NextStep[] {
   switch (outcome.reason) {
     case 'no_tasks':
-      return stepsToAddTask(sourcesOf(report));
+      return suggestAddingTask(sourcesOf(report));
     case 'all_done': {
-      const against = stepsForObjections(report);
+      const against = suggestForObjections(report);
       const merge = against.length > 0 ? against : [createNextStep('merge', 'the pull request')];
-      const again = `work begins again when \`${promptName(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\``;
-      const more = stepsToAddTask(sourcesOf(report)).map((one, at) =>
+      const again = `work begins again when \`${nameFirstTask(report)}\` or a document that it points to changes on the base branch, or by \`/ralph run\` on the pull request, or the command \`run\``;
+      const more = suggestAddingTask(sourcesOf(report)).map((one, at) =>
         at === 0 ? { ...one, lead: 'for more work, ' } : one,
       );
       return [...merge, ...(isPromptAlone(report) ? [createNextStep('wait', again)] : more)];
     }
     case 'waiting_for_review':
-      return stepsToReview(report);
+      return suggestReview(report);
     case 'no_such_label':
       return [createNextStep('wait', 'until then, runs end here without a call')];
     case 'updated':

@@ -4,23 +4,23 @@ import { cutText } from '../../core/text/phrase.ts';
 import { isHashedId } from '../../core/tasks/ids.ts';
 import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, isQueue, iterationsOn, laneOf, lastVerification } from '../facts.ts';
+import { allTasksOf, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
 import { namesOfAwaited, sourcesOf } from '../sentences/waiting.ts';
-import { withheldFrom } from '../sentences/ends/withheld.ts';
+import { listWithheldFrom } from '../sentences/ends/withheld.ts';
 import {
   createCommandStep,
   type NextStep,
-  nextStepsForFeedback,
+  suggestForFeedback,
   createReplyStep,
   createNextStep,
-  whereToWrite,
+  describeWhereToWrite,
 } from './step.ts';
 
 /** Maximum number of protected paths that are named; the summary lists the others. */
 const SHOWN_PATHS = 5;
 
 /** Returns what a person can do about one task that was given up, set aside or needs them. */
-export function nextStepsForTask(one: TaskReport, report: RunReport): readonly NextStep[] {
+export function suggestForTask(one: TaskReport, report: RunReport): readonly NextStep[] {
   const { task, progress } = one;
   const advice = adviceFor(progress);
   if (task.source.kind === 'feedback' && advice !== 'push_refused')
@@ -38,7 +38,7 @@ export function nextStepsForTask(one: TaskReport, report: RunReport): readonly N
     ...before,
     ...(advice === 'withheld'
       ? withheldSteps(one, report)
-      : adviceSteps(advice, whereToWrite(task), createNextStep('finish', ['', task]))),
+      : adviceSteps(advice, describeWhereToWrite(task), createNextStep('finish', ['', task]))),
     ...(hasUsedIterations ? [more] : []),
     ...[{ ...retry, lead: 'then ' }, createNextStep('note', 'the task gets all its iterations again', ': ')],
   ];
@@ -90,7 +90,7 @@ function readableRetry(task: Task): 'retry' | `retry ${string}` {
 }
 
 /** Returns what a person can do when no open task of the run can be worked on. */
-export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
+export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const tasks = allTasksOf(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
   const outside = namesOfAwaited(tasks);
@@ -100,7 +100,7 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
     if (outside.length > 0) return [...dependencySteps(outside, report), lookAgain(report)];
   }
   const [one, ...others] = stuck;
-  if (one !== undefined && others.length === 0) return nextStepsForTask(one, report);
+  if (one !== undefined && others.length === 0) return suggestForTask(one, report);
   const worked = stuck.filter(({ task, progress }) => isListed(task) && markingFileOf(task, progress) === null);
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
@@ -111,7 +111,7 @@ export function nextStepsWhenBlocked(report: RunReport): readonly NextStep[] {
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const done = hasIssue ? createNextStep('close', 'the issue') : createNextStep('set', 'tick the task');
-  const isRed = lastVerification(report).kind === 'failed';
+  const isRed = pickVerification(report).kind === 'failed';
   const steps: readonly NextStep[] = [
     ...(isAsked
       ? [createNextStep('push', 'a fix yourself'), createNextStep('say', 'more where it was asked', ', or ')]
@@ -141,7 +141,11 @@ function adviceFor({ state, reason }: TaskProgress): Advice {
  * Returns the steps that remove a task's obstacle. `where` is the place to write about it, or empty; `done` is the step
  * that marks the task as done.
  */
-function adviceSteps(advice: Advice, where: ReturnType<typeof whereToWrite>, done: NextStep): readonly NextStep[] {
+function adviceSteps(
+  advice: Advice,
+  where: ReturnType<typeof describeWhereToWrite>,
+  done: NextStep,
+): readonly NextStep[] {
   const say = (what: string, joint?: string): NextStep => createNextStep('say', [what, ...where], joint);
   switch (advice) {
     case 'blocked':
@@ -172,9 +176,9 @@ const WITHOUT_THEM = 'that the task should do without them';
 
 /** Names the paths to allow when only protected paths were withheld. */
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
-  const files = withheldFrom(one, report);
+  const files = listWithheldFrom(one, report);
   const paths = files.filter(({ why }) => parseLeftOutReason(why) === 'protected').map(({ path }) => path);
-  const without = createNextStep('say', [WITHOUT_THEM, ...whereToWrite(one.task)]);
+  const without = createNextStep('say', [WITHOUT_THEM, ...describeWhereToWrite(one.task)]);
   if (paths.length === 0 || paths.length < files.length) return [without];
   const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cutText(path, 100).replaceAll('`', "'"));
   const value = allowed.join(', ').replaceAll("'", "''");
@@ -187,7 +191,7 @@ function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] 
 
 /** Points out a verification that never passed, because it keeps every task from being done. */
 function verificationSteps({ task }: TaskReport, report: RunReport): readonly NextStep[] {
-  const ran = iterationsOn(report, task.id)
+  const ran = listIterationsOn(report, task.id)
     .map(({ evidence }) => evidence.verification)
     .filter(({ kind }) => kind !== 'not-run');
   const newest = ran.at(-1);
@@ -201,7 +205,7 @@ function verificationSteps({ task }: TaskReport, report: RunReport): readonly Ne
 
 function stepsForSubject({ task: { source }, progress }: TaskReport): readonly NextStep[] {
   if (source.kind !== 'feedback') return [];
-  return nextStepsForFeedback(source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
+  return suggestForFeedback(source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
 }
 
 /** Returns the threads in which a task can be retried; empty when it can only be retried by hand. */

@@ -15,7 +15,7 @@ export function isInTrouble({ run }: EndOfLane): boolean {
 }
 
 /** Returns what a person can do after a run of several branches: those that need them first, then what is ready. */
-export function nextStepsTogether({ lanes, train }: ParallelEnd): readonly NextStep[] {
+export function suggestTogether({ lanes, train }: ParallelEnd): readonly NextStep[] {
   const order = train?.pulls.map(({ number }) => number) ?? [];
   const pullsOf = (some: readonly EndOfLane[]): readonly string[] =>
     some

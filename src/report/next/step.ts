@@ -4,9 +4,9 @@ import type { CommandWords } from '../../core/people/command.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { flattenText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { isQueue, iterationsOf, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, tasksOf } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
-import { renderProse, taskLink } from '../markdown.ts';
+import { renderProse, renderTaskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
 
 /** The place where a step is read: a log, a page on GitHub, or a terminal beside a checkout. */
@@ -121,7 +121,7 @@ function writeWords(words: string, target: ReadingPlace): string {
 }
 
 function nameFor(task: Task, target: ReadingPlace): string {
-  return target === 'markdown' ? taskLink(task) : nameOfTask(task);
+  return target === 'markdown' ? renderTaskLink(task) : nameOfTask(task);
 }
 
 function clauseOf(one: NextStep, target: ReadingPlace): Words {
@@ -149,7 +149,7 @@ export function createReplyStep(issue: Task, words: string, joint?: string): Nex
  * Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified
  * by its title.
  */
-export function whereToWrite(task: Task): Words {
+export function describeWhereToWrite(task: Task): Words {
   switch (task.source.kind) {
     case 'issue':
       return [': in the text of ', task, ' or in a comment on it'];
@@ -174,7 +174,7 @@ const REVIEW_PLACES = {
  * Returns how a person continues with the requests on the pull request. `rounds` is `unknown` where nothing says that
  * no more are allowed.
  */
-export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
+export function suggestForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
   const retry = createCommandStep('retry', ['the pull request']);
   const push = createNextStep('push', 'a fix yourself (Ralph counts its rounds from there)');
   const orRetry: NextStep = { ...retry, joint: '; or ' };
@@ -207,8 +207,8 @@ export function nextStepsForFeedback(kind: FeedbackItem['kind'], rounds: 'used-u
  * Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not
  * taken back, and may be enough.
  */
-export function nextStepsAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
-  const steps = nextStepsForFeedback(kind, 'used-up');
+export function suggestAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
+  const steps = suggestForFeedback(kind, 'used-up');
   if (!stands) return steps;
   return [
     createNextStep('nothing', ENOUGH_IF[kind]),
@@ -225,10 +225,10 @@ const ENOUGH_IF: Readonly<Record<FeedbackItem['kind'], string>> = {
 };
 
 /** Returns how the work gets into the base branch; objections to a merge come first. */
-export function stepsToMerge(report: RunReport): readonly NextStep[] {
-  if (lastVerification(report).kind === 'failed')
+export function suggestMerge(report: RunReport): readonly NextStep[] {
+  if (pickVerification(report).kind === 'failed')
     return [createNextStep('look', 'the failing tests before anything is merged')];
-  const against = stepsForObjections(report);
+  const against = suggestForObjections(report);
   if (against.length > 0) return against;
   return laneOf(report)?.checks?.unstarted === true
     ? [
@@ -242,13 +242,13 @@ export function stepsToMerge(report: RunReport): readonly NextStep[] {
 const AND_MERGE = createNextStep('merge', 'it', ' and ');
 
 /** Returns a step to look at the objections of people and CI to the pull request; empty when none is known. */
-export function stepsForObjections(report: RunReport): readonly NextStep[] {
+export function suggestForObjections(report: RunReport): readonly NextStep[] {
   const why = describeObjections(report);
   return why === '' ? [] : [createNextStep('look', `the pull request before anything is merged: ${why}`)];
 }
 
 /** Returns the steps that end the wait for a review. */
-export function stepsToReview(report: RunReport): readonly NextStep[] {
+export function suggestReview(report: RunReport): readonly NextStep[] {
   const held = laneOf(report)?.held ?? null;
   if (held === null || report.kind === 'worked')
     return [
@@ -268,10 +268,10 @@ export function stepsToReview(report: RunReport): readonly NextStep[] {
 }
 
 /** Returns what people can do with a pull request that is ready: merge it, ask for more, or reject it. */
-export function nextStepsWhenReady(report: RunReport): readonly NextStep[] {
+export function suggestWhenReady(report: RunReport): readonly NextStep[] {
   const [change, ...others] = stepsToChange(report);
   return [
-    ...stepsToMerge(report),
+    ...suggestMerge(report),
     ...(change === undefined ? [] : [{ ...change, lead: 'to request a change, ' }, ...others]),
     { ...createNextStep('close', 'the pull request'), lead: 'to reject it, ' },
   ];
@@ -308,7 +308,7 @@ const REVIEW_AND_MERGE = [createNextStep('review', 'the branch'), createNextStep
 const NOTHING = [createNextStep('nothing', ' to do')];
 
 /** Returns what a person can do after a run on their own machine, where nothing starts by itself. */
-export function nextStepsAtHome(report: RunReport): readonly NextStep[] {
+export function suggestAtHome(report: RunReport): readonly NextStep[] {
   const { outcome, endedAt: now } = report;
   switch (outcome.kind) {
     case 'complete':

@@ -3,12 +3,12 @@ import { shareOf } from '../../core/lane/change.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { markerOf, type Need, notificationKinds } from '../../core/people/notifications.ts';
 import { nameOfTaskId } from '../../core/tasks/ids.ts';
-import { cutText, oneLine } from '../../core/text/phrase.ts';
+import { cutText, toOneLine } from '../../core/text/phrase.ts';
 import { allTasksOf, laneOf } from '../facts.ts';
 import { renderWords } from '../next/step.ts';
 import { type NotificationText, renderNotification } from '../pages/notification.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
-import { taskTrouble } from '../sentences/trouble.ts';
+import { describeTaskTrouble } from '../sentences/trouble.ts';
 
 /** Maximum length of a message to Slack, which cuts those of more than 40,000 characters. */
 const MAX_SLACK_CHARS = 3_000;
@@ -41,7 +41,7 @@ type About = Omit<NotificationText, 'mentions'>;
 type WebhookMessage = z.infer<typeof webhookSchema>;
 
 /** Returns the published JSON Schema of a message to `notify-webhook`. */
-export function webhookJsonSchema(): object {
+export function buildWebhookSchema(): object {
   return { title: 'notify-webhook', ...z.toJSONSchema(webhookSchema) };
 }
 
@@ -69,13 +69,13 @@ export function buildWebhookMessage(
 
 function describeNeed({ kind, about }: Need, { report, change }: About): WebhookMessage['needs'][number] {
   const one = allTasksOf(report).find(({ task }) => task.id === about);
-  const text = one === undefined ? renderHeadline(report, 'log') : renderWords(taskTrouble(one), 'log');
+  const text = one === undefined ? renderHeadline(report, 'log') : renderWords(describeTaskTrouble(one), 'log');
   const { question } = shareOf(change, about);
   return {
     ...{ kind, about },
     text: kind === 'needs_approval' ? `${nameOfTaskId(about)} waits for approval of its changed text` : text,
-    title: one === undefined ? null : oneLine(one.task.title, 200),
-    question: question === null ? null : oneLine(question, 500),
+    title: one === undefined ? null : toOneLine(one.task.title, 200),
+    question: question === null ? null : toOneLine(question, 500),
   };
 }
 

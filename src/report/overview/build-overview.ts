@@ -8,13 +8,13 @@ import { applyOrders } from '../../core/sharing/orders.ts';
 import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
 import { isIssueTask, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { isBegun, isFinished, shownProgress, type TaskState } from '../../core/tasks/task.ts';
+import { isBegun, isFinished, computeShownProgress, type TaskState } from '../../core/tasks/task.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { requestsIn } from '../sentences/feedback.ts';
-import { branchCost } from '../sentences/spend.ts';
+import { listStoredRequests } from '../sentences/feedback.ts';
+import { computeBranchCost } from '../sentences/spend.ts';
 import {
   type KnownTask,
-  laneOption,
+  formatLaneOption,
   nameOfKnownTask,
   type Overview,
   type OverviewLane,
@@ -79,7 +79,7 @@ function runAt({ place, run }: OverviewFacts['runs'][number]): Overview['runs'][
   const unpriced = run.unpriced ?? (costUsd === 0 && tokens > 0 ? iterations : 0);
   return {
     ...{ branchId: lane, place, iterations, outcome: outcome.kind, reason: outcome.reason },
-    ...{ costUsd: branchCost({ costUsd, unpriced }), unpriced },
+    ...{ costUsd: computeBranchCost({ costUsd, unpriced }), unpriced },
     url: runUrl || null,
     endedAt: new Date(endedAt).toISOString(),
     tasksDone: tasks.filter(({ state }) => state === 'done').length,
@@ -122,21 +122,21 @@ function overviewLaneOf(
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
   // An answered request is no longer waited for.
-  const unanswered = requestsIn(asked)
+  const unanswered = listStoredRequests(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);
   const ids = [
     ...new Set([...listed.keys(), ...unanswered, ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])]),
   ];
   const tasks = ids.map((id): KnownTask => {
-    const progress = shownProgress(progressOf(state.tasks, id));
+    const progress = computeShownProgress(progressOf(state.tasks, id));
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
     // The state of a task in runs counts more than that in the file, unless a person has checked it off.
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
   });
   const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);
   const { orders, lease } = stored;
-  const ofLane = { state, stored: kept, orders, lease, tasks, pullRequest, sameLane: laneOption(lane) };
+  const ofLane = { state, stored: kept, orders, lease, tasks, pullRequest, sameLane: formatLaneOption(lane) };
   return {
     kind: 'branch',
     branchId: lane,

@@ -3,10 +3,10 @@ import type { Immutable } from '../../core/policy.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { QueuedEntry } from '../../core/snapshot/dashboard-record.ts';
 import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
-import { effectiveOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
+import { selectEffectiveOrders, listOpenOrders, type Order } from '../../core/sharing/orders.ts';
 import { issueOfId, type LaneId, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { isSettled, isStuck, type ShownProgress, taskStates } from '../../core/tasks/task.ts';
-import { firstNames } from '../../core/text/phrase.ts';
+import { joinNames } from '../../core/text/phrase.ts';
 import { formatCount } from '../format.ts';
 import { renderCommand, renderContinuation } from '../next/step.ts';
 
@@ -151,7 +151,7 @@ function laneWaits(facts: LaneFacts): readonly LaneWait[] {
     command: kind === 'pause' || kind === 'circuit' ? `${renderContinuation(kind, 'terminal')}${sameLane}` : null,
   });
   const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
-  const ordered = effectiveOrders(openOrders(stored, orders));
+  const ordered = selectEffectiveOrders(listOpenOrders(stored, orders));
   return [
     ...(lease !== null && keepsOut(lease, nobody, now)
       ? [wait('run', lease.runUrl || `run ${lease.runId}`, expiryOf(lease))]
@@ -186,7 +186,7 @@ function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }
   if (open.length === 0) return [];
   const names = open.map((other) => nameOfKnownTask(tasks.find((known) => known.id === other) ?? null, other));
   const circle = task.obstacle === 'dependency-cycle' ? ', which waits for it: remove one of the dependencies' : '';
-  return wait('dependency', `${firstNames(names, MAX_NAMES)}${circle}`, null);
+  return wait('dependency', `${joinNames(names, MAX_NAMES)}${circle}`, null);
 }
 
 /** Returns the name of a task as people know it. */
@@ -214,7 +214,7 @@ function whyStuck({ state, attempts, reason }: ShownProgress, question: string |
 }
 
 /** Returns the option that selects the lane in another command: ` --issue 7`, or empty for the queue. */
-export function laneOption(lane: LaneId): string {
+export function formatLaneOption(lane: LaneId): string {
   const issue = issueOfId(lane);
   return issue === null ? '' : ` --issue ${issue}`;
 }

@@ -1,8 +1,8 @@
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { moreLine } from '../../core/text/phrase.ts';
+import { formatMoreLine } from '../../core/text/phrase.ts';
 import { formatCount, formatInstantFrom, formatTaskState } from '../format.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
-import { costInList, spendBars, spendSummary } from '../sentences/spend.ts';
+import { renderCostInList, drawSpendBars, summarizeSpend } from '../sentences/spend.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import type { Overview, OverviewLane, LaneWait } from './lane-waits.ts';
 
@@ -14,12 +14,12 @@ export function renderOverview(overview: Overview): string {
   const now = Date.parse(overview.at);
   const lanes = overview.branches.filter((lane) => lane.kind === 'branch');
   const width = Math.max(...lanes.map(({ branchId: lane, place }) => nameOfLaneAt(lane, place).length), 0);
-  const spending = `Spending of the last 31 days: ${spendSummary(overview.spend)}`;
+  const spending = `Spending of the last 31 days: ${summarizeSpend(overview.spend)}`;
   const blocks: readonly (readonly string[])[] = [
     [heading(overview, lanes)],
     ...lanes.map((lane) => laneLines(lane, width, now)),
     overview.runs.length === 0 ? [] : ['Last runs:', ...overview.runs.slice(0, SHOWN_RUNS).map(runLine)],
-    isUnseen(overview) ? [] : [spending, ...spendBars(overview.spend).map((line) => `  ${line}`)],
+    isUnseen(overview) ? [] : [spending, ...drawSpendBars(overview.spend).map((line) => `  ${line}`)],
     overview.repository === null
       ? ['Set GITHUB_TOKEN to see titles, pull requests, and issues that no run has begun.']
       : [],
@@ -34,7 +34,7 @@ export function renderOverview(overview: Overview): string {
 function runLine(run: Overview['runs'][number]): string {
   const { branchId: lane, place, endedAt, outcome, reason, tasksDone, iterations, costUsd, unpriced, url } = run;
   const done = tasksDone === 0 ? [] : [`${formatCount(tasksDone, 'task')} done`];
-  const used = [...done, formatCount(iterations, 'iteration'), costInList({ costUsd, unpriced })].join(', ');
+  const used = [...done, formatCount(iterations, 'iteration'), renderCostInList({ costUsd, unpriced })].join(', ');
   const where = url === null ? '' : `  ${url}`;
   return `  ${formatInstant(Date.parse(endedAt))}  ${nameOfLaneAt(lane, place)}  ${nameOutcome({ kind: outcome, reason })}; ${used}${where}`;
 }
@@ -109,7 +109,7 @@ function laneLines(lane: OverviewLane, width: number, now: number): readonly str
         ]),
     ...waits.filter(({ task }) => task === null).map((wait) => `  ${describeLaneWait(wait, now)}`),
     ...open.slice(0, SHOWN_TASKS).map((task) => `  ${renderOpenTask(task, waits)}`),
-    ...moreLine(open.length - SHOWN_TASKS).map((line) => `  ${line}`),
+    ...formatMoreLine(open.length - SHOWN_TASKS).map((line) => `  ${line}`),
     ...warnings.map((warning) => `  warning: ${warning}`),
   ];
 }

@@ -1,14 +1,14 @@
 import { formatInstant } from '../../core/countdown.ts';
 import type { FeedbackItem } from '../../core/feedback/memory.ts';
 import { isAnsweredByComment } from '../../core/feedback/subject.ts';
-import { answerMarker, OWN_COMMENT_MARKER } from '../../core/people/command.ts';
+import { formatAnswerMarker, OWN_COMMENT_MARKER } from '../../core/people/command.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { ProposedTask } from '../../core/proposal/proposal.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
-import { completeSentence, plainTitle, namesOf } from '../../core/text/phrase.ts';
+import { completeSentence, toPlainTitle, namesOf } from '../../core/text/phrase.ts';
 import { formatCost, formatCount } from '../format.ts';
-import { commitPage, renderCode, renderLink, renderProse, renderText } from '../markdown.ts';
-import { nextStepsForFeedback, renderSteps } from '../next/step.ts';
+import { renderCommitPageLink, renderCode, renderLink, renderProse, renderText } from '../markdown.ts';
+import { suggestForFeedback, renderSteps } from '../next/step.ts';
 import { pageOf } from '../sentences/feedback.ts';
 
 /** The task and the repository that an answer belongs to. */
@@ -23,14 +23,14 @@ interface AnswerFacts {
  */
 export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
-    answerMarker(id, item.asked),
+    formatAnswerMarker(id, item.asked),
     ...(isAnsweredByComment(item.kind)
       ? [renderLink(renderText(item.title, 120), pageOf(item, { repositoryUrl }))]
       : []),
     answerLine(item, repositoryUrl),
     ...quoted(item),
     ...(item.answer?.kind === 'given-up'
-      ? [`**Next:** ${renderSteps(nextStepsForFeedback(item.kind, 'unknown'), 'markdown')}`]
+      ? [`**Next:** ${renderSteps(suggestForFeedback(item.kind, 'unknown'), 'markdown')}`]
       : []),
   ].join('\n\n');
 }
@@ -39,7 +39,7 @@ export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: 
 function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
   if (answer === null) return '';
   const { kind, commit, words, isOurs } = answer;
-  const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}`;
+  const where = commit === null ? '' : ` in ${renderCommitPageLink(commit, repositoryUrl)}`;
   // No agent was asked: these words are our own.
   if (isOurs && words !== null) return `**${renderProse(words, 500)}**${where}.`;
   switch (kind) {
@@ -87,7 +87,7 @@ export function textOfSubTask(task: ProposedTask, parent: number): { readonly ti
       .map((line) => `- ${line}`)
       .join('\n'),
   ].join('\n\n');
-  return { title: plainTitle(task.title, 200), body };
+  return { title: toPlainTitle(task.title, 200), body };
 }
 
 /** Renders what an agent says of a sub-task as plain text: it mentions, links, closes and awaits nothing. */

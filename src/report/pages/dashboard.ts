@@ -11,7 +11,7 @@ import {
 import { isFeedback } from '../../core/feedback/subject.ts';
 import type { Policy } from '../../core/policy.ts';
 import { isIssueTask, type LaneId, nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
-import { moreLine, capitalizeFirst } from '../../core/text/phrase.ts';
+import { formatMoreLine, capitalizeFirst } from '../../core/text/phrase.ts';
 import { findNextPull, type Train } from '../../core/train/train.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { formatCost, formatCount, formatTaskState, formatTokens } from '../format.ts';
@@ -19,9 +19,9 @@ import { renderCode, renderLink, renderProse, renderTable, renderText } from '..
 import type { FoundLane } from '../overview/build-overview.ts';
 import type { LaneWait, Overview, OverviewLane } from '../overview/lane-waits.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
-import { healthLines, wordsOfReason } from '../sentences/health.ts';
-import { costInList, knownCost, spendSummary } from '../sentences/spend.ts';
-import { nextToMerge } from '../sentences/train.ts';
+import { describeHealth, wordsOfReason } from '../sentences/health.ts';
+import { renderCostInList, listKnownCost, summarizeSpend } from '../sentences/spend.ts';
+import { renderNextToMerge } from '../sentences/train.ts';
 
 /** Title of the dashboard's issue. */
 export const DASHBOARD_TITLE = 'Ralph: dashboard';
@@ -67,7 +67,7 @@ function renderPage(facts: DashboardFacts, shown: number): string {
     queueSection(facts, shown),
     section('Cost and calls', money(facts), { shown, none: '' }),
     `### Last runs\n\n${runTable(facts) || 'No run has called an agent yet.'}`,
-    section('Health', healthLines(facts), { shown, none: 'All is well.' }),
+    section('Health', describeHealth(facts), { shown, none: 'All is well.' }),
     'A ticked box is an order if whoever ticked it has write permission; the next run of the queue obeys it. Everything else in this text is overwritten, so write in a comment.',
     `<sub>Updated ${formatInstant(now)} by ${renderLink('a run', runUrl)}.</sub> ${TIME_MARKER}`,
   ]
@@ -86,7 +86,7 @@ function section(
 /** Returns the first lines, and the rest, up to `shown`, in a folded part. */
 function listed(lines: readonly string[], shown: number): readonly string[] {
   const [first, others] = [lines.slice(0, SHOWN_FIRST), lines.slice(SHOWN_FIRST)];
-  const folded = [...others.slice(0, shown), ...moreLine(others.length - shown).map((line) => `- ${line}`)];
+  const folded = [...others.slice(0, shown), ...formatMoreLine(others.length - shown).map((line) => `- ${line}`)];
   return [
     ...(first.length === 0 ? [] : [first.join('\n')]),
     ...(folded.length === 0 ? [] : [details(`${String(others.length)} more`, folded)]),
@@ -139,7 +139,7 @@ function needs(facts: DashboardFacts): readonly string[] {
 
 function ready(facts: DashboardFacts): readonly string[] {
   const { train, branchPrefix } = facts;
-  const next = nextToMerge(train);
+  const next = renderNextToMerge(train);
   const pulls = train.pulls.filter(({ obstacle }) => obstacle === null);
   return [
     ...(next === '' || findNextPull(train) === null ? [] : [`- ${next}`]),
@@ -276,14 +276,14 @@ function money({ overview, usage: { hour, day }, limits, now }: DashboardFacts):
     limit === 0 ? `${used} (no limit, \`${name}\`)` : `${used} (\`${name}\`)`;
   const of = (limit: number, format: (limit: number) => string): string => (limit === 0 ? '' : ` of ${format(limit)}`);
   const ofDay = of(limits.maxCostUsdPerDay, formatCost);
-  const [spent = null] = knownCost({ tokens: today?.tokens ?? 0, costUsd: day?.costUsd ?? 0 });
+  const [spent = null] = listKnownCost({ tokens: today?.tokens ?? 0, costUsd: day?.costUsd ?? 0 });
   const [ofHour, ofTokens] = [of(limits.maxCallsPerHour, String), of(limits.maxTokensPerHour, formatTokens)];
   return [
     `- Today: ${bound(spent === null ? 'cost not known' : `${spent}${ofDay}`, limits.maxCostUsdPerDay, 'max-cost-usd-per-day')}, ${formatCount(today?.calls ?? 0, 'call')}.`,
     hour === null
       ? '- This hour: no calls.'
       : `- The hour until ${formatInstant(hour.endsAt)}: ${bound(`${String(hour.calls)}${ofHour} calls`, limits.maxCallsPerHour, 'max-calls-per-hour')}, ${formatTokens(hour.tokens)}${ofTokens} tokens.`,
-    `- The last 31 days: ${spendSummary(overview.spend)}.`,
+    `- The last 31 days: ${summarizeSpend(overview.spend)}.`,
   ];
 }
 
@@ -295,7 +295,7 @@ function runTable({ overview }: DashboardFacts): string {
       renderText(nameOutcome({ kind: outcome, reason }), 80),
       String(tasksDone),
       String(iterations),
-      costInList({ costUsd, unpriced }),
+      renderCostInList({ costUsd, unpriced }),
     ],
   );
   return renderTable(['Ended', 'Work', 'Result', 'Tasks done', 'Iterations', 'Cost'], rows);

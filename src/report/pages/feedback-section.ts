@@ -2,11 +2,11 @@ import { formatInstant } from '../../core/countdown.ts';
 import type { ChecksSummary } from '../../core/feedback/checks/checks.ts';
 import { type LockFile, describeLockFile } from '../../core/feedback/conflict/lock-tools.ts';
 import type { FeedbackItem, FeedbackRound } from '../../core/feedback/memory.ts';
-import { andMore, firstLines, firstNames, flattenText, moreLine } from '../../core/text/phrase.ts';
+import { renderMore, capLines, joinNames, flattenText, formatMoreLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { formatCount } from '../format.ts';
-import { renderCode, commitPage, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
-import { type FeedbackRequest, feedbackWords, listFeedbackRequests, pageOf } from '../sentences/feedback.ts';
+import { renderCode, renderCommitPageLink, renderLink, renderProse, renderTable, renderText } from '../markdown.ts';
+import { type FeedbackRequest, renderFeedbackCounts, listFeedbackRequests, pageOf } from '../sentences/feedback.ts';
 import { HIDDEN_CLOSING, HIDDEN_OPENING, parseHiddenStatus } from './status-json.ts';
 
 const BEGIN = '<!-- ralph:begin -->';
@@ -35,21 +35,21 @@ const SHOWN_LOCK_FILES = 3;
  * Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing
  * was asked and no check needs a comment.
  */
-export function feedbackSection(report: WorkedReport): string {
+export function renderFeedbackSection(report: WorkedReport): string {
   const requests = listFeedbackRequests(report);
   const open = requests.filter(({ isOpen }) => isOpen);
   const answered = requests
     .filter(({ isOpen }) => !isOpen)
     .sort((one, other) => (other.item.answer?.at ?? 0) - (one.item.answer?.at ?? 0));
   const shown = [
-    ...firstLines(
-      open.map((one) => itemLine(one, report)),
+    ...capLines(
+      open.map((one) => renderFeedbackItem(one, report)),
       SHOWN_OPEN,
     ),
-    ...answered.slice(0, SHOWN_ANSWERED).map((one) => itemLine(one, report)),
+    ...answered.slice(0, SHOWN_ANSWERED).map((one) => renderFeedbackItem(one, report)),
     ...renderChecksToKnow(report),
   ];
-  const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${itemLine(one, report)}`);
+  const older = answered.slice(SHOWN_ANSWERED).map((one) => `- ${renderFeedbackItem(one, report)}`);
   const blocks = [
     shown.map((line) => `- ${line}`).join('\n'),
     ...folded(formatCount(older.length, 'older answer'), older),
@@ -59,19 +59,20 @@ export function feedbackSection(report: WorkedReport): string {
 }
 
 /** Summarizes review and checks in one line; empty when nothing was asked. */
-export function feedbackLine(report: RunReport): string {
-  const words = feedbackWords(listFeedbackRequests(report));
+export function renderFeedbackLine(report: RunReport): string {
+  const words = renderFeedbackCounts(listFeedbackRequests(report));
   return words === '' ? '' : `**Review and checks:** ${words}`;
 }
 
 /** Renders an answer on one line, in our words or with the agent's as a quotation. */
-export function answerWords(
+export function renderAnswerWords(
   { kind, commit, words, isOurs, lockFiles }: NonNullable<FeedbackItem['answer']>,
   { repositoryUrl }: Pick<RunReport, 'repositoryUrl'>,
 ): string {
-  const where = commit === null ? '' : ` in ${commitPage(commit, repositoryUrl)}${lockWords(lockFiles ?? [])}`;
+  const where =
+    commit === null ? '' : ` in ${renderCommitPageLink(commit, repositoryUrl)}${lockWords(lockFiles ?? [])}`;
   if (isOurs && words !== null) return `${lowerFirst(renderProse(words, 200))}${where}`;
-  const last = commit === null ? '' : ` (last commit ${commitPage(commit, repositoryUrl)})`;
+  const last = commit === null ? '' : ` (last commit ${renderCommitPageLink(commit, repositoryUrl)})`;
   const what = { changed: `done${where}`, unchanged: 'not changed', 'given-up': `a person must decide${last}` }[kind];
   return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
@@ -80,16 +81,16 @@ export function answerWords(
 function lockWords(lockFiles: readonly LockFile[]): string {
   if (lockFiles.length === 0) return '';
   const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => renderProse(describeLockFile(file), 400));
-  return ` (${shown.join('; ')}${andMore(lockFiles.length - shown.length)})`;
+  return ` (${shown.join('; ')}${renderMore(lockFiles.length - shown.length)})`;
 }
 
 /** Renders one request and the answer to it. */
-export function itemLine({ id, item }: FeedbackRequest, report: WorkedReport): string {
+export function renderFeedbackItem({ id, item }: FeedbackRequest, report: WorkedReport): string {
   const task = report.feedback.find((one) => one.task.id === id) ?? null;
   const [glyph, words] =
     item.answer === null
       ? openState(task, item)
-      : ([GLYPH[item.answer.kind], answerWords(item.answer, report)] as const);
+      : ([GLYPH[item.answer.kind], renderAnswerWords(item.answer, report)] as const);
   const rounds = item.rounds > 1 ? ` (${formatCount(item.rounds, 'round')})` : '';
   // A title that people wrote may end in a full stop.
   const title = renderText(item.title, 120).replace(/[.:;,!]+$/, '');
@@ -121,7 +122,7 @@ function renderChecksToKnow(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
   const base = baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120);
-  const head = headSha === null ? 'the newest commit' : commitPage(headSha, repositoryUrl);
+  const head = headSha === null ? 'the newest commit' : renderCommitPageLink(headSha, repositoryUrl);
   return [
     ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${renderProse(CURE, 600)}`] : []),
     ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve or re-run it'),
@@ -136,7 +137,7 @@ const CURE =
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
   const names = checks[which].map((name) => renderCode(name, 80));
-  return names.length === 0 ? [] : [`${words}: ${firstNames(names, SHOWN_CHECKS)}`];
+  return names.length === 0 ? [] : [`${words}: ${joinNames(names, SHOWN_CHECKS)}`];
 }
 
 /** Lists the rounds as a table, newest last. */
@@ -147,7 +148,7 @@ function roundLines({ answers: { rounds }, repositoryUrl }: WorkedReport): reado
       ['When', 'Commit', 'Asked', 'Answered', 'Checks'],
       rounds.map(({ at, head, asked, answered, checks }) => [
         formatInstant(at),
-        commitPage(head, repositoryUrl),
+        renderCommitPageLink(head, repositoryUrl),
         String(asked),
         String(answered),
         checksCell(checks),
@@ -172,7 +173,7 @@ function checksCell(checks: FeedbackRound['checks']): string {
 function folded(summary: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return [];
   return [
-    `<details>\n<summary>${summary}</summary>\n\n${[...lines.slice(0, 60), ...moreLine(lines.length - 60).map((line) => `- ${line}`)].join('\n')}\n\n</details>`,
+    `<details>\n<summary>${summary}</summary>\n\n${[...lines.slice(0, 60), ...formatMoreLine(lines.length - 60).map((line) => `- ${line}`)].join('\n')}\n\n</details>`,
   ];
 }
 
@@ -195,7 +196,7 @@ export function withPeoplesText(present: PullRequestText, own: PullRequestText):
 }
 
 /** Returns the number of characters of a body that are not ours. */
-export function peoplesChars({ body }: PullRequestText): number {
+export function countPeoplesChars({ body }: PullRequestText): number {
   const { before, after } = peoplesText(body);
   return before.length + after.length;
 }

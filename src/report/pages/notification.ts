@@ -13,33 +13,27 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   allTasksOf,
-  doneTasks,
+  listDoneTasks,
   iterationsOf,
-  iterationsOn,
+  listIterationsOn,
   laneOf,
-  lastVerification,
-  passedCommands,
+  pickVerification,
+  listPassedCommands,
   settingOf,
   tasksOf,
 } from '../facts.ts';
 import { formatCount, formatInstantFrom } from '../format.ts';
-import { renderCode, renderLink, renderProse, renderText, taskLink } from '../markdown.ts';
-import { withheldFiles } from '../sentences/ends/withheld.ts';
+import { renderCode, renderLink, renderProse, renderText, renderTaskLink } from '../markdown.ts';
+import { nameWithheldFiles } from '../sentences/ends/withheld.ts';
 import { renderApprovalNotice } from './status-comment.ts';
 import { feedbackRequestOf, pageOf, describeObjections } from '../sentences/feedback.ts';
-import { nextStepsForTask } from '../next/for-tasks.ts';
-import {
-  STEPS_AFTER_DISARMING,
-  nextStepsAfterRounds,
-  nextStepsWhenReady,
-  renderSteps,
-  renderWords,
-} from '../next/step.ts';
-import { taskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
+import { suggestForTask } from '../next/for-tasks.ts';
+import { STEPS_AFTER_DISARMING, suggestAfterRounds, suggestWhenReady, renderSteps, renderWords } from '../next/step.ts';
+import { describeTaskTrouble, YOU_ARE_NEEDED } from '../sentences/trouble.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { describePassedSteps } from '../sentences/alarms.ts';
-import { answerWords } from './feedback-section.ts';
-import { commitLink, renderHeadlineSection, verificationWord } from './sections.ts';
+import { renderAnswerWords } from './feedback-section.ts';
+import { renderCommitLink, renderHeadlineSection, renderVerificationWord } from './sections.ts';
 
 /** Maximum number of needs described; further ones are only counted. */
 const SHOWN_NEEDS = 10;
@@ -155,9 +149,9 @@ function stopWords(notification: NotificationText): readonly string[] {
     const task = allTasksOf(report).find((one) => one.task.id === id)?.task;
     return [
       // A task that the headline already names is not repeated.
-      ...(task === undefined || renderHeadline(report, 'markdown').includes(taskLink(task))
+      ...(task === undefined || renderHeadline(report, 'markdown').includes(renderTaskLink(task))
         ? []
-        : [`It stopped on ${taskLink(task)} “${renderText(task.title, 120)}”.`]),
+        : [`It stopped on ${renderTaskLink(task)} “${renderText(task.title, 120)}”.`]),
       ...ownWords(shareOf(change, id)),
     ];
   });
@@ -193,9 +187,9 @@ function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: Not
   // A task of a file is called by its title already.
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
-    `**${capitalizeFirst(renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
+    `**${capitalizeFirst(renderWords([...describeTaskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
     ...ownWords(isListed(task) ? shareOf(change, task.id) : one.share),
-    `**Next:** ${renderSteps(nextStepsForTask(one, report), 'markdown')}`,
+    `**Next:** ${renderSteps(suggestForTask(one, report), 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -208,7 +202,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
     case 'blocked':
       return '';
     case 'withheld':
-      return renderProse(`Left out: ${withheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
+      return renderProse(`Left out: ${nameWithheldFiles(one, report)}. The rest of its work is on the branch.`, 600);
     case 'push_refused':
       return refusedWords(progress);
     case 'nothing_to_do':
@@ -248,8 +242,8 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = feedbackRequestOf(report, id);
   if (item === null) return renderHeadlineSection(report);
   const itemLink = renderLink(renderText(item.title, 120), pageOf(item, report));
-  const tried = iterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
-  const came = item.answer === null ? '' : answerWords(item.answer, report);
+  const tried = listIterationsOn(report, id).map((entry) => `- ${triedWords(entry, report)}`);
+  const came = item.answer === null ? '' : renderAnswerWords(item.answer, report);
   const earlier = (item.tried ?? []).map((one) => `- ${earlierWords(one, report)}`);
   const stands = item.answer?.kind === 'changed' || item.answer?.kind === 'unchanged';
   return [
@@ -257,7 +251,7 @@ function renderRounds(id: TaskId, { report }: NotificationText): string {
     ...(earlier.length === 0 ? [] : [`Answered before, the oldest first:\n\n${earlier.join('\n')}`]),
     ...(came === '' ? [] : [`${capitalizeFirst(stands ? 'the last answer' : 'how it ended')}: ${came}`]),
     ...(tried.length === 0 ? [] : [`Tried in this run:\n\n${tried.slice(-SHOWN_TRIES).join('\n')}`]),
-    `**Next:** ${renderSteps(nextStepsAfterRounds(item.kind, stands), 'markdown')}`,
+    `**Next:** ${renderSteps(suggestAfterRounds(item.kind, stands), 'markdown')}`,
   ].join('\n\n');
 }
 
@@ -269,7 +263,7 @@ function roundsSoFar({ rounds, botRound }: FeedbackItem, report: RunReport): str
 
 /** Describes the answer of an earlier round. */
 function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[number], report: RunReport): string {
-  const what = commit === null ? 'not changed' : `done in ${commitLink(commit, report)}`;
+  const what = commit === null ? 'not changed' : `done in ${renderCommitLink(commit, report)}`;
   return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
 
@@ -281,7 +275,7 @@ function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, rep
       ? 'nothing changed'
       : `changed ${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`;
   return [
-    `Iteration ${iteration}: ${what}${commit === null ? '' : ` in ${commitLink(commit, report)}`}`,
+    `Iteration ${iteration}: ${what}${commit === null ? '' : ` in ${renderCommitLink(commit, report)}`}`,
     ...(summary === null ? [] : [`the agent says: “${renderText(summary, 200)}”`]),
   ].join('; ');
 }
@@ -299,17 +293,17 @@ function renderReady(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
   const name = pull === null ? 'The pull request' : `Pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
   const tasks = tasksOf(report);
-  const verification = lastVerification(report);
-  const steps = passedCommands(report).map((step) => renderCode(step, 60));
+  const verification = pickVerification(report);
+  const steps = listPassedCommands(report).map((step) => renderCode(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${describePassedSteps(steps)}.`;
-  const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${verificationWord(verification)}.`;
+  const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${renderVerificationWord(verification)}.`;
   const against = describeObjections(report);
   // The reason names the permission that the token lacks.
   const unread = laneOf(report)?.checks?.unreadable ?? null;
   const because = unread === null ? '' : ` ${renderProse(unread, 400)}`;
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.${because}`;
   return [
-    `**${name} ${what}** ${formatTasksDone(doneTasks(report).length, tasks.length)}. ${tested}`,
-    `**Next:** ${renderSteps(nextStepsWhenReady(report), 'markdown')}`,
+    `**${name} ${what}** ${formatTasksDone(listDoneTasks(report).length, tasks.length)}. ${tested}`,
+    `**Next:** ${renderSteps(suggestWhenReady(report), 'markdown')}`,
   ].join('\n\n');
 }

@@ -1,6 +1,6 @@
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { doneTasks, iterationsOf, laneOf, resumeInstant, tasksOf, workOf } from '../facts.ts';
-import { costUsdIfKnown } from '../sentences/spend.ts';
+import { listDoneTasks, iterationsOf, laneOf, findResumeInstant, tasksOf, workOf } from '../facts.ts';
+import { computeKnownCostUsd } from '../sentences/spend.ts';
 import { renderStatusJson } from './status-json.ts';
 
 /** The action's outputs, by the names in action.yml. */
@@ -44,8 +44,8 @@ export function buildOutputs(
 ): Outputs {
   const lane = laneOf(report);
   const work = workOf(report);
-  const done = doneTasks(report).length;
-  const resumeAt = resumeInstant(report.outcome);
+  const done = listDoneTasks(report).length;
+  const resumeAt = findResumeInstant(report.outcome);
   return {
     outcome: report.outcome.kind,
     reason: report.outcome.reason,
@@ -58,7 +58,7 @@ export function buildOutputs(
     'pr-url': lane?.pullRequest?.url ?? '',
     circuit: lane?.circuit ?? '',
     'calls-remaining': String(lane?.callsRemaining ?? ''),
-    'cost-usd': work === null ? '0.0000' : (costUsdIfKnown(work)?.toFixed(4) ?? ''),
+    'cost-usd': work === null ? '0.0000' : (computeKnownCostUsd(work)?.toFixed(4) ?? ''),
     tokens: String(work?.tokens ?? 0),
     'resume-at': resumeAt === null ? '' : new Date(resumeAt).toISOString(),
     'state-saved': String(work?.saved?.kind === 'saved'),

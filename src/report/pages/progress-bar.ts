@@ -3,7 +3,7 @@ import type { TaskReport } from '../../handover/report.ts';
 const BAR_CELLS = 6;
 
 /** Renders `[████░░]`: full only when everything is done, empty only when nothing is. */
-export function progressBar(done: number, total: number): string {
+export function renderProgressBar(done: number, total: number): string {
   return barOf({ done, total, cells: BAR_CELLS });
 }
 
@@ -16,6 +16,6 @@ export function barOf(bar: { readonly done: number; readonly total: number; read
 }
 
 /** Renders the bar of the tasks that are done. */
-export function tasksBar(tasks: readonly TaskReport[]): string {
-  return progressBar(tasks.filter(({ progress }) => progress.state === 'done').length, tasks.length);
+export function renderTasksBar(tasks: readonly TaskReport[]): string {
+  return renderProgressBar(tasks.filter(({ progress }) => progress.state === 'done').length, tasks.length);
 }

@@ -1,20 +1,20 @@
-import { failureWords } from '../../core/analysis/failure-words.ts';
+import { describeAgentFailure } from '../../core/analysis/failure-words.ts';
 import type { Evidence, Verification } from '../../core/evidence.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { resultWords } from '../../core/pipeline/step-record.ts';
-import { flattenText, oneLine } from '../../core/text/phrase.ts';
+import { describeStepResult } from '../../core/pipeline/step-record.ts';
+import { flattenText, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, findingsOf, hasUsed, laneOf, shortenStores, workOf } from '../facts.ts';
-import { apiUsageLine, formatCount, formatDuration, formatTokens } from '../format.ts';
+import { listDoneTasks, findingsOf, hasUsed, laneOf, shortenStores, workOf } from '../facts.ts';
+import { renderApiUsage, formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderProse } from '../markdown.ts';
-import { nextSteps } from '../next/for-run.ts';
+import { suggestNextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
-import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
-import { laneStatusLines } from '../sentences/lane-status.ts';
+import { renderIsolation, describeIsolationProblems } from '../sentences/isolation.ts';
+import { describeLaneStatus } from '../sentences/lane-status.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
-import { setUpLines } from '../sentences/set-up.ts';
-import { costNoun, iterationCost } from '../sentences/spend.ts';
-import { progressBar } from './progress-bar.ts';
+import { describeSetUp } from '../sentences/set-up.ts';
+import { renderCostNoun, listIterationCost } from '../sentences/spend.ts';
+import { renderProgressBar } from './progress-bar.ts';
 
 /** A text about one iteration. */
 interface OfIteration {
@@ -29,14 +29,14 @@ export function renderProgressLine(progress: {
   readonly title: string;
 }): string {
   const { done, total, title } = progress;
-  return `${progressBar(done, total)} ${done}/${total} ${oneLine(title, 100)}`.trimEnd();
+  return `${renderProgressBar(done, total)} ${done}/${total} ${toOneLine(title, 100)}`.trimEnd();
 }
 
 /** Renders one line of the job log for a finished iteration. */
 export function renderIterationEnd(entry: JournalEntry): string {
   const { evidence, analysis, verdict } = entry;
   return [
-    `iteration ${entry.iteration}: ${verdict.agentFailed ? failureWords({ analysis, end: evidence.end }) : iterationResult(entry)}`,
+    `iteration ${entry.iteration}: ${verdict.agentFailed ? describeAgentFailure({ analysis, end: evidence.end }) : describeIterationResult(entry)}`,
     evidence.fileCount === 0
       ? 'nothing changed'
       : `${formatCount(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
@@ -46,13 +46,13 @@ export function renderIterationEnd(entry: JournalEntry): string {
     ...stepFailures(evidence.steps),
     formatDuration(entry.endedAt - entry.startedAt),
     ...(analysis.tokens === null ? [] : [`${formatTokens(analysis.tokens)} tokens`]),
-    ...iterationCost(entry),
+    ...listIterationCost(entry),
     ...(verdict.circuit === 'closed' ? [] : [`circuit ${verdict.circuit}`]),
   ].join(' · ');
 }
 
 /** Describes the result of an iteration in two or three words. */
-export function iterationResult({ verdict, evidence, analysis }: JournalEntry): string {
+export function describeIterationResult({ verdict, evidence, analysis }: JournalEntry): string {
   if (verdict.taskDone) return 'task done';
   if (evidence.end.kind === 'cancelled') return 'cancelled';
   if (evidence.end.kind === 'withdrawn') return 'ended, its task was taken back';
@@ -70,15 +70,17 @@ export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-an
   const { what } = describeOutcome(report);
   const next =
     continued === 'here'
-      ? renderSteps(nextSteps(report), 'log')
+      ? renderSteps(suggestNextSteps(report), 'log')
       : 'The job that publishes pushes this, and says what to do.';
   const lines = [
     `Ralph: ${renderHeadline(report, 'log')}`,
-    ...what.split('\n').map((line) => plain(oneLine(line, 1000))),
-    ...setUpLines(findingsOf(report)).map((line) => plain(line.replace(/\S.*$/s, (words) => oneLine(words, 1000)))),
+    ...what.split('\n').map((line) => plain(toOneLine(line, 1000))),
+    ...describeSetUp(findingsOf(report)).map((line) =>
+      plain(line.replace(/\S.*$/s, (words) => toOneLine(words, 1000))),
+    ),
     ...(report.kind === 'answered' ? [] : [`Next: ${next}`]),
-    ...(report.kind === 'answered' ? laneStatusLines(report.view) : numberLines(report)),
-    report.requests === null ? '' : apiUsageLine(report.requests),
+    ...(report.kind === 'answered' ? describeLaneStatus(report.view) : numberLines(report)),
+    report.requests === null ? '' : renderApiUsage(report.requests),
   ];
   return lines.filter((line) => line !== '').join('\n');
 }
@@ -92,17 +94,17 @@ function numberLines(report: RunReport): readonly string[] {
   const lane = laneOf(report);
   if (lane === null) return [];
   const work = workOf(report);
-  const done = doneTasks(lane).length;
+  const done = listDoneTasks(lane).length;
   return [
     ...(lane.tasks.length === 0
       ? []
       : [
-          `${progressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} ${lane.tasks.length === 1 ? 'task' : 'tasks'} done`,
+          `${renderProgressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} ${lane.tasks.length === 1 ? 'task' : 'tasks'} done`,
         ]),
     ...(work === null || !hasUsed(work)
       ? []
       : [
-          `${formatCount(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${costNoun(work)}, ${formatTokens(work.tokens)} tokens`,
+          `${formatCount(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${renderCostNoun(work)}, ${formatTokens(work.tokens)} tokens`,
         ]),
     ...(lane.pullRequest === null ? [] : [`pull request: ${lane.pullRequest.url}`]),
     `circuit: ${lane.circuit}, calls left: ${lane.callsRemaining}`,
@@ -114,7 +116,9 @@ function numberLines(report: RunReport): readonly string[] {
 /** Describes how the agent was isolated and what is weak about it. */
 function isolationLines(isolation: WorkedReport['isolation']): readonly string[] {
   if (isolation === null) return [];
-  return [isolationLine(isolation), ...isolationProblems(isolation)].map((line) => plain(oneLine(line, 2000)));
+  return [renderIsolation(isolation), ...describeIsolationProblems(isolation)].map((line) =>
+    plain(toOneLine(line, 2000)),
+  );
 }
 
 /** Renders `saved #41 (cache ✓ ref ✓)`. */
@@ -129,16 +133,16 @@ function savedWord(saved: SavedReport | null): readonly string[] {
 function stepFailures(steps: Evidence['steps']): readonly string[] {
   return steps
     .filter(({ result }) => result.kind === 'failed')
-    .map(({ name, result }) => `step ${oneLine(name, 60)} ${oneLine(resultWords(result), 100)}`);
+    .map(({ name, result }) => `step ${toOneLine(name, 60)} ${toOneLine(describeStepResult(result), 100)}`);
 }
 
 function verifyDetail(verification: Verification): string {
   if (verification.kind !== 'failed') return '';
-  return ` (${oneLine(verification.command, 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
+  return ` (${toOneLine(verification.command, 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
 }
 
 /** Renders one Markdown line per text, in the order of its first iteration: `iterations 2–5: …`. */
-export function groupedLines(remarks: readonly OfIteration[]): readonly string[] {
+export function describeGroupedIterations(remarks: readonly OfIteration[]): readonly string[] {
   const byText = new Map<string, number[]>();
   for (const { iteration, text } of remarks) byText.set(text, [...(byText.get(text) ?? []), iteration]);
   return [...byText].map(
@@ -160,11 +164,11 @@ function ranges(iterations: readonly number[]): string {
 /** Parses `Iteration 3: It …`, the form in which a lane's change keeps overruled claims. */
 export function parseOverruled(line: string): OfIteration {
   const [, iteration = '', text = line] = /^Iteration (\d{1,6}): ([^]*)$/.exec(line) ?? [];
-  return { iteration: Number(iteration), text: claimWords(text) };
+  return { iteration: Number(iteration), text: rewordClaim(text) };
 }
 
 /** Rewords a discrepancy or veto of the journal for people who do not know the status block. */
-export function claimWords(sentence: string): string {
+export function rewordClaim(sentence: string): string {
   return sentence
     .replace(
       /^It reported TESTS_STATUS: PASSING, but the verification failed\.$/,

@@ -1,15 +1,15 @@
 import type { TaskShare } from '../../core/lane/change.ts';
 import { isStuck } from '../../core/tasks/task.ts';
-import { firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
+import { capLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { iterationsOn, startedTasks } from '../facts.ts';
+import { listIterationsOn, listStartedTasks } from '../facts.ts';
 import { formatCount, formatTaskState } from '../format.ts';
-import { renderLink, taskLink, renderText } from '../markdown.ts';
+import { renderLink, renderTaskLink, renderText } from '../markdown.ts';
 import type { TestState } from '../sentences/alarms.ts';
 import { proofLinesOf } from '../sentences/look-at.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
-import { branchCostNoun } from '../sentences/spend.ts';
-import { commitLink, stateGlyph, unlistedLine } from './sections.ts';
+import { renderBranchCost } from '../sentences/spend.ts';
+import { renderCommitLink, renderStateGlyph, renderUnlistedTasks } from './sections.ts';
 
 /** Maximum number of tasks described in full: more of them get one line each. */
 const DESCRIBED_TASKS = 5;
@@ -22,13 +22,13 @@ const SHOWN_COMMITS = 5;
  * Renders the tasks of a branch: a few of them in full, many on one line each, and those that are not started folded.
  */
 export function renderPullRequestTasks(report: WorkedReport, tests: TestState): string {
-  const begun = startedTasks(report);
+  const begun = listStartedTasks(report);
   const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => taskName(task));
   const described =
     begun.length > DESCRIBED_TASKS
       ? bulletList(begun.map((task) => taskLine(task, report, tests)))
       : begun.map((task) => taskItem(task, report, tests)).join('\n\n');
-  const gone = unlistedLine(report);
+  const gone = renderUnlistedTasks(report);
   const blocks = [
     ...(begun.length > 0 ? [described] : []),
     ...folded(`${formatCount(waiting.length, 'task')} not started`, waiting),
@@ -39,11 +39,11 @@ export function renderPullRequestTasks(report: WorkedReport, tests: TestState): 
 }
 
 function taskName(task: TaskReport['task']): string {
-  return `${taskLink(task)} ${renderText(task.title, 120)}`;
+  return `${renderTaskLink(task)} ${renderText(task.title, 120)}`;
 }
 
 function bulletList(lines: readonly string[]): string {
-  return firstLines(lines, NAMED_TASKS)
+  return capLines(lines, NAMED_TASKS)
     .map((line) => `- ${line}`)
     .join('\n');
 }
@@ -60,13 +60,13 @@ function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): stri
   const facts = [
     ...(progress.state === 'done' ? [] : [formatTaskState(progress.state)]),
     ...sizeWords(share, one, report),
-    ...(commit === null ? [] : [commitLink(commit, report)]),
+    ...(commit === null ? [] : [renderCommitLink(commit, report)]),
     ...verificationWords(one, tests),
     ...(progress.unmarked ? [UNMARKED] : []),
     // A failed verification would contradict the summary.
     ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${renderText(share.summary, 100)}”`]),
   ];
-  return `${stateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;
+  return `${renderStateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;
 }
 
 function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): string {
@@ -76,12 +76,12 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...commitWords(share, one, report),
     ...verificationWords(one, tests),
     ...(share.iterations > 0 ? [formatCount(share.iterations, 'iteration')] : []),
-    ...(share.costUsd > 0 || share.unpriced > 0 ? [branchCostNoun(share)] : []),
+    ...(share.costUsd > 0 || share.unpriced > 0 ? [renderBranchCost(share)] : []),
     ...(agentsOfChange(report.change).length > 1 && share.agents.length > 0 ? [`by ${namesOf(share.agents)}`] : []),
   ].join(' · ');
   const words = ownWords(one, report, tests);
   return [
-    `- ${stateGlyph(progress.state)} **${renderText(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${formatTaskState(progress.state)}`}`,
+    `- ${renderStateGlyph(progress.state)} **${renderText(task.title, 120)}** (${renderTaskLink(task)})${progress.state === 'done' ? '' : `: ${formatTaskState(progress.state)}`}`,
     ...words.map((line) => `  ${line}`),
     ...(words.length > 0 && facts !== '' ? [''] : []),
     ...(facts === '' ? [] : [`  ${facts}`]),
@@ -95,7 +95,7 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
  * up.
  */
 function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
-  const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
+  const recommended = listIterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
   const words = share.summary ?? share.recommendation ?? recommended;
   if (words === null || (isStuck(progress) && progress.state !== 'failed')) return [];
   const contradicted = tests.kind === 'failed' ? ['>', '> ⚠️ The agent says so; `verify` says otherwise.'] : [];
@@ -105,7 +105,7 @@ function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, t
 function sizeWords({ size }: TaskShare, { task }: TaskReport, report: WorkedReport): readonly string[] {
   if (size !== null)
     return size.files === 0 ? [] : [`${formatCount(size.files, 'file')} (+${size.insertions} −${size.deletions})`];
-  const files = new Set(iterationsOn(report, task.id).flatMap(({ evidence }) => evidence.files)).size;
+  const files = new Set(listIterationsOn(report, task.id).flatMap(({ evidence }) => evidence.files)).size;
   return files === 0 ? [] : [formatCount(files, 'file')];
 }
 
@@ -117,7 +117,7 @@ function commitWords(
   const known = commits.length > 0 ? commits : [one.progress.doneCommit].filter((commit) => commit !== null);
   const newest = known.at(-1);
   if (newest === undefined) return [];
-  const shown = known.slice(-SHOWN_COMMITS).map((sha) => commitLink(sha, report));
+  const shown = known.slice(-SHOWN_COMMITS).map((sha) => renderCommitLink(sha, report));
   const left = Math.max(0, commitCount - shown.length);
   const compare =
     size?.since == null || commitCount < 2

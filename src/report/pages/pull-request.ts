@@ -1,33 +1,33 @@
 import { AGENTS } from '../../core/agent-names.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { hasShareOf } from '../../core/lane/change.ts';
-import { firstLines, namesOf, plainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
-import { issueToClose, nameOfTask } from '../../core/tasks/task.ts';
+import { capLines, namesOf, toPlainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
+import { findIssueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { allTasksOf, doneTasks, startedTasks, tasksOf } from '../facts.ts';
+import { allTasksOf, listDoneTasks, listStartedTasks, tasksOf } from '../facts.ts';
 import { formatCount, formatDuration, formatTokens } from '../format.ts';
-import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText } from '../markdown.ts';
-import { listBranchAlarms, testState, type TestState, testWords } from '../sentences/alarms.ts';
-import { findingsSection } from '../sentences/iteration-problems.ts';
-import { isolationLine, isolationProblems } from '../sentences/isolation.ts';
+import { renderCode, renderLink, linkPages, renderProse, renderProseLines, renderText } from '../markdown.ts';
+import { listBranchAlarms, findTestState, type TestState, renderTestState } from '../sentences/alarms.ts';
+import { renderFindingsSection } from '../sentences/iteration-problems.ts';
+import { renderIsolation, describeIsolationProblems } from '../sentences/isolation.ts';
 import { agentsOfChange } from '../sentences/lane-status.ts';
 import { listStillRedChecks, describeObjections } from '../sentences/feedback.ts';
 import { describeOutcomeAlone } from '../sentences/outcome-text.ts';
-import { branchCostNoun } from '../sentences/spend.ts';
-import { trainPart } from '../sentences/train.ts';
-import { obstacleLines, findOnlyTrouble, stuckLines, quoteWordsOn } from '../sentences/waiting.ts';
-import { feedbackSection, itemLine, wrapInMarkers, type PullRequestText } from './feedback-section.ts';
+import { renderBranchCost } from '../sentences/spend.ts';
+import { renderTrainPart } from '../sentences/train.ts';
+import { describeObstacles, findOnlyTrouble, describeStuckTasks, quoteWordsOn } from '../sentences/waiting.ts';
+import { renderFeedbackSection, renderFeedbackItem, wrapInMarkers, type PullRequestText } from './feedback-section.ts';
 import {
-  baseVerificationLine,
+  renderBaseVerification,
   fitSections,
-  headVerificationLine,
-  leftOutSection,
-  lookAtSection,
+  renderHeadVerification,
+  renderLeftOutSection,
+  renderLookAtSection,
   renderNextLine,
-  overruledSection,
-  statusTable,
-  verifyOutputSection,
-  warningSection,
+  renderOverruledSection,
+  renderStatusTable,
+  renderVerifyOutput,
+  renderWarningSection,
   type PageSection,
 } from './sections.ts';
 import { renderPullRequestTasks } from './pull-request-tasks.ts';
@@ -56,27 +56,27 @@ function renderPullRequestTitle(report: WorkedReport): string {
   const tasks = branchTasks(report).map(({ task }) => task.title);
   const [first, second] = tasks.length > 0 ? tasks : report.tasks.map(({ task }) => task.title);
   if (first === undefined) return 'Work in progress';
-  if (second === undefined || tasks.length < 2) return plainTitle(first, 120);
-  const names = [first, second].map((title) => plainTitle(title, 80)).join(', ');
+  if (second === undefined || tasks.length < 2) return toPlainTitle(first, 120);
+  const names = [first, second].map((title) => toPlainTitle(title, 80)).join(', ');
   return `${tasks.length} tasks: ${names}${tasks.length > 2 ? ' …' : ''}`;
 }
 
 function ownPart(report: WorkedReport, title: string, maxChars: number): string {
-  const tests = testState(report);
+  const tests = findTestState(report);
   const isTight = maxChars < ENOUGH_CHARS;
   const hidden = renderHiddenStatus(report, title, isTight ? 4000 : 16_000);
   const sections: readonly PageSection[] = [
     { name: 'headline', rank: 0, markdown: headline(report, tests) },
     { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
-    { name: 'merge order', rank: 4, markdown: trainPart(report.train, report.pullRequest?.number ?? null) },
-    { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
-    { name: 'look at first', rank: 0, markdown: lookAtSection(report, isTight ? 60 : 300) },
+    { name: 'merge order', rank: 4, markdown: renderTrainPart(report.train, report.pullRequest?.number ?? null) },
+    { name: 'verification output', rank: 6, markdown: renderVerifyOutput(report) },
+    { name: 'look at first', rank: 0, markdown: renderLookAtSection(report, isTight ? 60 : 300) },
     { name: 'tasks', rank: 2, markdown: renderPullRequestTasks(report, tests) },
-    { name: 'review and checks', rank: 3, markdown: feedbackSection(report) },
-    { name: 'findings of reviews', rank: 3, markdown: findingsSection(report.change) },
-    { name: 'left out', rank: 3, markdown: leftOutSection(report) },
-    { name: 'claims overruled', rank: 4, markdown: overruledSection(report) },
-    { name: 'warnings', rank: 5, markdown: warningSection(report, 'Warnings of the last run') },
+    { name: 'review and checks', rank: 3, markdown: renderFeedbackSection(report) },
+    { name: 'findings of reviews', rank: 3, markdown: renderFindingsSection(report.change) },
+    { name: 'left out', rank: 3, markdown: renderLeftOutSection(report) },
+    { name: 'claims overruled', rank: 4, markdown: renderOverruledSection(report) },
+    { name: 'warnings', rank: 5, markdown: renderWarningSection(report, 'Warnings of the last run') },
     { name: 'cost', rank: 0, markdown: costLine(report) },
     { name: 'issues', rank: 0, markdown: issueLine(report) },
     { name: 'state of the last run', rank: 7, markdown: details(report) },
@@ -86,9 +86,9 @@ function ownPart(report: WorkedReport, title: string, maxChars: number): string 
 }
 
 function headline(report: WorkedReport, tests: TestState): string {
-  const [done, all] = [doneTasks(report).length, report.tasks.length];
+  const [done, all] = [listDoneTasks(report).length, report.tasks.length];
   const tasks = all === 0 ? '' : tasksWord(report, { done, all });
-  const tested = testWords(tests);
+  const tested = renderTestState(tests);
   // Reviewers may still object to work that is done.
   const against = describeObjections(report);
   const ending = against === '' ? '' : `; ${against}`;
@@ -123,13 +123,16 @@ function toDo(report: WorkedReport, tests: TestState): string {
   const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
   const waiting =
     named === null
-      ? [...stuckLines(allTasksOf(report)), ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : [])]
+      ? [
+          ...describeStuckTasks(allTasksOf(report)),
+          ...(report.outcome.kind === 'blocked' ? describeObstacles(report.tasks) : []),
+        ]
       : [];
   // The reader is on the pull request, even if it is only about to be opened.
   const read = { ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } };
   const verification = [
     ...(report.headVerification?.verification.kind === 'failed'
-      ? [headVerificationLine(report.headVerification, report)]
+      ? [renderHeadVerification(report.headVerification, report)]
       : []),
     ...(tests.kind === 'unset'
       ? [
@@ -139,19 +142,19 @@ function toDo(report: WorkedReport, tests: TestState): string {
   ];
   return [
     ...verification,
-    ...(report.outcome.reason === 'base_is_red' ? [] : [baseVerificationLine(report)]),
+    ...(report.outcome.reason === 'base_is_red' ? [] : [renderBaseVerification(report)]),
     // The end of the last run is explained nowhere else on this page; tasks that need a person are listed below.
     ...(report.outcome.kind === 'complete' || report.outcome.reason === 'needs_human'
       ? []
-      : [linkPages(proseLines(describeOutcomeAlone(report).what, 500), report.repositoryUrl)]),
+      : [linkPages(renderProseLines(describeOutcomeAlone(report).what, 500), report.repositoryUrl)]),
     ...listBranchAlarms(report).map((line) => renderProse(line, 500)),
     ...listStillRedChecks(report)
       .slice(0, 5)
-      .map((one) => itemLine(one, report)),
+      .map((one) => renderFeedbackItem(one, report)),
     ...(waiting.length === 0
       ? []
       : [
-          firstLines(waiting, 5)
+          capLines(waiting, 5)
             .map((line) => `- ${linkPages(renderProse(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
@@ -167,7 +170,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
 
 /** Returns the tasks that the branch has work of, which the pull request is about. */
 function branchTasks(report: WorkedReport): readonly TaskReport[] {
-  const started = startedTasks(report);
+  const started = listStartedTasks(report);
   const own = started.filter(
     ({ task, progress, share }) =>
       hasShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
@@ -180,7 +183,7 @@ function costLine({ change }: WorkedReport): string {
   const measured =
     change.lines === null ? [] : [`${formatCount(change.lines, 'changed line')} (generated files not counted)`];
   return `**In total:** ${[
-    `${branchCostNoun(change)}, ${formatTokens(change.tokens)} tokens`,
+    `${renderBranchCost(change)}, ${formatTokens(change.tokens)} tokens`,
     `${formatCount(change.iterations, 'iteration')} in ${formatCount(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
     ...measured,
   ].join(' · ')}`;
@@ -192,13 +195,13 @@ function costLine({ change }: WorkedReport): string {
  */
 function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
-    ...new Set(tasks.map(({ task }) => issueToClose(task)).filter((number) => number !== null)),
+    ...new Set(tasks.map(({ task }) => findIssueToClose(task)).filter((number) => number !== null)),
   ];
   const open = new Set(numbers(tasksOf(report).filter(({ progress }) => progress.state !== 'done')));
-  const done = numbers(doneTasks(report))
+  const done = numbers(listDoneTasks(report))
     .filter((number) => !open.has(number))
     .map((number) => `Closes #${number}`);
-  const begun = numbers([...doneTasks(report), ...startedTasks(report)]).filter((number) => open.has(number));
+  const begun = numbers([...listDoneTasks(report), ...listStartedTasks(report)]).filter((number) => open.has(number));
   const unfinished = begun.map((number) => `Part of #${number}`);
   return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join(', ');
 }
@@ -211,11 +214,11 @@ function details(report: WorkedReport): string {
     verifyCommands.length === 0
       ? []
       : [`${named} ran after each iteration that changed something, in the work tree and not by the agent.`];
-  const evidence = [...(isProven ? [headVerificationLine(headVerification, report)] : []), ...commands].join('\n\n');
+  const evidence = [...(isProven ? [renderHeadVerification(headVerification, report)] : []), ...commands].join('\n\n');
   return [
     `<details>\n<summary>Evidence, and the state of the last run</summary>`,
     ...(evidence === '' ? [] : [evidence]),
-    statusTable(report),
+    renderStatusTable(report),
     ...isolationBlocks(report),
     '</details>',
   ].join('\n\n');
@@ -224,8 +227,8 @@ function details(report: WorkedReport): string {
 /** Describes the isolation of the last run, like the table above it. */
 function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
   if (isolation === null) return [];
-  const problems = isolationProblems(isolation).map((line) => `- ${renderProse(line, 2000)}`);
-  return [renderProse(isolationLine(isolation), 2000), ...(problems.length === 0 ? [] : [problems.join('\n')])];
+  const problems = describeIsolationProblems(isolation).map((line) => `- ${renderProse(line, 2000)}`);
+  return [renderProse(renderIsolation(isolation), 2000), ...(problems.length === 0 ? [] : [problems.join('\n')])];
 }
 
 function footer(report: WorkedReport): string {

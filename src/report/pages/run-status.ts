@@ -1,7 +1,7 @@
 import type { Outcome } from '../../core/outcome.ts';
 import { viewCircuit } from '../../core/lane/circuit.ts';
-import { usageAt } from '../../core/lane/windows.ts';
-import { type RunStatus, statusDocument } from '../../core/local/status-document.ts';
+import { measureUsageAt } from '../../core/lane/windows.ts';
+import { type RunStatus, buildLocalStatus } from '../../core/local/status-document.ts';
 import type { Policy } from '../../core/policy.ts';
 import { countTasks } from '../../core/tasks/queue.ts';
 import { isListed, nameOfTask, type Task } from '../../core/tasks/task.ts';
@@ -28,8 +28,8 @@ export interface LocalRunState {
 /** Builds the content of `.ralph/status.json`. */
 export function buildStatusDocument(stands: LocalRunState): object {
   const { work, policy, now } = stands;
-  const usage = work === null ? { hour: null, day: null } : usageAt(work.state.windows, now);
-  return statusDocument(runStatusOf(stands), {
+  const usage = work === null ? { hour: null, day: null } : measureUsageAt(work.state.windows, now);
+  return buildLocalStatus(runStatusOf(stands), {
     now,
     tokens: { used: usage.hour?.tokens ?? 0, limit: policy.maxTokensPerHour },
     hourEndsAt: usage.hour?.endsAt ?? null,
@@ -81,7 +81,7 @@ interface KnownNow extends Pick<RunStatus, 'tasks' | 'circuit'> {
 }
 
 function knownNowOf({ tasks, state }: NonNullable<LocalRunState['work']>, { policy, now }: LocalRunState): KnownNow {
-  const { hour, day } = usageAt(state.windows, now);
+  const { hour, day } = measureUsageAt(state.windows, now);
   return {
     tasks: countTasks(tasks.filter(isListed), state.tasks),
     circuit: viewCircuit(state.circuit, policy.circuit, now).kind,

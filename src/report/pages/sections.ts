@@ -5,39 +5,39 @@ import type { TaskState } from '../../core/tasks/task.ts';
 import { formatCount, formatCost, formatDuration, formatTaskState, formatTokens } from '../format.ts';
 import {
   renderCode,
-  codeElement,
-  commitPage,
+  renderCodeElement,
+  renderCommitPageLink,
   renderFence,
   renderLink,
   linkPages,
   renderProse,
-  proseLines,
+  renderProseLines,
   renderTable,
   renderText,
 } from '../markdown.ts';
-import { calledAgents } from '../sentences/lane-status.ts';
-import { nextSteps } from '../next/for-run.ts';
+import { countCalledAgents } from '../sentences/lane-status.ts';
+import { suggestNextSteps } from '../next/for-run.ts';
 import { renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import type { HeadVerification, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
   iterationsOf,
   laneOf,
-  lastVerification,
-  publishedVerification,
+  pickVerification,
+  findPublishedVerification,
   settingOf,
   shortenStores,
   tasksOf,
   warningsOf,
   workOf,
 } from '../facts.ts';
-import { costWord } from '../sentences/spend.ts';
-import { obstacleLines } from '../sentences/waiting.ts';
-import { reasonAfterNames } from '../../core/review/left-out.ts';
+import { renderRunCost } from '../sentences/spend.ts';
+import { describeObstacles } from '../sentences/waiting.ts';
+import { formatReason } from '../../core/review/left-out.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
-import { firstLines, firstNames, moreLine, namesOutOf } from '../../core/text/phrase.ts';
-import { groupedLines, parseOverruled } from './progress.ts';
-import { LOOK_AT_WORDS, provenTests, unprovenTests } from '../sentences/look-at.ts';
+import { capLines, joinNames, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
+import { describeGroupedIterations, parseOverruled } from './progress.ts';
+import { LOOK_AT_WORDS, describeProvenTests, describeUnprovenTests } from '../sentences/look-at.ts';
 
 /**
  * A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays.
@@ -68,7 +68,7 @@ export function fitSections(sections: readonly PageSection[], maxChars: number):
 
 /** Renders the outcome and the next steps, which a reader sees first. */
 export function renderHeadlineSection(report: RunReport): string {
-  const what = proseLines(describeOutcome(report).what, 1000);
+  const what = renderProseLines(describeOutcome(report).what, 1000);
   return linkPages(
     `**${renderHeadline(report, 'markdown')}.** ${what}\n\n${renderNextLine(report)}`,
     report.repositoryUrl,
@@ -77,23 +77,23 @@ export function renderHeadlineSection(report: RunReport): string {
 
 /** Renders what a person can do next, as Markdown. */
 export function renderNextLine(report: RunReport): string {
-  return `**Next:** ${renderSteps(nextSteps(report), 'markdown')}`;
+  return `**Next:** ${renderSteps(suggestNextSteps(report), 'markdown')}`;
 }
 
 /** Returns the symbol of a task's state, such as `✅`. */
-export function stateGlyph(state: TaskState): string {
+export function renderStateGlyph(state: TaskState): string {
   return STATE_GLYPH[state];
 }
 
 /** Renders a task's state for people, such as `✅ done`. */
-export function stateWord(state: TaskState): string {
+export function renderStateWord(state: TaskState): string {
   return `${STATE_GLYPH[state]} ${formatTaskState(state)}`;
 }
 
 const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔', stuck: '⛔' } as const;
 
 /** Renders the RALPH_STATUS table, with rows of work only for a run that worked; empty for a run without a lane. */
-export function statusTable(report: RunReport): string {
+export function renderStatusTable(report: RunReport): string {
   const lane = laneOf(report);
   if (lane === null) return '';
   const { outcome, policy } = lane;
@@ -108,7 +108,7 @@ export function statusTable(report: RunReport): string {
     ['Circuit', lane.circuit],
     ...(work === null ? [] : [['Session', renderText(work.session, 120)] as const]),
     ['Tests', testsWord(lane)],
-    ['Cost', `${work === null ? formatCost(0) : costWord(work)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
+    ['Cost', `${work === null ? formatCost(0) : renderRunCost(work)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
     ['State', [renderText(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
     ...(work === null || work.agent.name === '' ? [] : [['Agent', agentWord(work)] as const]),
   ];
@@ -117,14 +117,14 @@ export function statusTable(report: RunReport): string {
 
 /** Returns the agent's name and version, or each agent with its number of iterations when the run called several. */
 function agentWord({ agent, iterations }: WorkedReport): string {
-  const called = calledAgents(iterations);
+  const called = countCalledAgents(iterations);
   return called.length < 2
     ? renderText(`${agent.name} ${agent.version}`, 80)
     : called.map(({ agent: name, iterations: made }) => `${name} (${formatCount(made, 'iteration')})`).join(', ');
 }
 
 /** Renders `passed (8 s)`, ``failed: `npm test` exited with code 1`` or `not run`. */
-export function verificationWord(verification: Verification): string {
+export function renderVerificationWord(verification: Verification): string {
   switch (verification.kind) {
     case 'passed':
       return verification.durationMs === 0 ? 'passed' : `passed (${formatDuration(verification.durationMs)})`;
@@ -138,38 +138,40 @@ export function verificationWord(verification: Verification): string {
 /**
  * Renders the verification of a task's iterations. A clean clone of the published head counts more than the work tree.
  */
-export function taskVerificationWord(entries: readonly JournalEntry[], report: RunReport): string {
+export function renderTaskVerification(entries: readonly JournalEntry[], report: RunReport): string {
   const inWorkTree = newestThatRan(entries);
-  const published = publishedVerification(report);
-  if (inWorkTree.kind === 'not-run' || published === null) return verificationWord(inWorkTree);
+  const published = findPublishedVerification(report);
+  if (inWorkTree.kind === 'not-run' || published === null) return renderVerificationWord(inWorkTree);
   const { verification } = published;
   return verification.kind === 'passed'
-    ? `passed in a clean clone of ${commitLink(published.commit, report)}`
-    : `${verificationWord(verification)} in a clean clone`;
+    ? `passed in a clean clone of ${renderCommitLink(published.commit, report)}`
+    : `${renderVerificationWord(verification)} in a clean clone`;
 }
 
 /**
  * Renders the result of `verify` where it counts: on the branch in a clean clone, and on the untouched base if it
  * failed there. Empty when neither is known.
  */
-export function verificationSection(report: RunReport): string {
+export function renderVerificationSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
   const { headVerification } = work;
   return headVerification !== null && isSaid(headVerification)
-    ? [verifiedLine(headVerification, work), ...provenTests(report), ...verificationLines(work)].join('\n\n')
-    : verificationLines(work).join('\n\n');
+    ? [verifiedLine(headVerification, work), ...describeProvenTests(report), ...describeVerifications(work)].join(
+        '\n\n',
+      )
+    : describeVerifications(work).join('\n\n');
 }
 
 /**
  * Renders the verifications for the page of an issue. Leaves out a head that passes, because the issue's own state
  * already says so.
  */
-export function verificationLines(work: WorkedReport): readonly string[] {
+export function describeVerifications(work: WorkedReport): readonly string[] {
   const { headVerification } = work;
   const head =
-    headVerification === null || isSaid(headVerification) ? '' : headVerificationLine(headVerification, work);
-  return [head, baseVerificationLine(work)].filter((line) => line !== '');
+    headVerification === null || isSaid(headVerification) ? '' : renderHeadVerification(headVerification, work);
+  return [head, renderBaseVerification(work)].filter((line) => line !== '');
 }
 
 /** Returns true if the outcome already reports that the head passes, so that only the commit is left to name. */
@@ -178,18 +180,18 @@ function isSaid({ of, verification }: HeadVerification): boolean {
 }
 
 function verifiedLine({ commit }: HeadVerification, report: WorkedReport): string {
-  return `Verified in a clean clone: ${commitLink(commit, report)}.`;
+  return `Verified in a clean clone: ${renderCommitLink(commit, report)}.`;
 }
 
 /** Reports a verification that failed on the base branch before this work; empty when it did not fail. */
-export function baseVerificationLine({ baseVerification, baseBranch }: WorkedReport): string {
+export function renderBaseVerification({ baseVerification, baseBranch }: WorkedReport): string {
   if (baseVerification?.kind !== 'failed') return '';
   return `⚠️ ${renderCode(baseVerification.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120)} before this work.`;
 }
 
 /** Reports the result of `verify` in a clean clone. */
-export function headVerificationLine({ of, commit, verification }: HeadVerification, report: WorkedReport): string {
-  const where = `in a clean clone of ${commitLink(commit, report)}`;
+export function renderHeadVerification({ of, commit, verification }: HeadVerification, report: WorkedReport): string {
+  const where = `in a clean clone of ${renderCommitLink(commit, report)}`;
   const isLast = of === 'head';
   const rest = isLast ? '' : ' The commits after it have not been verified in this way.';
   if (verification.kind === 'passed')
@@ -208,25 +210,25 @@ function newestThatRan(entries: readonly JournalEntry[]): Verification {
 const NOT_RUN: Verification = { kind: 'not-run' };
 
 /** Renders a short commit id that links to the commit. */
-export function commitLink(sha: string, report: RunReport): string {
-  return commitPage(sha, report.repositoryUrl);
+export function renderCommitLink(sha: string, report: RunReport): string {
+  return renderCommitPageLink(sha, report.repositoryUrl);
 }
 
 /** Lists what open tasks wait for other than a failure of the agent. */
-export function waitingSection(report: RunReport): string {
+export function renderWaitingSection(report: RunReport): string {
   const unchecked = tasksOf(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
     unchecked === 0
       ? []
       : [`${formatCount(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
   return renderList('What tasks wait for', [
-    ...obstacleLines(tasksOf(report)).map((line) => renderProse(line, 300)),
+    ...describeObstacles(tasksOf(report)).map((line) => renderProse(line, 300)),
     ...more,
   ]);
 }
 
 /** Reports tasks that the branch has work of but that are no longer listed; empty when there are none. */
-export function unlistedLine(report: RunReport): string {
+export function renderUnlistedTasks(report: RunReport): string {
   const { unlisted, change } = workOf(report) ?? { unlisted: [], change: null };
   if (unlisted.length === 0) return '';
   const nameOf = (id: TaskId): string => {
@@ -234,7 +236,7 @@ export function unlistedLine(report: RunReport): string {
     if (issue !== null) return renderLink(`#${String(issue)}`, `${report.repositoryUrl}/issues/${String(issue)}`);
     return title === null ? renderCode(id, 80) : `“${renderText(title, 80)}”`;
   };
-  const names = firstLines(unlisted.map(nameOf), 10).join(', ');
+  const names = capLines(unlisted.map(nameOf), 10).join(', ');
   return `${formatCount(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} no longer in the queue, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
@@ -242,9 +244,9 @@ export function unlistedLine(report: RunReport): string {
  * Renders what a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of names, however
  * many files there are.
  */
-export function lookAtSection(report: RunReport, maxNamesChars: number): string {
+export function renderLookAtSection(report: RunReport, maxNamesChars: number): string {
   const lines = [
-    ...unprovenTests(report).map((line) => `- ${line}`),
+    ...describeUnprovenTests(report).map((line) => `- ${line}`),
     ...(workOf(report)?.lookAt ?? []).map((one) => `- ${lookAtLine(one, maxNamesChars)}`),
   ];
   return lines.length === 0 ? '' : `### Look at first\n\n${lines.join('\n')}`;
@@ -260,13 +262,13 @@ function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): 
 }
 
 /** Lists the files that the run left out of its commits, with the reasons. */
-export function withheldSection(report: RunReport): string {
+export function renderWithheldSection(report: RunReport): string {
   return renderList('Left out', leftOutLines(workOf(report)?.withheld ?? []));
 }
 
 /** Lists the files that the branch lacks, over all runs, with the reasons. */
-export function leftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
-  return renderList('Left out', [...leftOutLines(leftOut), ...moreLine(leftOutMore)]);
+export function renderLeftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
+  return renderList('Left out', [...leftOutLines(leftOut), ...formatMoreLine(leftOutMore)]);
 }
 
 function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
@@ -274,26 +276,26 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
   for (const { path, why } of files) paths.set(why, [...(paths.get(why) ?? []), path]);
   return [...paths].map(
     ([why, own]) =>
-      `${firstNames(
+      `${joinNames(
         [...new Set(own)].map((path) => renderCode(path, 160)),
         10,
-      )}: ${renderProse(reasonAfterNames(why, new Set(own).size), 200)}`,
+      )}: ${renderProse(formatReason(why, new Set(own).size), 200)}`,
   );
 }
 
 /** Lists the agent's claims that the evidence overruled, over all runs. */
-export function overruledSection({ change: { overruled, overruledMore } }: WorkedReport): string {
-  const lines = groupedLines(overruled.map(parseOverruled)).map(
+export function renderOverruledSection({ change: { overruled, overruledMore } }: WorkedReport): string {
+  const lines = describeGroupedIterations(overruled.map(parseOverruled)).map(
     (line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`,
   );
   const shown = lines.slice(-MAX_CLAIMS);
-  return renderList('Claims overruled', [...shown, ...moreLine(lines.length - shown.length + overruledMore)]);
+  return renderList('Claims overruled', [...shown, ...formatMoreLine(lines.length - shown.length + overruledMore)]);
 }
 
 const MAX_CLAIMS = 19;
 
 /** Renders the warnings about the settings under the heading; empty if there are none. */
-export function warningSection(report: RunReport, heading: string): string {
+export function renderWarningSection(report: RunReport, heading: string): string {
   return renderList(
     heading,
     warningsOf(report).map((line) => linkPages(renderProse(line, 500), report.repositoryUrl)),
@@ -301,7 +303,7 @@ export function warningSection(report: RunReport, heading: string): string {
 }
 
 /** Lists the files and settings of other Ralphs that the run found and that count here. */
-export function otherRalphsSection(report: RunReport): string {
+export function renderOtherRalphs(report: RunReport): string {
   const lines = (settingOf(report)?.found ?? []).map((line) => renderProse(line, 600));
   return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
 }
@@ -310,10 +312,10 @@ export function otherRalphsSection(report: RunReport): string {
 const MAX_FOUND = 40;
 
 /** Renders the end of the output of the newest verification if it failed, else an empty string. */
-export function verifyOutputSection(report: RunReport): string {
-  const verification = lastVerification(report);
+export function renderVerifyOutput(report: RunReport): string {
+  const verification = pickVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
-  return `<details>\n<summary>Last output of ${codeElement('verify', 10)}${publishedVerification(report) === null ? '' : ' in the clean clone'}</summary>\n\n${renderFence(verification.tail, 2000)}\n\n</details>`;
+  return `<details>\n<summary>Last output of ${renderCodeElement('verify', 10)}${findPublishedVerification(report) === null ? '' : ' in the clean clone'}</summary>\n\n${renderFence(verification.tail, 2000)}\n\n</details>`;
 }
 
 /** Renders a heading and a list; empty for an empty list. */
@@ -325,7 +327,7 @@ function listUpTo(max: number, heading: string, lines: readonly string[]): strin
   return joinSection(
     heading,
     [
-      firstLines(lines, max)
+      capLines(lines, max)
         .map((line) => `- ${line}`)
         .join('\n'),
     ],
@@ -339,8 +341,8 @@ function joinSection(heading: string, blocks: readonly string[], empty: boolean)
 
 /** Returns the state of the tests. The headline names the command. */
 function testsWord(report: LaneReport): string {
-  const { kind } = lastVerification(report);
-  const where = publishedVerification(report) === null ? '' : ' in a clean clone';
+  const { kind } = pickVerification(report);
+  const where = findPublishedVerification(report) === null ? '' : ' in a clean clone';
   if (kind !== 'not-run') return `${kind === 'passed' ? 'passing' : '**failing**'}${where}`;
   const claim = iterationsOf(report).at(-1)?.analysis.signal.testsStatus ?? null;
   const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;
@@ -349,7 +351,7 @@ function testsWord(report: LaneReport): string {
 
 /** Renders the first three verify commands as Markdown. */
 function verifyNames({ verifyCommands }: LaneReport): string {
-  return firstLines(
+  return capLines(
     verifyCommands.map((command) => renderCode(command, 80)),
     3,
   ).join(', ');

@@ -2,39 +2,39 @@ import { formatInstant, MINUTE_MS } from '../../core/countdown.ts';
 import type { Forecast } from '../../core/forecast/forecast.ts';
 import { countUnpriced, type JournalEntry } from '../../core/journal/journal.ts';
 import type { ParkReason } from '../../core/outcome.ts';
-import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
+import { COMMANDS, findNearestCommand } from '../../core/people/command.ts';
 import type { ApprovalNotice } from '../../core/people/consent.ts';
 import { hasLabel } from '../../core/people/labels.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { Order } from '../../core/sharing/orders.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { firstNames, oneLine, completeSentence } from '../../core/text/phrase.ts';
+import { joinNames, toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { CommandAnswer } from '../../handover/intake.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
-import { quotedFailure } from '../agent-failures.ts';
-import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
+import { quoteAgentFailure } from '../agent-failures.ts';
+import { listDoneTasks, listIterationsOn, settingOf, warningsOf } from '../facts.ts';
 import { formatCount, formatCost, formatDuration } from '../format.ts';
-import { renderCode, renderLink, renderProse, taskLink, renderText } from '../markdown.ts';
+import { renderCode, renderLink, renderProse, renderTaskLink, renderText } from '../markdown.ts';
 import { type NextStep, renderSteps, createNextStep } from '../next/step.ts';
-import { renderAdvice, forecastLines } from '../forecast.ts';
+import { renderAdvice, describeForecast } from '../forecast.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
 import { renderStuckTask } from '../sentences/stuck.ts';
-import { costInList, costNoun, iterationCost } from '../sentences/spend.ts';
-import { trainSection } from '../sentences/train.ts';
-import { feedbackLine } from './feedback-section.ts';
-import { tasksBar } from './progress-bar.ts';
-import { iterationResult } from './progress.ts';
+import { renderCostInList, renderCostNoun, listIterationCost } from '../sentences/spend.ts';
+import { renderTrainSection } from '../sentences/train.ts';
+import { renderFeedbackLine } from './feedback-section.ts';
+import { renderTasksBar } from './progress-bar.ts';
+import { describeIterationResult } from './progress.ts';
 import {
-  verificationLines,
-  commitLink,
+  describeVerifications,
+  renderCommitLink,
   renderHeadlineSection,
-  stateWord,
-  taskVerificationWord,
-  verificationWord,
-  warningSection,
+  renderStateWord,
+  renderTaskVerification,
+  renderVerificationWord,
+  renderWarningSection,
 } from './sections.ts';
 
 /** First line of the notice that earlier versions wrote on each issue that waits for approval. */
@@ -96,8 +96,8 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     renderLink('log of the run', report.logUrl),
   ];
   const stuck = task === null ? '' : renderStuckTask(task, report);
-  const counts = [formatCount(report.iterations.length, 'iteration'), costNoun(report)];
-  const done = formatTasksDone(doneTasks(report).length, report.tasks.length);
+  const counts = [formatCount(report.iterations.length, 'iteration'), renderCostNoun(report)];
+  const done = formatTasksDone(listDoneTasks(report).length, report.tasks.length);
   return [
     STATUS_MARKER,
     // The state of the issue, and what a person must do, come before how the run ended.
@@ -106,14 +106,14 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
       : [pull === null || outcome.kind === 'failed' ? renderHeadlineSection(report) : seeLine(report, pull)]),
-    ...verificationLines(report),
+    ...describeVerifications(report),
     // A single task needs no bar, because its state is already above.
     report.tasks.length < 2
       ? report.iterations.length === 0
         ? ''
         : counts.join(' · ')
-      : `\`${tasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
-    feedbackLine(report),
+      : `\`${renderTasksBar(report.tasks)}\` ${[done, ...counts].join(' · ')}`,
+    renderFeedbackLine(report),
     ...(task?.progress.state === 'done' ? [] : (report.forecast?.advice ?? []).map(renderAdvice)),
     `Where: ${where.join(' · ')}`,
     ...unsaved,
@@ -153,9 +153,11 @@ export function renderAnswer(
   const why = [
     ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [renderHeadlineSection(report)]),
-    ...(warningsOf(report).length === 0 ? [] : [warningSection(report, 'Warnings')]),
-    ...forecastLines(forecast),
-    ...(answer.kind === 'status' ? [trainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '') : []),
+    ...(warningsOf(report).length === 0 ? [] : [renderWarningSection(report, 'Warnings')]),
+    ...describeForecast(forecast),
+    ...(answer.kind === 'status'
+      ? [renderTrainSection(settingOf(report)?.train ?? null)].filter((part) => part !== '')
+      : []),
   ];
   const status =
     view === null
@@ -197,8 +199,8 @@ function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly st
 }
 
 function help(word: string, view: LaneView | null): string {
-  const meant = nearestCommand(word);
-  const shown = oneLine(word, 40);
+  const meant = findNearestCommand(word);
+  const shown = toOneLine(word, 40);
   const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${renderCode(view.taskLabel, 60)}`}. People with write permission can comment:`;
   const opening =
     shown === ''
@@ -211,15 +213,15 @@ function help(word: string, view: LaneView | null): string {
 function taskWord({ task, progress }: TaskReport, report: RunReport): string {
   if (task.obstacle === 'withdrawn')
     return 'taken back while a run worked on it: no further call is made for it, and nothing says that it is done';
-  const entries = iterationsOn(report, task.id);
+  const entries = listIterationsOn(report, task.id);
   const newest = entries.at(-1);
   const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
   return [
-    `${stateWord(progress.state)} after ${formatCount(progress.attempts, 'iteration')}`,
-    ...(commit === null ? [] : [`commit ${commitLink(commit, report)}`]),
+    `${renderStateWord(progress.state)} after ${formatCount(progress.attempts, 'iteration')}`,
+    ...(commit === null ? [] : [`commit ${renderCommitLink(commit, report)}`]),
     ...(newest === undefined || newest.evidence.verification.kind === 'not-run'
       ? []
-      : [`verification ${taskVerificationWord(entries, report)}`]),
+      : [`verification ${renderTaskVerification(entries, report)}`]),
   ].join(', ');
 }
 
@@ -261,13 +263,13 @@ interface LiveStatus {
 export function renderLiveStatus(live: LiveStatus): string {
   const { doing, tasks, journal, limits, jobs, startedAt, now, runUrl, forecast } = live;
   const orders = doing.kind === 'iterates' ? doing.orders : [];
-  const named = `${taskLink(doing.task)} ${renderText(doing.task.title, 120)} (${renderLink('live log', runUrl)})`;
+  const named = `${renderTaskLink(doing.task)} ${renderText(doing.task.title, 120)} (${renderLink('live log', runUrl)})`;
   const last = journal.at(-1) ?? null;
   const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
   const unpriced = countUnpriced(journal);
   const isKnown = costUsd > 0 || unpriced === 0;
   const ofLimit = isKnown && limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : '';
-  const cost = ` · ${costInList({ costUsd: isKnown ? costUsd : null, unpriced })}${ofLimit}`;
+  const cost = ` · ${renderCostInList({ costUsd: isKnown ? costUsd : null, unpriced })}${ofLimit}`;
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
   return [
@@ -276,9 +278,9 @@ export function renderLiveStatus(live: LiveStatus): string {
       ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
       : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
-    `\`${tasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost}`,
-    ...forecastLines(forecast),
-    ...(orders.length === 0 ? [] : [`For the next run: ${firstNames(orders.map(orderWords), MAX_ORDERS)}`]),
+    `\`${renderTasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost}`,
+    ...describeForecast(forecast),
+    ...(orders.length === 0 ? [] : [`For the next run: ${joinNames(orders.map(orderWords), MAX_ORDERS)}`]),
     jobs === 'one'
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'
       : `<sub>Updated when the run ends. To end it now, cancel ${renderLink('the run', runUrl)}: what is finished is kept.</sub>`,
@@ -299,13 +301,15 @@ function orderWords({ kind, task, by }: Order): string {
 function lastWordsOfIteration(entry: JournalEntry): string {
   const { evidence, startedAt, endedAt } = entry;
   return [
-    entry.verdict.agentFailed ? renderProse(quotedFailure(entry), 300) : iterationResult(entry),
+    entry.verdict.agentFailed ? renderProse(quoteAgentFailure(entry), 300) : describeIterationResult(entry),
     evidence.fileCount === 0
       ? 'nothing changed'
       : `${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
-    ...(evidence.verification.kind === 'not-run' ? [] : [`\`verify\` ${verificationWord(evidence.verification)}`]),
+    ...(evidence.verification.kind === 'not-run'
+      ? []
+      : [`\`verify\` ${renderVerificationWord(evidence.verification)}`]),
     formatDuration(endedAt - startedAt),
-    ...iterationCost(entry),
+    ...listIterationCost(entry),
   ].join(' · ');
 }
 

@@ -6,19 +6,19 @@ import { capText, escapeSkipWords } from '../../core/text/phrase.ts';
 import { renameKey, tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import {
-  reportedDiscrepancies,
-  doneTasks,
+  listDiscrepancies,
+  listDoneTasks,
   iterationsOf,
   laneOf,
-  lastVerification,
-  resumeInstant,
+  pickVerification,
+  findResumeInstant,
   settingOf,
   tasksOf,
   workOf,
 } from '../facts.ts';
 import { listFeedbackRequests } from '../sentences/feedback.ts';
-import { calledAgents, handOverLines } from '../sentences/lane-status.ts';
-import { branchCost, costUsdIfKnown } from '../sentences/spend.ts';
+import { countCalledAgents, describeHandOvers } from '../sentences/lane-status.ts';
+import { computeBranchCost, computeKnownCostUsd } from '../sentences/spend.ts';
 import { type RalphStatus, ralphStatusSchema } from './status-schema.ts';
 
 /** The status that is hidden in a body, if there is one that can be read. */
@@ -91,8 +91,8 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
   const headVerification = work?.headVerification ?? null;
   const baseBranch = lane?.baseBranch ?? null;
   const taskCount = tasksOf(report).length;
-  const tasksDone = doneTasks(report).length;
-  const resumeAt = resumeInstant(outcome);
+  const tasksDone = listDoneTasks(report).length;
+  const resumeAt = findResumeInstant(outcome);
   return {
     version: 1,
     outcome: outcome.kind,
@@ -117,7 +117,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
       attempts: progress.attempts,
       commit: progress.doneCommit,
       iterations: share.iterations,
-      costUsd: dollars(branchCost(share)),
+      costUsd: dollars(computeBranchCost(share)),
       ...(share.agents.length === 0 ? {} : { agents: [...share.agents] }),
       size: share.size === null ? null : withoutCommit(share.size),
     })),
@@ -125,20 +125,20 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
     unlisted: (work?.unlisted ?? []).slice(-MAX_UNLISTED),
     ...agentsOf(report),
     change: work === null ? null : changeOf(work.change),
-    tests: TESTS_WORD[lastVerification(report).kind],
+    tests: TESTS_WORD[pickVerification(report).kind],
     verification:
       headVerification === null
         ? null
         : { commit: headVerification.commit, result: headVerification.verification.kind },
     baseTests: TESTS_WORD[work?.baseVerification?.kind ?? 'not-run'],
     feedback: feedbackOf(report, Math.min(shown, MAX_ASKED)),
-    discrepancies: reportedDiscrepancies(report).length,
+    discrepancies: listDiscrepancies(report).length,
     withheldFiles: work?.withheld.length ?? 0,
     isolation: isolationOf(work?.isolation ?? null),
     circuit: lane?.circuit ?? null,
     callsRemaining: lane?.callsRemaining ?? null,
     tokens: work?.tokens ?? 0,
-    costUsd: dollars(work === null ? 0 : costUsdIfKnown(work)),
+    costUsd: dollars(work === null ? 0 : computeKnownCostUsd(work)),
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     stateSaved: saved === null ? null : saved.kind === 'saved',
     runUrl: report.runUrl,
@@ -149,8 +149,8 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
 
 /** Returns the agents and hand-overs; each is absent when there was none. */
 function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> {
-  const agents = calledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
-  const handOvers = handOverLines(iterationsOf(report)).slice(-MAX_HAND_OVERS);
+  const agents = countCalledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
+  const handOvers = describeHandOvers(iterationsOf(report)).slice(-MAX_HAND_OVERS);
   return { ...(agents.length === 0 ? {} : { agents }), ...(handOvers.length === 0 ? {} : { handOvers }) };
 }
 
@@ -205,7 +205,16 @@ function changeOf(change: BranchChange): RalphStatus['change'] {
   const { runs, iterations, tokens, lines, failingSince } = change;
   const leftOut = change.leftOut.length + change.leftOutMore;
   const overruled = change.overruled.length + change.overruledMore;
-  return { runs, iterations, costUsd: dollars(branchCost(change)), tokens, lines, failingSince, leftOut, overruled };
+  return {
+    runs,
+    iterations,
+    costUsd: dollars(computeBranchCost(change)),
+    tokens,
+    lines,
+    failingSince,
+    leftOut,
+    overruled,
+  };
 }
 
 function withoutCommit({ files, insertions, deletions }: TaskSize): Omit<TaskSize, 'since'> {

@@ -1,6 +1,6 @@
 import { isIssueTask, type TaskId } from '../../core/tasks/ids.ts';
 import { isFeedback } from '../../core/feedback/subject.ts';
-import { firstLines } from '../../core/text/phrase.ts';
+import { capLines } from '../../core/text/phrase.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
@@ -8,40 +8,48 @@ import {
   findingsOf,
   hasUsed,
   iterationsOf,
-  iterationsOn,
+  listIterationsOn,
   laneOf,
   settingOf,
   tasksOf,
   workOf,
 } from '../facts.ts';
-import { apiUsageLine, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { renderCode, renderLink, linkPages, renderProse, proseLines, renderText, taskLink } from '../markdown.ts';
-import { isolationLine } from '../sentences/isolation.ts';
-import { denialLines, findingsSection, iterationProblemLines } from '../sentences/iteration-problems.ts';
-import { calledAgents, handOverLines, renderLaneStatus } from '../sentences/lane-status.ts';
+import { renderApiUsage, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
+import {
+  renderCode,
+  renderLink,
+  linkPages,
+  renderProse,
+  renderProseLines,
+  renderText,
+  renderTaskLink,
+} from '../markdown.ts';
+import { renderIsolation } from '../sentences/isolation.ts';
+import { describeDenials, renderFindingsSection, describeIterationProblems } from '../sentences/iteration-problems.ts';
+import { countCalledAgents, describeHandOvers, renderLaneStatus } from '../sentences/lane-status.ts';
 import { renderSetUp } from '../sentences/set-up.ts';
-import { explainUnknownCost, costWord, iterationCost } from '../sentences/spend.ts';
+import { explainUnknownCost, renderRunCost, listIterationCost } from '../sentences/spend.ts';
 import { describeOutcome, renderHeadline } from '../sentences/outcome-text.ts';
 import { findOnlyTrouble } from '../sentences/waiting.ts';
-import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
-import { trainSection } from '../sentences/train.ts';
-import { feedbackLine } from './feedback-section.ts';
-import { iterationResult } from './progress.ts';
+import { renderStuckTask, listStuckTasks } from '../sentences/stuck.ts';
+import { renderTrainSection } from '../sentences/train.ts';
+import { renderFeedbackLine } from './feedback-section.ts';
+import { describeIterationResult } from './progress.ts';
 import {
-  verificationSection,
-  commitLink,
+  renderVerificationSection,
+  renderCommitLink,
   fitSections,
-  otherRalphsSection,
+  renderOtherRalphs,
   renderList,
-  lookAtSection,
+  renderLookAtSection,
   renderNextLine,
-  stateWord,
-  statusTable,
-  unlistedLine,
-  verifyOutputSection,
-  waitingSection,
-  warningSection,
-  withheldSection,
+  renderStateWord,
+  renderStatusTable,
+  renderUnlistedTasks,
+  renderVerifyOutput,
+  renderWaitingSection,
+  renderWarningSection,
+  renderWithheldSection,
 } from './sections.ts';
 
 /** GitHub drops a whole step summary of more than 1 MiB; a character takes at most three bytes. */
@@ -58,26 +66,30 @@ export function renderSummary(report: RunReport): string {
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
       { name: 'set-up', rank: 0, markdown: setUpSection(report) },
-      { name: 'verification', rank: 0, markdown: verificationSection(report) },
+      { name: 'verification', rank: 0, markdown: renderVerificationSection(report) },
       // A person who asks for the status wants to know about the lane, not about the run that looked.
       { name: 'status', rank: 0, markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : '' },
       { name: 'cost', rank: 0, markdown: costLine(report) },
-      { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
+      { name: 'verification output', rank: 6, markdown: renderVerifyOutput(report) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
-      { name: 'review and checks', rank: 2, markdown: feedbackLine(report) },
-      { name: 'findings of reviews', rank: 3, markdown: findingsSection(workOf(report)?.change ?? { reviews: [] }) },
-      { name: 'merge order', rank: 3, markdown: trainSection(settingOf(report)?.train ?? null) },
+      { name: 'review and checks', rank: 2, markdown: renderFeedbackLine(report) },
+      {
+        name: 'findings of reviews',
+        rank: 3,
+        markdown: renderFindingsSection(workOf(report)?.change ?? { reviews: [] }),
+      },
+      { name: 'merge order', rank: 3, markdown: renderTrainSection(settingOf(report)?.train ?? null) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
-      { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
-      { name: 'look at first', rank: 5, markdown: lookAtSection(report, 300) },
+      { name: 'waiting tasks', rank: 3, markdown: renderWaitingSection(report) },
+      { name: 'look at first', rank: 5, markdown: renderLookAtSection(report, 300) },
       { name: 'iterations', rank: 1, markdown: iterationSection(report) },
-      { name: 'hand-overs', rank: 3, markdown: renderList('Agents', handOverLines(iterationsOf(report))) },
+      { name: 'hand-overs', rank: 3, markdown: renderList('Agents', describeHandOvers(iterationsOf(report))) },
       { name: 'timeline', rank: 7, markdown: timeline(report) },
-      { name: 'problems', rank: 3, markdown: renderList('Problems', iterationProblemLines(report)) },
-      { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', denialLines(report)) },
-      { name: 'left out', rank: 3, markdown: withheldSection(report) },
-      { name: 'warnings', rank: 3, markdown: warningSection(report, 'Warnings') },
-      { name: 'found', rank: 5, markdown: otherRalphsSection(report) },
+      { name: 'problems', rank: 3, markdown: renderList('Problems', describeIterationProblems(report)) },
+      { name: 'denied tools', rank: 4, markdown: renderList('Denied tools', describeDenials(report)) },
+      { name: 'left out', rank: 3, markdown: renderWithheldSection(report) },
+      { name: 'warnings', rank: 3, markdown: renderWarningSection(report, 'Warnings') },
+      { name: 'found', rank: 5, markdown: renderOtherRalphs(report) },
       { name: 'machine', rank: 0, markdown: machine(report) },
     ],
     MAX_SUMMARY_CHARS,
@@ -85,7 +97,7 @@ export function renderSummary(report: RunReport): string {
 }
 
 function opening(report: RunReport): string {
-  const what = proseLines(describeOutcome(report).what, 1000);
+  const what = renderProseLines(describeOutcome(report).what, 1000);
   return linkPages(
     `## Ralph: ${renderHeadline(report, 'markdown')}\n\n${what}\n\n${renderNextLine(report)}`,
     report.repositoryUrl,
@@ -107,7 +119,7 @@ function costLine(report: RunReport): string {
     work === null || !hasUsed(work)
       ? []
       : [
-          `**Cost:** ${costWord(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
+          `**Cost:** ${renderRunCost(work)}${work.policy.maxCostUsd > 0 && unknown === null ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
           `${formatCount(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}`,
         ];
   const line = [...spent, ...(pull === null ? [] : [renderLink(`pull request #${pull.number}`, pull.url)])].join(' · ');
@@ -122,31 +134,31 @@ function taskSection(report: RunReport): string {
   const all = tasksOf(report);
   if (all.length === 0) return '';
   const isBegun = ({ task, progress }: TaskReport): boolean =>
-    progress.state !== 'todo' || progress.attempts > 0 || iterationsOn(report, task.id).length > 0;
+    progress.state !== 'todo' || progress.attempts > 0 || listIterationsOn(report, task.id).length > 0;
   const begun = all.filter(isBegun).map((one) => taskLine(one, report));
   const waiting = all
     .filter((one) => !isBegun(one))
-    .map(({ task }) => `- ${taskLink(task)} ${renderText(task.title, 120)}`);
-  const gone = unlistedLine(report);
+    .map(({ task }) => `- ${renderTaskLink(task)} ${renderText(task.title, 120)}`);
+  const gone = renderUnlistedTasks(report);
   return [
     '### Tasks',
     ...(begun.length > 0 ? [begun.slice(0, SHOWN_TASKS).join('\n')] : []),
     ...folded(formatCount(begun.length - SHOWN_TASKS, 'more task'), [
-      firstLines(begun.slice(SHOWN_TASKS), NAMED_TASKS - SHOWN_TASKS).join('\n'),
+      capLines(begun.slice(SHOWN_TASKS), NAMED_TASKS - SHOWN_TASKS).join('\n'),
     ]),
-    ...folded(`${formatCount(waiting.length, 'task')} not started`, [firstLines(waiting, NAMED_TASKS).join('\n')]),
+    ...folded(`${formatCount(waiting.length, 'task')} not started`, [capLines(waiting, NAMED_TASKS).join('\n')]),
     ...(gone === '' ? [] : [gone]),
   ].join('\n\n');
 }
 
 function taskLine({ task, progress, share }: TaskReport, report: RunReport): string {
-  const here = iterationsOn(report, task.id).length;
+  const here = listIterationsOn(report, task.id).length;
   const earlier = share.iterations - here;
   const iterations =
     here === 0 && earlier > 0
       ? `${formatCount(earlier, 'iteration')} before this run`
       : `${formatCount(here, 'iteration')}${earlier > 0 ? ` (and ${earlier} before)` : ''}`;
-  return `- ${stateWord(progress.state)}: ${taskLink(task)} ${renderText(task.title, 120)}, ${iterations}`;
+  return `- ${renderStateWord(progress.state)}: ${renderTaskLink(task)} ${renderText(task.title, 120)}, ${iterations}`;
 }
 
 /** Folds a part of a page; empty when all blocks are empty. */
@@ -161,14 +173,14 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
 function stuckSection(report: RunReport): string {
   // The headline and the lines below it are about a task that is the only one.
   const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
-  const stuck = stuckTasks(report)
+  const stuck = listStuckTasks(report)
     .filter((one) => one !== named)
     .slice(0, 10);
   if (stuck.length === 0) return '';
   return [
     '### Tasks that need a person',
     ...stuck.flatMap((one) => [
-      `#### ${taskLink(one.task)}: ${renderText(one.task.title, 120)}`,
+      `#### ${renderTaskLink(one.task)}: ${renderText(one.task.title, 120)}`,
       renderStuckTask(one, report),
     ]),
   ].join('\n\n');
@@ -196,21 +208,21 @@ function iterationLine(
 ): string {
   const { iteration, agent, evidence, commit, startedAt, endedAt } = entry;
   const took = [
-    `${iterationResult(entry)}${verificationMark(entry, report)}`,
+    `${describeIterationResult(entry)}${verificationMark(entry, report)}`,
     evidence.fileCount === 0
       ? 'no files'
       : `${formatCount(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
-    ...(commit === null ? [] : [commitLink(commit, report)]),
+    ...(commit === null ? [] : [renderCommitLink(commit, report)]),
     formatDuration(endedAt - startedAt),
-    ...iterationCost(entry),
+    ...listIterationCost(entry),
   ];
-  const by = agent !== null && calledAgents(iterationsOf(report)).length > 1 ? ` (${agent})` : '';
+  const by = agent !== null && countCalledAgents(iterationsOf(report)).length > 1 ? ` (${agent})` : '';
   return `- Iteration ${iteration}${namesTasks ? ` on ${taskName(entry, report)}` : ''}${by}: ${took.join(', ')}`;
 }
 
 function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
   const task = allTasksOf(report).find((one) => one.task.id === taskId)?.task;
-  return task === undefined ? renderText(taskTitle, 40) : taskLink(task);
+  return task === undefined ? renderText(taskTitle, 40) : renderTaskLink(task);
 }
 
 /**
@@ -252,12 +264,12 @@ function sectionName(taskId: TaskId, title: string): string {
 }
 
 function machine(report: RunReport): string {
-  const status = report.kind === 'answered' ? '' : statusTable(report);
-  const requests = report.requests === null ? '' : apiUsageLine(report.requests);
+  const status = report.kind === 'answered' ? '' : renderStatusTable(report);
+  const requests = report.requests === null ? '' : renderApiUsage(report.requests);
   const isolation = workOf(report)?.isolation ?? null;
   return folded('Details of the run', [
     status,
-    isolation === null ? '' : renderProse(isolationLine(isolation), 2000),
+    isolation === null ? '' : renderProse(renderIsolation(isolation), 2000),
     where(report),
     requests === '' ? '' : `<sub>${requests}</sub>`,
   ]).join('');

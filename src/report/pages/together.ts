@@ -1,14 +1,14 @@
 import { outcomeKindsByTrouble, type OutcomeKind } from '../../core/outcome.ts';
 import type { StoredRun } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
-import { firstLines, capitalizeFirst } from '../../core/text/phrase.ts';
+import { capLines, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { EndOfLane, ParallelEnd } from '../../handover/together.ts';
 import { formatCost, formatCount } from '../format.ts';
 import { renderCode, renderLink, renderTable, renderText } from '../markdown.ts';
-import { isInTrouble, nextStepsTogether } from '../next/for-together.ts';
+import { isInTrouble, suggestTogether } from '../next/for-together.ts';
 import { renderSteps } from '../next/step.ts';
 import { nameOutcome } from '../sentences/ends/outcome-name.ts';
-import { stateGlyph } from './sections.ts';
+import { renderStateGlyph } from './sections.ts';
 
 /** Maximum number of tasks that are named for a branch. */
 const SHOWN_TASKS = 5;
@@ -39,7 +39,7 @@ export function renderTogether(together: ParallelEnd): string {
     );
   return [
     `## Ralph: ${headlineOf(lanes)}`,
-    `**Next:** ${renderSteps(nextStepsTogether(together), 'markdown')}`,
+    `**Next:** ${renderSteps(suggestTogether(together), 'markdown')}`,
     renderTable(['branch', 'end', 'tasks', 'pull request', 'iterations', 'cost'], rows),
     ...(lines.length === 0 ? [] : [lines.join('\n')]),
   ].join('\n\n');
@@ -51,7 +51,7 @@ export function renderTogetherLog(together: ParallelEnd): string {
     (lane) =>
       `${lane.branch}: ${endWord(lane)}, ${lane.run === null ? 'iterations unknown' : formatCount(lane.run.iterations, 'iteration')}, cost ${formatLaneCost(lane)}`,
   );
-  return [...lines, renderSteps(nextStepsTogether(together), 'log')].join('\n');
+  return [...lines, renderSteps(suggestTogether(together), 'log')].join('\n');
 }
 
 /**
@@ -128,8 +128,8 @@ function endWord({ run }: EndOfLane): string {
 }
 
 function taskNames({ run }: EndOfLane): string {
-  const named = (run?.tasks ?? []).map(({ title, state }) => `${stateGlyph(state)} ${renderText(title, 80)}`);
-  return firstLines(named, SHOWN_TASKS).join('<br>');
+  const named = (run?.tasks ?? []).map(({ title, state }) => `${renderStateGlyph(state)} ${renderText(title, 80)}`);
+  return capLines(named, SHOWN_TASKS).join('<br>');
 }
 
 function pullRequestOf({ run }: EndOfLane, { repositoryUrl }: ParallelEnd): string {

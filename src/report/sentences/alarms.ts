@@ -1,10 +1,10 @@
 import type { Verification } from '../../core/evidence.ts';
-import { QUESTION_TOOL, rulesToAllow } from '../../core/people/rules-to-allow.ts';
-import { namesOf, namesOutOf, oneLine } from '../../core/text/phrase.ts';
-import { reasonAfterNames } from '../../core/review/left-out.ts';
+import { QUESTION_TOOL, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
+import { namesOf, namesOutOf, toOneLine } from '../../core/text/phrase.ts';
+import { formatReason } from '../../core/review/left-out.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { warnOfFailedCalls } from '../agent-failures.ts';
-import { iterationsOf, laneOf, lastVerification, passedCommands, settingOf, workOf } from '../facts.ts';
+import { iterationsOf, laneOf, pickVerification, listPassedCommands, settingOf, workOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';
 
@@ -44,7 +44,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const groups = Map.groupBy([...reasons.keys()], (path) => reasons.get(path) ?? '');
   const groupTexts = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
     const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
-    return ` ${names}: ${oneLine(reasonAfterNames(why, paths.length), 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
+    return ` ${names}: ${toOneLine(formatReason(why, paths.length), 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
   });
   const explained = [...groups.values()].slice(0, SHOWN_REASONS).flat().length;
   const rest = files === explained ? '' : ` For ${String(files - explained)} more, see “Left out”.`;
@@ -60,7 +60,7 @@ function deniedCommands(report: RunReport): readonly string[] {
     .filter(({ tool }) => tool !== QUESTION_TOOL);
   if (denials.length === 0) return [];
   const allowed = settingOf(report)?.policy.allowedTools ?? [];
-  const rules = [...new Set(denials.flatMap((denial) => rulesToAllow(denial, allowed)))];
+  const rules = [...new Set(denials.flatMap((denial) => suggestRulesToAllow(denial, allowed)))];
   const times = denials.length === 1 ? '' : ` ${formatCount(denials.length, 'time')}`;
   const named = (texts: readonly string[]): string => texts.slice(0, SHOWN).map(marked).join(', ');
   const commands = [...new Set(denials.map(({ tool, command }) => command ?? tool))];
@@ -72,14 +72,15 @@ function deniedCommands(report: RunReport): readonly string[] {
 }
 
 function marked(foreign: string): string {
-  return `\`${oneLine(foreign, 80).replaceAll('`', "'")}\``;
+  return `\`${toOneLine(foreign, 80).replaceAll('`', "'")}\``;
 }
 
 /** Returns the result of `verify` on the branch: of this run, else of an earlier one. */
-export function testState(report: RunReport): TestState {
+export function findTestState(report: RunReport): TestState {
   const [first, ...others] = laneOf(report)?.verifyCommands ?? [];
-  if (first === undefined) return { kind: 'unset', steps: passedCommands(report).map((step) => renderCode(step, 60)) };
-  const newest = lastVerification(report);
+  if (first === undefined)
+    return { kind: 'unset', steps: listPassedCommands(report).map((step) => renderCode(step, 60)) };
+  const newest = pickVerification(report);
   const name = newest.kind === 'failed' ? newest.command : others.length === 0 ? first : 'verify';
   const since = workOf(report)?.change.failingSince ?? null;
   const kind = newest.kind === 'not-run' ? earlier(report, since) : newest.kind;
@@ -93,7 +94,7 @@ function earlier(report: RunReport, failingSince: number | null): Verification['
 }
 
 /** Renders Markdown such as ``npm test` passes`, without a full stop. */
-export function testWords(state: TestState): string {
+export function renderTestState(state: TestState): string {
   switch (state.kind) {
     case 'passed':
       return `${state.name} passes`;

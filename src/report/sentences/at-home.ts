@@ -1,10 +1,10 @@
 import type { RunReport } from '../../handover/report.ts';
 import { formatCount, formatTokens } from '../format.ts';
-import { doneTasks, laneOf, tasksOf, workOf } from '../facts.ts';
-import { nextStepsAtHome, renderSteps } from '../next/step.ts';
+import { listDoneTasks, laneOf, tasksOf, workOf } from '../facts.ts';
+import { suggestAtHome, renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from './outcome-text.ts';
-import { isolationLine } from './isolation.ts';
-import { costNoun } from './spend.ts';
+import { renderIsolation } from './isolation.ts';
+import { renderCostNoun } from './spend.ts';
 
 /**
  * Renders the last lines of a run at home in plain text: result, cost and next steps. Warnings are printed where they
@@ -21,12 +21,12 @@ export function renderEndAtHome(report: RunReport): string {
     ...(work === null
       ? []
       : [
-          `${formatCount(work.iterations.length, 'iteration')} · ${String(doneTasks(report).length)} of ${formatCount(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${costNoun(work)}`,
+          `${formatCount(work.iterations.length, 'iteration')} · ${String(listDoneTasks(report).length)} of ${formatCount(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${renderCostNoun(work)}`,
         ]),
-    ...(isolation === null ? [] : [isolationLine(isolation).replaceAll('`', '')]),
+    ...(isolation === null ? [] : [renderIsolation(isolation).replaceAll('`', '')]),
     ...(work !== null && branch !== null && work.headSha !== null
       ? [`Look at it: git log -p ${work.baseBranch ?? 'HEAD'}..${branch}`, `Take it: git merge ${branch}`]
       : []),
-    `Next: ${renderSteps(nextStepsAtHome(report), 'terminal')}`,
+    `Next: ${renderSteps(suggestAtHome(report), 'terminal')}`,
   ].join('\n');
 }

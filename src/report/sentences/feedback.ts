@@ -13,11 +13,11 @@ export interface FeedbackRequest {
 
 /** Lists every request that the lane remembers, oldest first. */
 export function listFeedbackRequests(report: RunReport): readonly FeedbackRequest[] {
-  return requestsIn(laneOf(report)?.answers.items ?? {});
+  return listStoredRequests(laneOf(report)?.answers.items ?? {});
 }
 
 /** Lists the requests that a state remembers, in the order of the state. */
-export function requestsIn(items: Feedback['items']): readonly FeedbackRequest[] {
+export function listStoredRequests(items: Feedback['items']): readonly FeedbackRequest[] {
   return Object.entries(items).map(([id, item]) => ({ id, item, isOpen: isOpen(item) }));
 }
 
@@ -78,7 +78,7 @@ const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
 };
 
 /** Renders `3 answered, 1 review thread is open`; empty when nothing was asked. */
-export function feedbackWords(asked: readonly AskedKind[]): string {
+export function renderFeedbackCounts(asked: readonly AskedKind[]): string {
   const answered = asked.filter((one) => !one.isOpen).length;
   return [...(answered === 0 ? [] : [`${answered} answered`]), describeOpenRequests(asked)]
     .filter((part) => part !== '')

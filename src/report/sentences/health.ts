@@ -13,7 +13,7 @@ const TROUBLES = {
 } as const;
 
 /** Returns a line for each problem of the repository: open circuits, providers, a red base, and unreadable states. */
-export function healthLines(facts: {
+export function describeHealth(facts: {
   readonly lanes: readonly FoundLane[];
   readonly overview: Overview;
   readonly now: number;

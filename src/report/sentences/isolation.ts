@@ -1,7 +1,7 @@
 import { type IsolationFacts, groupByMeaning } from '../../core/isolation/probe.ts';
 import { DISCREPANCY_SUFFIX } from '../../core/isolation/egress/opening.ts';
-import { refusedHosts } from '../../core/isolation/texts.ts';
-import { andMore, firstNames, oneLine } from '../../core/text/phrase.ts';
+import { countRefusedHosts } from '../../core/isolation/texts.ts';
+import { renderMore, joinNames, toOneLine } from '../../core/text/phrase.ts';
 import type { IsolationReport } from '../../handover/report.ts';
 import { formatCount } from '../format.ts';
 
@@ -12,7 +12,7 @@ const SHOWN_CHECKS = 5;
 const SHOWN_HOSTS = 10;
 
 /** Renders one line, such as `Isolation: user — own user; NO network limit`; `backticks` mark code. */
-export function isolationLine({ facts, from }: IsolationReport): string {
+export function renderIsolation({ facts, from }: IsolationReport): string {
   const { level, why, processesLeft } = facts;
   const parts = [
     ...checkWords(facts),
@@ -23,7 +23,7 @@ export function isolationLine({ facts, from }: IsolationReport): string {
       : [processesLeft === 1 ? '1 process left' : `${String(processesLeft)} processes left`]),
   ];
   const line = `Isolation${FROM[from]}: ${level} — ${parts.join('; ')}`;
-  return why === null ? line : `${line}. ${oneLine(why, 500)}`;
+  return why === null ? line : `${line}. ${toOneLine(why, 500)}`;
 }
 
 const FROM = {
@@ -77,7 +77,7 @@ function isProven({ level, probe }: IsolationFacts): boolean {
 /**
  * Lists the weaknesses, each with its remedy, as sentences in which `backticks` mark code; empty when there are none.
  */
-export function isolationProblems({ facts, from }: IsolationReport): readonly string[] {
+export function describeIsolationProblems({ facts, from }: IsolationReport): readonly string[] {
   const problems = [
     ...levelProblem(facts),
     ...probeProblems(facts),
@@ -138,11 +138,11 @@ function leftProblem({ processesLeft }: IsolationFacts): readonly string[] {
 }
 
 function refusedProblem(facts: IsolationFacts): readonly string[] {
-  const hosts = refusedHosts(facts);
+  const hosts = countRefusedHosts(facts);
   if (hosts.length === 0) return [];
   const shown = hosts.slice(0, SHOWN_HOSTS).map(([host, times]) => `${marked(host)} (${String(times)}×)`);
   return [
-    `Refused hosts: ${shown.join(', ')}${andMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => DISCREPANCY_SUFFIX.test(host)) ? INSIDE : ''}`,
+    `Refused hosts: ${shown.join(', ')}${renderMore(hosts.length - shown.length)}. Add those that the work needs to \`allowed-hosts\`; any other can be a sign that hidden instructions misled the agent.${hosts.some(([host]) => DISCREPANCY_SUFFIX.test(host)) ? INSIDE : ''}`,
   ];
 }
 
@@ -150,7 +150,7 @@ const INSIDE =
   ' "HOST as NAME" is a connection to HOST in which a program asked for NAME. A connection may only name the host that it was opened to, and on port 443 only by TLS.';
 
 function named(names: readonly string[]): string {
-  return names.length <= SHOWN_CHECKS ? listed(names) : firstNames(names, SHOWN_CHECKS);
+  return names.length <= SHOWN_CHECKS ? listed(names) : joinNames(names, SHOWN_CHECKS);
 }
 
 /** Renders `user, processes and files`. */
@@ -159,5 +159,5 @@ function listed(words: readonly string[]): string {
 }
 
 function marked(foreign: string): string {
-  return `\`${oneLine(foreign, 80).replaceAll('`', "'")}\``;
+  return `\`${toOneLine(foreign, 80).replaceAll('`', "'")}\``;
 }

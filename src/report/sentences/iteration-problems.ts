@@ -2,34 +2,34 @@ import { AGENTS } from '../../core/agent-names.ts';
 import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { BranchChange } from '../../core/lane/change.ts';
-import { rulesToAllow } from '../../core/people/rules-to-allow.ts';
+import { suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { isHeldBy } from '../../core/pipeline/review.ts';
-import { resultWords } from '../../core/pipeline/step-record.ts';
-import { moreLine, oneLine } from '../../core/text/phrase.ts';
+import { describeStepResult } from '../../core/pipeline/step-record.ts';
+import { formatMoreLine, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { quotedFailure } from '../agent-failures.ts';
+import { quoteAgentFailure } from '../agent-failures.ts';
 import { iterationsOf, settingOf, workOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
-import { codeElement, renderCode, renderProse, renderText } from '../markdown.ts';
-import { claimWords, groupedLines } from '../pages/progress.ts';
-import { isolationProblems } from './isolation.ts';
+import { renderCodeElement, renderCode, renderProse, renderText } from '../markdown.ts';
+import { rewordClaim, describeGroupedIterations } from '../pages/progress.ts';
+import { describeIsolationProblems } from './isolation.ts';
 
 /** Returns a line for each problem of a run, with its iterations. */
-export function iterationProblemLines(report: RunReport): readonly string[] {
+export function describeIterationProblems(report: RunReport): readonly string[] {
   const remarks = iterationsOf(report).flatMap(({ verdict, analysis, evidence, ...entry }) =>
     [
-      ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
+      ...[...verdict.discrepancies, ...verdict.vetoes].map(rewordClaim),
       ...errorLine({ analysis, evidence, verdict, ...entry }),
       ...(evidence.failedServers ?? []).map((name) =>
-        renderProse(`The agent could not use the tools of the MCP server ${oneLine(name, 100)}.`, 300),
+        renderProse(`The agent could not use the tools of the MCP server ${toOneLine(name, 100)}.`, 300),
       ),
       ...stepProblems(evidence.steps),
     ].map((line) => ({ iteration: entry.iteration, text: line })),
   );
   const isolation = workOf(report)?.isolation ?? null;
   return [
-    ...(isolation === null ? [] : isolationProblems(isolation).map((line) => renderProse(line, 2000))),
-    ...groupedLines(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
+    ...(isolation === null ? [] : describeIsolationProblems(isolation).map((line) => renderProse(line, 2000))),
+    ...describeGroupedIterations(remarks).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`),
     ...testOnlyLine(report),
   ];
 }
@@ -38,12 +38,12 @@ export function iterationProblemLines(report: RunReport): readonly string[] {
 function errorLine(entry: JournalEntry): readonly string[] {
   const { analysis, evidence, verdict, madeAgain } = entry;
   const { agentError } = analysis;
-  const quoted = (foreign: string): string => renderCode(oneLine(foreign, 300), 300);
+  const quoted = (foreign: string): string => renderCode(toOneLine(foreign, 300), 300);
   const again =
     madeAgain === null
       ? []
       : [`A conversation could not be continued, so a new one was started: ${quoted(madeAgain.why)}`];
-  if (verdict.agentFailed) return [...again, renderProse(quotedFailure(entry), 400)];
+  if (verdict.agentFailed) return [...again, renderProse(quoteAgentFailure(entry), 400)];
   if (agentError === null) return again;
   const words = quoted(agentError.text);
   // No other line says that the call was ended, and after how long.
@@ -68,11 +68,11 @@ function testOnlyLine(report: RunReport): readonly string[] {
 function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string[] {
   return steps
     .filter(({ result }) => result.kind !== 'passed' && !(result.kind === 'skipped' && result.why === 'done-once'))
-    .map(({ name, result }) => `Step "${oneLine(name, 60)}" ${oneLine(resultWords(result), 200)}.`);
+    .map(({ name, result }) => `Step "${toOneLine(name, 60)}" ${toOneLine(describeStepResult(result), 200)}.`);
 }
 
 /** Renders what the last reviews of a branch found, each folded; empty if they found nothing. */
-export function findingsSection({ reviews }: Pick<BranchChange, 'reviews'>): string {
+export function renderFindingsSection({ reviews }: Pick<BranchChange, 'reviews'>): string {
   return reviews.length === 0 ? '' : ['### Findings of reviews', ...reviews.map(reviewBlock)].join('\n\n');
 }
 
@@ -86,24 +86,24 @@ function reviewBlock({ task, step, review }: BranchChange['reviews'][number]): s
       ({ file, line, severity, text }) =>
         `**${severity}** ${renderCode(line === null ? file : `${file}:${String(line)}`, 220)}: ${renderText(text, 400)}`,
     ),
-    ...moreLine(more),
+    ...formatMoreLine(more),
   ].map((line) => `- ${line}`);
-  const title = `Step ${codeElement(step, 60)} (${AGENTS[agent].title}) on ${codeElement(task, 60)}: ${count}`;
+  const title = `Step ${renderCodeElement(step, 60)} (${AGENTS[agent].title}) on ${renderCodeElement(task, 60)}: ${count}`;
   return `<details>\n<summary>${title}${isHeldBy(review) ? `; ${held}` : ''}</summary>\n\n${lines.join('\n')}\n\n</details>`;
 }
 
 /** Returns a line for each denied tool of a run, with the rule that would allow it. */
-export function denialLines(report: RunReport): readonly string[] {
+export function describeDenials(report: RunReport): readonly string[] {
   const allowed = settingOf(report)?.policy.allowedTools ?? [];
   const denials = iterationsOf(report).flatMap(({ iteration, analysis, verdict }) => [
     ...analysis.denials.map((denial) => ({ iteration, text: denialWords(denial, allowed) })),
     ...verdict.advice.map((advice) => ({ iteration, text: advice })),
   ]);
-  return groupedLines(denials).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
+  return describeGroupedIterations(denials).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
 }
 
 function denialWords(denial: Denial, allowed: readonly string[]): string {
-  const rules = rulesToAllow(denial, allowed);
+  const rules = suggestRulesToAllow(denial, allowed);
   const what = `\`${(denial.command ?? denial.tool).slice(0, 150).replaceAll('`', "'")}\``;
   return rules.length === 0
     ? `${what} was denied.`

@@ -9,16 +9,16 @@ import { expiryOf } from '../../core/sharing/lease.ts';
 import { nameOfLane, nameOfTaskId, QUEUE } from '../../core/tasks/ids.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { formatTasksDone } from '../../core/tasks/queue.ts';
-import { namesOf, oneLine } from '../../core/text/phrase.ts';
+import { namesOf, toOneLine } from '../../core/text/phrase.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderText } from '../markdown.ts';
 import { renderCommand, renderContinuation, type ReadingPlace } from '../next/step.ts';
-import { tasksBar } from '../pages/progress-bar.ts';
+import { renderTasksBar } from '../pages/progress-bar.ts';
 import { nameOutcome } from './ends/outcome-name.ts';
-import { requestsIn, feedbackWords } from './feedback.ts';
-import { obstacleLines, stuckLines } from './waiting.ts';
+import { listStoredRequests, renderFeedbackCounts } from './feedback.ts';
+import { describeObstacles, describeStuckTasks } from './waiting.ts';
 
 type Turn = Pick<JournalEntry, 'iteration' | 'agent' | 'passedOver'>;
 
@@ -58,11 +58,11 @@ const markdownStyle: Style = {
 
 const logStyle: Style = {
   target: 'log',
-  text: oneLine,
-  code: oneLine,
+  text: toOneLine,
+  code: toOneLine,
   own: (words) => words,
   strong: (words) => words,
-  link: (label, url) => `${label} (${oneLine(url, 300)})`,
+  link: (label, url) => `${label} (${toOneLine(url, 300)})`,
 };
 
 /** Renders the lane's status as Markdown: the answer to `/ralph status` and to orders. */
@@ -78,7 +78,7 @@ export function renderLaneStatus(view: LaneView): string {
 }
 
 /** Renders the lane's status as lines of the job log. */
-export function laneStatusLines(view: LaneView): readonly string[] {
+export function describeLaneStatus(view: LaneView): readonly string[] {
   return [
     ...receiptLines(view, logStyle),
     ...laneFacts(view, logStyle),
@@ -93,14 +93,14 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   return [
     tasks.length === 0
       ? 'No task is open here.'
-      : `${style.own(tasksBar(tasks))} ${formatTasksDone(done, tasks.length)}`,
+      : `${style.own(renderTasksBar(tasks))} ${formatTasksDone(done, tasks.length)}`,
     ...(current === undefined
       ? []
       : [
           `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${formatCount(current.progress.attempts, 'iteration')} so far)`,
         ]),
     ...answersLine(state),
-    ...[...stuckLines(tasks), ...obstacleLines(tasks)]
+    ...[...describeStuckTasks(tasks), ...describeObstacles(tasks)]
       .slice(0, SHOWN_WAITING)
       .map((line) => `Waits: ${style.text(line, 300)}`),
     ...(claimedBy === null
@@ -119,7 +119,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
         ]
       : []),
     `Circuit: ${circuitWord(view, style)}`,
-    ...(state === null ? [] : troubleLines(state, now)),
+    ...(state === null ? [] : describeIdleAgents(state, now)),
     ...usageFacts(view),
     state?.lastRun
       ? `Last run: ${style.text(nameOutcome({ kind: state.lastRun.outcome, reason: state.lastRun.reason }), 80)}, ${formatInstant(state.lastRun.at)}`
@@ -150,7 +150,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
 
 /** Summarizes what the pull request was asked, in our own words only. */
 function answersLine(state: LaneState | null): readonly string[] {
-  const words = state === null ? '' : feedbackWords(requestsIn(withoutUnprovenAnswers(state).items));
+  const words = state === null ? '' : renderFeedbackCounts(listStoredRequests(withoutUnprovenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];
 }
 
@@ -233,12 +233,12 @@ function list(lines: readonly string[]): string {
  * Describes each hand-over between agents of a run with its reason, one plain sentence each. Empty when the first agent
  * of the order did everything.
  */
-export function handOverLines(iterations: readonly Turn[]): readonly string[] {
-  return iterations.flatMap((turn, at) => handOverLine(turn, iterations[at - 1] ?? null));
+export function describeHandOvers(iterations: readonly Turn[]): readonly string[] {
+  return iterations.flatMap((turn, at) => describeHandOver(turn, iterations[at - 1] ?? null));
 }
 
 /** Describes the hand-over at one iteration; `before` is the previous iteration of the run. */
-export function handOverLine({ iteration, agent, passedOver }: Turn, before: Turn | null): readonly string[] {
+export function describeHandOver({ iteration, agent, passedOver }: Turn, before: Turn | null): readonly string[] {
   if (agent === null || agent === (before?.agent ?? null)) return [];
   const taken =
     before === null ? `${agent} worked from iteration ${iteration} on` : `${agent} took over in iteration ${iteration}`;
@@ -248,7 +248,7 @@ export function handOverLine({ iteration, agent, passedOver }: Turn, before: Tur
 }
 
 /** Returns the agents that a run called, with their numbers of iterations, in the order of their first. */
-export function calledAgents(
+export function countCalledAgents(
   iterations: readonly Turn[],
 ): readonly { readonly agent: AgentName; readonly iterations: number }[] {
   const names = iterations.flatMap(({ agent }) => agent ?? []);
@@ -261,7 +261,7 @@ export function agentsOfChange({ tasks }: BranchChange): readonly AgentName[] {
 }
 
 /** Lists the agents that get no call now while another agent works. */
-export function troubleLines(
+export function describeIdleAgents(
   { agent, providers }: Pick<LaneState, 'agent' | 'providers'>,
   now: number,
 ): readonly string[] {

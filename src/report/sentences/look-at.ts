@@ -1,9 +1,9 @@
-import { type Proof, type ProofSentence, proofSentences } from '../../core/proof/proof.ts';
+import { type Proof, type ProofSentence, describeProof } from '../../core/proof/proof.ts';
 import type { LookAtKind } from '../../core/review/manifest.ts';
-import { firstLines } from '../../core/text/phrase.ts';
+import { capLines } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import { tasksOf, workOf } from '../facts.ts';
-import { renderCode, taskLink } from '../markdown.ts';
+import { renderCode, renderTaskLink } from '../markdown.ts';
 
 /** The words that begin the line on each kind of files. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
@@ -49,39 +49,37 @@ const CONCERNS = {
 } as const;
 
 /** Names the tests of the branch's tasks that prove too little or no longer hold, one line for each sentence. */
-export function unprovenTests(report: RunReport): readonly string[] {
+export function describeUnprovenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) =>
-    proofSentences(proof).flatMap((sentence) =>
+    describeProof(proof).flatMap((sentence) =>
       sentence.concern === null
         ? []
         : [`**${CONCERNS[sentence.concern]}** (${name}): ${renderProofSentence(sentence)}`],
     ),
   );
-  return firstLines(lines, MAX_PROOF_LINES);
+  return capLines(lines, MAX_PROOF_LINES);
 }
 
 /** Reports what the tests of the branch's tasks prove, or why that is not known, one line for each task. */
-export function provenTests(report: RunReport): readonly string[] {
+export function describeProvenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) => {
     const sentences = proofLinesOf(proof);
     return sentences.length === 0 ? [] : [`${name}: ${sentences.join(' ')}`];
   });
-  return firstLines(lines, MAX_PROOF_LINES);
+  return capLines(lines, MAX_PROOF_LINES);
 }
 
 function proofsIn(report: RunReport): readonly { readonly name: string; readonly proof: Proof }[] {
   const listed = tasksOf(report);
   return Object.entries(workOf(report)?.change.tasks ?? {}).flatMap(([id, { proof }]) => {
     const task = listed.find((one) => one.task.id === id)?.task;
-    return proof === undefined ? [] : [{ name: task === undefined ? renderCode(id, 80) : taskLink(task), proof }];
+    return proof === undefined ? [] : [{ name: task === undefined ? renderCode(id, 80) : renderTaskLink(task), proof }];
   });
 }
 
 /** Renders the sentences of a proof that a reviewer need not look at first. */
 export function proofLinesOf(proof: Proof): readonly string[] {
-  return proofSentences(proof).flatMap((sentence) =>
-    sentence.concern === null ? [renderProofSentence(sentence)] : [],
-  );
+  return describeProof(proof).flatMap((sentence) => (sentence.concern === null ? [renderProofSentence(sentence)] : []));
 }
 
 function renderProofSentence({ text, names }: ProofSentence): string {

@@ -6,11 +6,11 @@ import { cutText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
   allTasksOf,
-  doneTasks,
+  listDoneTasks,
   isPromptAlone,
   isScheduled,
   iterationsOf,
-  promptName,
+  nameFirstTask,
   settingOf,
   tasksOf,
   workOf,
@@ -30,7 +30,7 @@ export interface OutcomeText {
 
 /** Returns `2 of 3 tasks done`. */
 export function describeProgress(report: RunReport): string {
-  return formatTasksDone(doneTasks(report).length, tasksOf(report).length);
+  return formatTasksDone(listDoneTasks(report).length, tasksOf(report).length);
 }
 
 /** Describes a parked run: the limit it waits for, and when work continues. */
@@ -104,7 +104,7 @@ export function describeLimit(reason: RunBound | 'unverified', report: RunReport
   return {
     title,
     what: isPromptAlone(report)
-      ? `Stopped at the limit of ${value} for one run; \`${promptName(report)}\` is not done yet.`
+      ? `Stopped at the limit of ${value} for one run; \`${nameFirstTask(report)}\` is not done yet.`
       : `Stopped at the limit of ${value} for one run, with ${done}.`,
   };
 }

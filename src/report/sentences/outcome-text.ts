@@ -2,19 +2,19 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind } from '../../core/outcome.ts';
 import { isListed, nameOfTask } from '../../core/tasks/task.ts';
-import { cutText, firstLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
+import { cutText, capLines, namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
 import {
   allTasksOf,
-  doneTasks,
+  listDoneTasks,
   isPromptAlone,
   iterationsOf,
   laneOf,
-  lastVerification,
-  passedCommands,
-  promptName,
+  pickVerification,
+  listPassedCommands,
+  nameFirstTask,
   settingOf,
   tasksOf,
   warningsOf,
@@ -24,14 +24,14 @@ import { formatCount } from '../format.ts';
 import { listAlarms, describePassedSteps } from './alarms.ts';
 import { type ReadingPlace, type Words, renderWords } from '../next/step.ts';
 import { describeProgress, describeLimit, type OutcomeText, describeParked } from './outcome-limits.ts';
-import { blockedTitle, stopTitle, YOU_ARE_NEEDED } from './trouble.ts';
+import { nameBlockedRun, nameRunStop, YOU_ARE_NEEDED } from './trouble.ts';
 import {
   describeRedBase,
   describeNoTasks,
-  obstacleLines,
+  describeObstacles,
   findOnlyTrouble,
   sourcesOf,
-  stuckLines,
+  describeStuckTasks,
   quoteWordsOn,
 } from './waiting.ts';
 
@@ -62,7 +62,7 @@ export function renderHeadline(report: RunReport, target: ReadingPlace): string 
 function redTests(report: RunReport): string | null {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   if (first === undefined) return null;
-  const verification = lastVerification(report);
+  const verification = pickVerification(report);
   if (verification.kind === 'failed') return `${inCode(verification.command)} fails`;
   // The failure dates from earlier runs.
   const since = verification.kind === 'not-run' ? (workOf(report)?.change.failingSince ?? null) : null;
@@ -92,14 +92,14 @@ function withTests(what: string, report: RunReport): string {
     return red === null ? what : `❌ ${red}. ${what}`;
   }
   if (first === undefined) {
-    const steps = passedCommands(report).map((step) => inCode(cutText(step, 60)));
+    const steps = listPassedCommands(report).map((step) => inCode(cutText(step, 60)));
     return withOpening(
       steps.length === 0
         ? '⚠️ Nothing was tested: set `verify` to the command that runs the tests.'
         : `⚠️ \`verify\` is not set; ${describePassedSteps(steps)}.`,
     );
   }
-  return lastVerification(report).kind === 'passed'
+  return pickVerification(report).kind === 'passed'
     ? withOpening(`✅ ${others.length === 0 ? inCode(first) : '`verify`'} passes.`)
     : what;
 }
@@ -116,7 +116,7 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
       return halted(outcome, report);
     case 'blocked':
       if (outcome.reason === 'base_is_red') return describeRedBase(report);
-      return { title: blockedTitle(report), what: blockedTasks(allTasksOf(report)) };
+      return { title: nameBlockedRun(report), what: blockedTasks(allTasksOf(report)) };
     case 'parked':
       return describeParked(outcome, report);
     case 'limit':
@@ -174,7 +174,7 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
 }
 
 function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
-  const done = isPromptAlone(report) ? `nothing is left of \`${promptName(report)}\`` : describeProgress(report);
+  const done = isPromptAlone(report) ? `nothing is left of \`${nameFirstTask(report)}\`` : describeProgress(report);
   switch (reason) {
     case 'plan_complete':
       return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
@@ -193,7 +193,7 @@ function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeTex
 }
 
 function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport): OutcomeText {
-  const title = stopTitle(outcome, report);
+  const title = nameRunStop(outcome, report);
   switch (outcome.reason) {
     case 'permission_denied':
       return { title, what: `The agent was denied a tool: ${deniedTools(report)}.` };
@@ -274,7 +274,7 @@ function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
   if (lane !== null && lane.held !== null && pull !== null) return waitingForMerge(report, lane.held, pull.number);
-  const open = tasksOf(report).length - doneTasks(report).length;
+  const open = tasksOf(report).length - listDoneTasks(report).length;
   const left =
     open === 0 || isPromptAlone(report)
       ? ''
@@ -307,18 +307,18 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const named = findOnlyTrouble(tasks);
   if (named !== null) return quoteWordsOn(named);
-  const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
+  const waiting = [...describeStuckTasks(tasks), ...describeObstacles(tasks)];
   if (waiting.length === 0) return 'The agent says that it cannot continue without a person.';
   const done = tasks.filter(({ task, progress }) => isListed(task) && progress.state === 'done').length;
   return [
     `${formatCount(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,
-    ...firstLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),
+    ...capLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),
   ].join('\n');
 }
 
 /** Renders `#12 and #14 are done.` */
 function allDone(report: RunReport): string {
-  const done = doneTasks(report);
+  const done = listDoneTasks(report);
   const all = tasksOf(report).length;
   if (done.length < all) return `Everything required is done (${done.length} of ${formatCount(all, 'task')}).`;
   return done.length > 2

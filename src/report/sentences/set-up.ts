@@ -1,12 +1,12 @@
 import { type Finding, FINDING_MARKS } from '../../core/doctor/finding.ts';
 import { flattenText, capitalizeFirst } from '../../core/text/phrase.ts';
 import { formatCount } from '../format.ts';
-import { renderCode, codeElement, renderLink, renderProse } from '../markdown.ts';
+import { renderCode, renderCodeElement, renderLink, renderProse } from '../markdown.ts';
 
 const MAX_CHARS = 1_000;
 
 /** Counts the findings that are not fine, or renders `✓ Nothing stops a run.` */
-export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string {
+export function summarizeSetUp(findings: readonly Pick<Finding, 'kind'>[]): string {
   const number = (wanted: Finding['kind']): number => findings.filter(({ kind }) => kind === wanted).length;
   const [problems, warnings, open] = [number('problem'), number('warning'), number('unchecked')];
   const result = [
@@ -18,7 +18,7 @@ export function setUpResult(findings: readonly Pick<Finding, 'kind'>[]): string 
 }
 
 /** Renders plain lines: each finding, with its fix below. */
-export function setUpLines(findings: readonly Finding[]): readonly string[] {
+export function describeSetUp(findings: readonly Finding[]): readonly string[] {
   const several = namesPlaces(findings);
   return foldUnseen(findings).flatMap((found) => [
     `${FINDING_MARKS[found.kind]} ${placeOfFinding(found, several)}${found.says}`,
@@ -43,7 +43,7 @@ export function renderSetUp(findings: readonly Finding[]): string {
   const good = items('ok');
   const others = items('problem', 'warning', 'unchecked');
   return [
-    `**Set-up:** ${setUpResult(findings)}`,
+    `**Set-up:** ${summarizeSetUp(findings)}`,
     ...(others.length === 0 ? [] : [others.join('\n')]),
     ...(good.length === 0
       ? []
@@ -91,7 +91,7 @@ function item(found: Finding, several: boolean): string {
 
 /** Renders lines to paste; like in a fence, nothing is put between their characters. */
 function block(paste: string): string {
-  const lines = paste.split('\n').map((line) => line.replace(/\S.*$/, (words) => codeElement(words, MAX_CHARS)));
+  const lines = paste.split('\n').map((line) => line.replace(/\S.*$/, (words) => renderCodeElement(words, MAX_CHARS)));
   return `  <pre>${lines.join('\n  ')}</pre>`;
 }
 

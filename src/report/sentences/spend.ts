@@ -16,30 +16,30 @@ type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
 const BAR_CELLS = 24;
 
 /** Renders a run's cost as `$1.20`, or as `at least $1.20` or `not known` when an agent reported tokens and no cost. */
-export function costWord(costs: Costs): string {
+export function renderRunCost(costs: Costs): string {
   if (unpriced(costs).length === 0) return formatCost(costs.costUsd);
   return costs.costUsd > 0 ? `at least ${formatCost(costs.costUsd)}` : 'not known';
 }
 
 /** Returns a run's cost in US dollars as far as it is known; null when nothing is known. */
-export function costUsdIfKnown(costs: Costs): number | null {
+export function computeKnownCostUsd(costs: Costs): number | null {
   return costs.costUsd === 0 && unpriced(costs).length > 0 ? null : costs.costUsd;
 }
 
 /** Returns the cost of a branch, or of a task on it, in US dollars; null when it is not known. */
-export function branchCost({ costUsd, unpriced }: Pick<BranchChange, 'costUsd' | 'unpriced'>): number | null {
+export function computeBranchCost({ costUsd, unpriced }: Pick<BranchChange, 'costUsd' | 'unpriced'>): number | null {
   return costUsd === 0 && unpriced > 0 ? null : costUsd;
 }
 
 /** Renders the cost of a branch, or of a task on it, as `$1.20`, `at least $1.20` or `cost not known`. */
-export function branchCostNoun(change: Pick<BranchChange, 'costUsd' | 'unpriced' | 'tokens'>): string {
+export function renderBranchCost(change: Pick<BranchChange, 'costUsd' | 'unpriced' | 'tokens'>): string {
   const { costUsd, unpriced, tokens } = change;
   // Documents of earlier versions do not count iterations of unknown cost.
-  return costInList({ costUsd: costUsd === 0 && (unpriced > 0 || tokens > 0) ? null : costUsd, unpriced });
+  return renderCostInList({ costUsd: costUsd === 0 && (unpriced > 0 || tokens > 0) ? null : costUsd, unpriced });
 }
 
 /** Renders a cost of which `unpriced` iterations are missing, and which is null when nothing is known. */
-export function costInList({
+export function renderCostInList({
   costUsd,
   unpriced,
 }: {
@@ -51,20 +51,20 @@ export function costInList({
 }
 
 /** Renders what an iteration is known to have cost, for a list of amounts; empty when nothing is known. */
-export function iterationCost({ analysis: { costUsd }, evidence }: JournalEntry): readonly string[] {
-  return costUsd === null ? [] : [costInList({ costUsd, unpriced: hasUnpricedCall(evidence.steps) ? 1 : 0 })];
+export function listIterationCost({ analysis: { costUsd }, evidence }: JournalEntry): readonly string[] {
+  return costUsd === null ? [] : [renderCostInList({ costUsd, unpriced: hasUnpricedCall(evidence.steps) ? 1 : 0 })];
 }
 
 /** Renders a run's cost for a list of amounts, such as `cost not known`. */
-export function costNoun(costs: Costs): string {
-  const word = costWord(costs);
+export function renderCostNoun(costs: Costs): string {
+  const word = renderRunCost(costs);
   return word === 'not known' ? `cost ${word}` : word;
 }
 
 /**
  * Returns the cost for a list of amounts; empty when tokens were used at no cost, because then the cost is not known.
  */
-export function knownCost({
+export function listKnownCost({
   tokens,
   costUsd,
 }: {
@@ -170,7 +170,7 @@ function inWords(names: readonly string[]): string {
 }
 
 /** Reports what calls of unfinished iterations used; empty when nothing is known to have been used. */
-export function unfinishedCallsLine({ calls, tokens, costUsd }: RunUsage): readonly string[] {
+export function describeUnfinishedCalls({ calls, tokens, costUsd }: RunUsage): readonly string[] {
   if (calls === 0 || (tokens === 0 && costUsd === 0)) return [];
   const [made, its] =
     calls === 1 ? ['was made in an iteration that', 'it used'] : ['were made in iterations that', 'they used'];
@@ -181,11 +181,11 @@ export function unfinishedCallsLine({ calls, tokens, costUsd }: RunUsage): reado
 }
 
 /** Summarizes the use of the last 31 days in one line: cost, calls, tokens and time. */
-export function spendSummary(days: readonly LedgerDay[]): string {
+export function summarizeSpend(days: readonly LedgerDay[]): string {
   if (days.length === 0) return 'nothing';
   const { calls, tokens, costUsd, minutes } = totalOf(days);
   return [
-    ...knownCost({ tokens, costUsd }),
+    ...listKnownCost({ tokens, costUsd }),
     formatCount(calls, 'call'),
     `${formatTokens(tokens)} tokens`,
     `${formatDuration(minutes * MINUTE_MS)} of agent time`,
@@ -196,11 +196,11 @@ export function spendSummary(days: readonly LedgerDay[]): string {
  * Renders a line with a bar for each day: of its cost, or of its calls when nothing has a price. The day with the most
  * has the longest bar.
  */
-export function spendBars(days: readonly LedgerDay[]): readonly string[] {
+export function drawSpendBars(days: readonly LedgerDay[]): readonly string[] {
   const hasPrices = days.some(({ costUsd }) => costUsd > 0);
   const amountOf = ({ costUsd, calls }: LedgerDay): number => (hasPrices ? costUsd : calls);
   const greatest = Math.max(...days.map(amountOf), 0);
-  const costs = days.map((day) => knownCost(day)[0] ?? 'cost not known');
+  const costs = days.map((day) => listKnownCost(day)[0] ?? 'cost not known');
   const width = Math.max(...costs.map(({ length }) => length), 0);
   return days.map((day, index) => {
     const amount = amountOf(day);

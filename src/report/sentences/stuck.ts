@@ -1,24 +1,24 @@
-import { withheldFiles } from './ends/withheld.ts';
+import { nameWithheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { nextTurnOf } from '../../core/tasks/ids.ts';
 import { formatInstantFrom } from '../format.ts';
-import { renderCode, codeElement, renderFence, renderProse, renderText } from '../markdown.ts';
-import { iterationResult } from '../pages/progress.ts';
+import { renderCode, renderCodeElement, renderFence, renderProse, renderText } from '../markdown.ts';
+import { describeIterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, iterationsOn, settingOf } from '../facts.ts';
-import { nextStepsForTask } from '../next/for-tasks.ts';
+import { allTasksOf, listIterationsOn, settingOf } from '../facts.ts';
+import { suggestForTask } from '../next/for-tasks.ts';
 import { buildStepList, renderWords } from '../next/step.ts';
-import { taskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
-import { verificationWord } from '../pages/sections.ts';
-import { firstLines, namesOutOf } from '../../core/text/phrase.ts';
+import { describeTaskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
+import { renderVerificationWord } from '../pages/sections.ts';
+import { capLines, namesOutOf } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 
 const SHOWN_ITERATIONS = 3;
 const MAX_TAIL_CHARS = 1500;
 
 /** Returns the tasks that failed or became blocked in this run, about which a person has to decide. */
-export function stuckTasks(report: RunReport): readonly TaskReport[] {
+export function listStuckTasks(report: RunReport): readonly TaskReport[] {
   return allTasksOf(report).filter((task) => gotStuck(task, report));
 }
 
@@ -28,7 +28,7 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
  */
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
-  const entries = iterationsOn(report, one.task.id);
+  const entries = listIterationsOn(report, one.task.id);
   const words = lastWordsOnTask(one, entries);
   return [
     opening(one, report),
@@ -38,14 +38,14 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
       .map((entry) => `- ${iterationLine(entry)}`)
       .join('\n')}`,
     ...failingOutput(entries),
-    `What you can do:\n\n${buildStepList(nextStepsForTask(one, report), 'markdown')
+    `What you can do:\n\n${buildStepList(suggestForTask(one, report), 'markdown')
       .map((line) => `- ${line}`)
       .join('\n')}`,
   ].join('\n\n');
 }
 
 function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
-  return isStuck(progress) && iterationsOn(report, task.id).length > 0;
+  return isStuck(progress) && listIterationsOn(report, task.id).length > 0;
 }
 
 /** Returns the agent's last words on the task; its question comes before all else. */
@@ -62,7 +62,7 @@ function lastWordsOnTask({ share }: TaskReport, entries: readonly JournalEntry[]
 
 function opening(one: TaskReport, report: RunReport): string {
   const { progress } = one;
-  const trouble = renderWords([...taskTrouble(one), YOU_ARE_NEEDED], 'markdown');
+  const trouble = renderWords([...describeTaskTrouble(one), YOU_ARE_NEEDED], 'markdown');
   return `**${trouble.charAt(0).toUpperCase()}${trouble.slice(1)}.** ${why()}`.trimEnd();
 
   function why(): string {
@@ -77,7 +77,7 @@ function opening(one: TaskReport, report: RunReport): string {
     }
     switch (progress.reason) {
       case 'withheld':
-        return `Left out: ${renderProse(withheldFiles(one, report), 500)}.`;
+        return `Left out: ${renderProse(nameWithheldFiles(one, report), 500)}.`;
       case 'push_refused':
         return renderText(progress.refused?.words ?? '', 900);
       case 'nothing_to_do':
@@ -92,10 +92,10 @@ function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: Jou
   const { files, fileCount, insertions, deletions, verification } = evidence;
   const shown = files.slice(0, 4).map((file) => renderCode(file, 100));
   return [
-    `Iteration ${iteration}: ${iterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
+    `Iteration ${iteration}: ${describeIterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
     fileCount === 0 ? 'nothing changed' : `changed ${namesOutOf(shown, fileCount)} (+${insertions} −${deletions})`,
-    ...(verification.kind === 'not-run' ? [] : [`verification ${verificationWord(verification)}`]),
-    ...firstLines(
+    ...(verification.kind === 'not-run' ? [] : [`verification ${renderVerificationWord(verification)}`]),
+    ...capLines(
       verdict.discrepancies.map((line) => renderProse(line, 300)),
       3,
     ),
@@ -107,6 +107,6 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   const newest = entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
   if (newest?.kind !== 'failed' || newest.tail.trim() === '') return [];
   return [
-    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${renderFence(newest.tail, MAX_TAIL_CHARS)}\n\n</details>`,
+    `<details>\n<summary>Last output of ${renderCodeElement(newest.command, 80)}</summary>\n\n${renderFence(newest.tail, MAX_TAIL_CHARS)}\n\n</details>`,
   ];
 }

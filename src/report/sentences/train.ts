@@ -26,7 +26,7 @@ const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
 /**
  * Returns which pull request to merge next, and why, as one sentence; empty when there are no several to choose from.
  */
-export function nextToMerge(train: Train): string {
+export function renderNextToMerge(train: Train): string {
   const { pulls, isCompared } = train;
   if (pulls.length < 2) return '';
   const next = findNextPull(train);
@@ -63,7 +63,7 @@ export function describePullStanding(train: Train, pull: TrainPull): string {
 }
 
 /** Returns what became of auto-merge, and what to do, in a few sentences of Markdown. */
-export function autoMergeWords({ number, kind, detail }: AutoMerge): string {
+export function renderAutoMerge({ number, kind, detail }: AutoMerge): string {
   const name = `#${String(number)}`;
   switch (kind) {
     case 'armed':
@@ -90,11 +90,11 @@ const PREVENTED_WORDS = {
 } as const;
 
 /** Renders the order of all open pull requests as Markdown; empty when there is nothing to say. */
-export function trainSection(train: Train | null): string {
+export function renderTrainSection(train: Train | null): string {
   if (train === null) return '';
   const lines = train.pulls.slice(0, LISTED).map((pull) => describePullStanding(train, pull));
-  const armed = train.autoMerge === null ? '' : autoMergeWords(train.autoMerge);
-  const said = [nextToMerge(train), armed, ...lines].filter((line) => line !== '');
+  const armed = train.autoMerge === null ? '' : renderAutoMerge(train.autoMerge);
+  const said = [renderNextToMerge(train), armed, ...lines].filter((line) => line !== '');
   return said.length === 0 ? '' : ['### Merge order', ...said.map((line) => `- ${line}`)].join('\n');
 }
 
@@ -102,13 +102,13 @@ export function trainSection(train: Train | null): string {
  * Renders the order on the page of one pull request, between markers of its own; `number` null for one that is about to
  * be opened.
  */
-export function trainPart(train: Train | null, number: number | null): string {
+export function renderTrainPart(train: Train | null, number: number | null): string {
   if (train === null) return '';
   const own = train.pulls.find((pull) => pull.number === number);
   const lines = [
-    nextToMerge(train),
+    renderNextToMerge(train),
     ...(own === undefined ? [] : [describePullStanding(train, own)]),
-    ...(train.autoMerge !== null && train.autoMerge.number === number ? [autoMergeWords(train.autoMerge)] : []),
+    ...(train.autoMerge !== null && train.autoMerge.number === number ? [renderAutoMerge(train.autoMerge)] : []),
   ].filter((line) => line !== '');
   return lines.length === 0 ? '' : `${BEGIN}\n${lines.join('\n\n')}\n${END}`;
 }

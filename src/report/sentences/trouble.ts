@@ -1,17 +1,17 @@
 import type { Outcome } from '../../core/outcome.ts';
 import { isListed, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { formatCost, formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
-import { obstacleLines, findOnlyTrouble } from './waiting.ts';
+import { describeObstacles, findOnlyTrouble } from './waiting.ts';
 
 /** The end of each headline about something that does not continue without a person. */
 export const YOU_ARE_NEEDED = '; you are needed';
 
 /** Names a task that was given up, set aside or needs a person, and what its trouble is. */
-export function taskTrouble(one: TaskReport): Words {
+export function describeTaskTrouble(one: TaskReport): Words {
   const { task, progress, share } = one;
   const name = nameIn(task);
   if (markingFileOf(task, progress) !== null) return [name, ` is marked as ${progress.state}`];
@@ -35,11 +35,11 @@ export function taskTrouble(one: TaskReport): Words {
 }
 
 /** Names what a blocked run waits for: one task with its trouble, or the number of tasks. */
-export function blockedTitle(report: RunReport): Words {
+export function nameBlockedRun(report: RunReport): Words {
   const tasks = allTasksOf(report);
   const one = findOnlyTrouble(tasks);
-  if (one !== null) return ['Blocked: ', ...taskTrouble(one), YOU_ARE_NEEDED];
-  const number = tasks.filter(({ progress }) => isStuck(progress)).length + obstacleLines(tasks).length;
+  if (one !== null) return ['Blocked: ', ...describeTaskTrouble(one), YOU_ARE_NEEDED];
+  const number = tasks.filter(({ progress }) => isStuck(progress)).length + describeObstacles(tasks).length;
   return number === 0
     ? ['Blocked: the agent cannot continue', YOU_ARE_NEEDED]
     : [`Blocked: ${formatCount(number, 'task')} ${number === 1 ? 'waits' : 'wait'} for a person`, YOU_ARE_NEEDED];
@@ -48,7 +48,7 @@ export function blockedTitle(report: RunReport): Words {
 type Halt = Extract<Outcome, { kind: 'halted' }>;
 
 /** Returns why a run stopped, and the task if it is the cause. */
-export function stopTitle(outcome: Halt, report: RunReport): Words {
+export function nameRunStop(outcome: Halt, report: RunReport): Words {
   return ['Stopped: ', ...stopWords(outcome, report), YOU_ARE_NEEDED];
 }
 
@@ -100,5 +100,5 @@ function stoppedOn(report: RunReport): Task | null {
 function nameIn(task: Task): string | Task {
   return task.source.kind === 'issue' || !isListed(task) || task.source.kind === 'prompt'
     ? task
-    : `“${oneLine(task.title, 60).replaceAll('`', "'")}”`;
+    : `“${toOneLine(task.title, 60).replaceAll('`', "'")}”`;
 }

@@ -1,6 +1,6 @@
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { isListed, isSettled, isStuck, markingFileOf, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
-import { cutText, firstNames, oneLine } from '../../core/text/phrase.ts';
+import { cutText, joinNames, toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
@@ -22,7 +22,7 @@ const FILES: ReadonlyMap<string, string> = new Map([
  * Lists the tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: its
  * name, its title, and why it does not continue.
  */
-export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
+export function describeStuckTasks(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${nameAndTitle(one)}: ${whyStuck(one)}`);
 }
 
@@ -32,7 +32,7 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
  */
 export function findOnlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
   const [one, ...others] = tasks.filter(({ progress }) => isStuck(progress));
-  return one === undefined || others.length > 0 || obstacleLines(tasks).length > 0 ? null : one;
+  return one === undefined || others.length > 0 || describeObstacles(tasks).length > 0 ? null : one;
 }
 
 /**
@@ -78,10 +78,10 @@ function whyStuck({ task, progress, share, asked }: TaskReport): string {
 }
 
 /**
- * Lists the open tasks that may not be worked on yet, in the form of `stuckLines`, except those that were merely not
- * looked at.
+ * Lists the open tasks that may not be worked on yet, in the form of `describeStuckTasks`, except those that were
+ * merely not looked at.
  */
-export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
+export function describeObstacles(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
     if (isSettled(one.progress)) return [];
     const why = obstacleOf(one, tasks);
@@ -108,7 +108,7 @@ function obstacleOf({ task }: TaskReport, tasks: readonly TaskReport[]): string 
   if (task.obstacle !== null) return OBSTACLES[task.obstacle];
   const open = awaitedBy(task, tasks);
   const names = open.map((id) => dependencyName(id, tasks));
-  return open.length === 0 ? null : `it depends on ${firstNames(names, SHOWN_DEPENDENCIES)}, not done yet`;
+  return open.length === 0 ? null : `it depends on ${joinNames(names, SHOWN_DEPENDENCIES)}, not done yet`;
 }
 
 const SHOWN_DEPENDENCIES = 3;
@@ -140,12 +140,12 @@ function dependencyName(id: string, tasks: readonly TaskReport[]): string {
 
 /** Prepares the agent's words for one of our sentences. */
 function quietWords(foreign: string): string {
-  return oneLine(foreign, 250).replaceAll('`', "'");
+  return toOneLine(foreign, 250).replaceAll('`', "'");
 }
 
 /** Prepares foreign text for one of our sentences, in which it marks no code. */
 function quiet(foreign: string): string {
-  return oneLine(foreign, 80).replaceAll('`', "'");
+  return toOneLine(foreign, 80).replaceAll('`', "'");
 }
 
 /**
@@ -165,7 +165,7 @@ export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
 }
 
 /** Returns the ways to give Ralph another task. */
-export function stepsToAddTask(where: TaskSources): readonly NextStep[] {
+export function suggestAddingTask(where: TaskSources): readonly NextStep[] {
   const [file] = sourceFilesOf(where);
   const ways = [
     ...(looksAtIssues(where)
@@ -207,12 +207,12 @@ export function describeRedBase(report: RunReport): { readonly title: Words; rea
   const iterations = iterationsOf(report).length;
   return {
     title: ['Blocked: the base branch is red; you are needed'],
-    what: `${command} fails on ${baseName(report)} as well${words} No task can be completed until it passes, and none is blamed for it.${iterations === 0 ? ' No call was made.' : ''}${newFailures(report)}`,
+    what: `${command} fails on ${nameBaseBranch(report)} as well${words} No task can be completed until it passes, and none is blamed for it.${iterations === 0 ? ' No call was made.' : ''}${newFailures(report)}`,
   };
 }
 
 /** Returns what people call the base branch, with `backticks` where that is known. */
-export function baseName(report: RunReport): string {
+export function nameBaseBranch(report: RunReport): string {
   const base = laneOf(report)?.baseBranch ?? null;
   return base === null ? 'the base branch' : code(base, 120);
 }

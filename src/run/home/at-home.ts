@@ -5,7 +5,7 @@ import { detectOtherRalphs, workQueueOnLanes } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
-import { referenceTo, findTaskByName } from '../../core/people/named-task.ts';
+import { nameTaskReference, findTaskByName } from '../../core/people/named-task.ts';
 import { withPipelineOf } from '../../core/policy.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { endIntake, type GateResult, type Intake, type Work, type WorkIntake } from '../../handover/intake.ts';
@@ -16,8 +16,14 @@ import { beginLoop } from '../../loop/loop.ts';
 import type { UserPrompt } from '../../ports/prompt.ts';
 import type { SealedTranscript } from '../../ports/state.ts';
 import { reportOfEnd, reportOfWork } from '../../publish/report-of.ts';
-import { type LoopAgents, createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
-import { reportWithoutWork } from '../reports.ts';
+import {
+  type LoopAgents,
+  createLoopAgents,
+  listOpenedExporters,
+  openFirstAgents,
+  createSessionExport,
+} from '../agents.ts';
+import { createWorklessReport } from '../reports.ts';
 import { hashText } from '../packed-journal.ts';
 import { UserError } from '../../errors.ts';
 import { failureOf } from '../failure.ts';
@@ -64,7 +70,7 @@ export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStar
 export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
   const recording = createRecording(deps);
   const report = await flow(deps, recording).catch((error: unknown) =>
-    reportWithoutWork(deps, failureOf(error, deps.debug), deps.startedAt),
+    createWorklessReport(deps, failureOf(error, deps.debug), deps.startedAt),
   );
   deps.show({ doing: 'ended', work: null, task: null, resumeAt: null, outcome: report.outcome });
   return report;
@@ -160,9 +166,9 @@ async function work(
     });
     const { agents } = called;
     const first = agents[0].name;
-    const exporters = openedExporters(agents);
+    const exporters = listOpenedExporters(agents);
     exportSessions = createSessionExport({ exporters, first, seal: await connect.seal(), store, log });
-    await openFirst(called, intake, clock.now());
+    await openFirstAgents(called, intake, clock.now());
     const shown = { resumeAt: null, outcome: null } as const;
     const policy = withPipelineOf(config.policy, intake.policy);
     const worked = await runLoop(
@@ -194,7 +200,7 @@ async function work(
     const unfinished = recording.work();
     if (unfinished === null) {
       await releaseLane(gateDeps, intake.lane.id);
-      return reportWithoutWork(deps, outcome, deps.startedAt);
+      return createWorklessReport(deps, outcome, deps.startedAt);
     }
     return finish({ ...unfinished, outcome, endedAt: clock.now() });
   }
@@ -297,7 +303,7 @@ export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,
 ): { readonly kind: 'tasks'; readonly tasks: readonly Task[] } | { readonly kind: 'none'; readonly why: string } {
-  const named = findTaskByName(wanted, tasks.map(referenceTo));
+  const named = findTaskByName(wanted, tasks.map(nameTaskReference));
   if (named.kind === 'task') return { kind: 'tasks', tasks: tasks.filter(({ id }) => id === named.id) };
   return {
     kind: 'none',

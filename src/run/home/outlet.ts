@@ -9,8 +9,8 @@ import { describePushFailure } from '../../core/refusals/refusal.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { SavedReport } from '../../handover/report.ts';
-import { documentOf, stateToBuildOn, type Work } from '../../handover/intake.ts';
-import { documentIfKilled } from '../../loop/pushing.ts';
+import { documentOf, selectStateToBuildOn, type Work } from '../../handover/intake.ts';
+import { buildKilledDocument } from '../../loop/pushing.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import { storedRunOf } from '../../handover/stored-run.ts';
 import { packJournal } from '../packed-journal.ts';
@@ -75,14 +75,14 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
       }
       if (pushed.kind !== 'pushed') throw refused(branch, describePushFailure(pushed));
       lastPublished = { state: { ...work.state, sequence }, iterations: work.journal.length };
-      const document = (next: number): string => documentIfKilled(deps, { ...work, remoteHead: there }, next);
+      const document = (next: number): string => buildKilledDocument(deps, { ...work, remoteHead: there }, next);
       const holder = leaseOf(deps, clock.now());
       const kept = await store.update(advanceInSnapshot({ lane, after: sequence, document, holder }));
       sequence = (kept.kind === 'updated' ? kept.answer : null) ?? sequence;
     },
     end: async (unchecked, session) => {
       const now = clock.now();
-      const checked: Work = { ...unchecked, state: stateToBuildOn(unchecked, config.policy, now) };
+      const checked: Work = { ...unchecked, state: selectStateToBuildOn(unchecked, config.policy, now) };
       const pushed = await push(checked);
       const isThere = pushed.kind === 'pushed';
       const outcome = isThere ? checked.outcome : await keptElsewhere(checked, describePushFailure(pushed));

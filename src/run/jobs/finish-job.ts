@@ -1,6 +1,6 @@
-import { runTagFromLane } from '../../core/sharing/lease.ts';
+import { deriveRunTag } from '../../core/sharing/lease.ts';
 import { claimsOfRun } from '../../core/snapshot/changes.ts';
-import { runsIn } from '../../core/snapshot/stored-run.ts';
+import { listStoredRuns } from '../../core/snapshot/stored-run.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { withPublished } from '../../core/train/train.ts';
@@ -24,14 +24,14 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
       `The ends of this run's branches are unknown, because the state could not be read: ${completeSentence(read.kind === 'none' ? 'there is none' : read.why)} The jobs of each branch have published its work themselves.`,
     );
   const { snapshot } = read;
-  for (const { lane, runTag } of claimsOfRun(snapshot, runTagFromLane(handed.runTag, handed.intake.lane.id))) {
+  for (const { lane, runTag } of claimsOfRun(snapshot, deriveRunTag(handed.runTag, handed.intake.lane.id))) {
     const released = await giveBackLane({ ...deps, runTag }, lane, 'claim');
     if (released.kind === 'claimed')
       log.warning(`The claim on ${nameOfLane(lane)} could not be released: ${completeSentence(released.why)}`);
     else log.info(`The claim on ${nameOfLane(lane)} is released: the jobs that held it are over.`);
   }
   // In another attempt of the workflow run, jobs that succeeded before do not run again.
-  const runs = runsIn(snapshot).filter(({ runId }) => runId === context.runId);
+  const runs = listStoredRuns(snapshot).filter(({ runId }) => runId === context.runId);
   const { owner, repo } = context.repository;
   const lanes = handed.lanes.map((lane) => ({
     lane,

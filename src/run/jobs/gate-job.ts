@@ -1,6 +1,6 @@
 import { hasAnySession } from '../../core/lane/session.ts';
 import { nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
-import { nextTask } from '../../core/tasks/queue.ts';
+import { chooseNextTask } from '../../core/tasks/queue.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { UserError } from '../../errors.ts';
 
@@ -27,7 +27,7 @@ interface EnteredLanes extends Omit<GateResult, 'intake'> {
  * each lane to its own jobs. The writes of all lanes come at the same time, so that they take few requests. A lane that
  * fails here ends here, and the others continue.
  */
-export async function gateJob(
+export async function runGateJob(
   deps: ActionDeps,
   recording: Recording,
   { stages, intake, runTag, beside }: EnteredLanes,
@@ -117,7 +117,7 @@ async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Wo
 /** Shows on the issue of the lane's first task that the run begins with it; returns that task. */
 async function showBegun({ deps, stages, begun, work }: OpenedLane): Promise<TaskId | null> {
   const { config, debug } = deps;
-  const task = nextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
+  const task = chooseNextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
   const { showLive } = createLiveStatus({ ...stages, config: { ...config, policy: begun.policy }, debug });
   if (task !== null && begun.proposes === null) await showLive(work, { task, iteration: 1, orders: [] });
   return task?.id ?? null;

@@ -1,8 +1,8 @@
 import { AGENTS } from '../../core/agent-names.ts';
-import { describeUnusableLogin, runTimeUnder } from '../../core/agents/login-term.ts';
+import { describeUnusableLogin, limitRunTime } from '../../core/agents/login-term.ts';
 import { agentsOfSteps } from '../../core/pipeline/pipeline.ts';
-import { stepAgentProblems } from '../../gate/lane/pipeline.ts';
-import { oneLine, completeSentence } from '../../core/text/phrase.ts';
+import { findStepAgentProblems } from '../../gate/lane/pipeline.ts';
+import { toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
 import { messageOf, UserError } from '../../errors.ts';
@@ -10,8 +10,8 @@ import type { Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
 import type { LoopDeps } from '../../loop/deps.ts';
 import type { HandoffFolder } from '../../ports/handoff.ts';
-import { createLoopAgents, openedExporters, openFirst, createSessionExport } from '../agents.ts';
-import { reportUnpublished, reportWithoutWork } from '../reports.ts';
+import { createLoopAgents, listOpenedExporters, openFirstAgents, createSessionExport } from '../agents.ts';
+import { createUnpublishedReport, createWorklessReport } from '../reports.ts';
 import { failureOf } from '../failure.ts';
 import type { ActionDeps, RunEnd } from '../deps.ts';
 import { runLoop } from '../run-loop.ts';
@@ -22,7 +22,7 @@ import { giveFailure, giveWork, readNamedFile, takeIntake, type HandOverDeps, ty
  * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
  * Sends no requests to GitHub's API, and pushes nothing.
  */
-export async function loopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
+export async function runLoopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   const { config, connect, machine, redact, log } = deps;
   // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
   const prompt = await machine.readPrompt();
@@ -41,7 +41,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
     await openHandedLane(deps, taken);
     const called = createLoopAgents(connect, intake, () => undefined);
     const { agents } = called;
-    await openFirst(called, intake, deps.clock.now());
+    await openFirstAgents(called, intake, deps.clock.now());
     const store = handedStore(folder, taken);
     const work = await runLoop(
       { ...deps, keepPatch: patches.keep },
@@ -65,7 +65,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
     );
     await patches.kept();
     const exported = {
-      exporters: openedExporters(agents),
+      exporters: listOpenedExporters(agents),
       first: agents[0].name,
       seal: await connect.seal(),
       store,
@@ -73,7 +73,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
     };
     await giveWork(giving, work, createSessionExport(exported));
     recording.tryToRecord('ended');
-    return passedOn(taken, reportUnpublished(deps, work));
+    return passedOn(taken, createUnpublishedReport(deps, work));
   } catch (error) {
     return handOverFailure(deps, recording, { giving, error });
   }
@@ -82,7 +82,7 @@ export async function loopJob(deps: ActionDeps, recording: Recording, signal: Ab
 /** Returns the intake with no more time than the agent's login leaves; throws a UserError if that is too little. */
 function withinLogin({ config, clock, log }: ActionDeps, intake: WorkIntake): WorkIntake {
   const { policy } = intake;
-  const time = runTimeUnder(config.handoff.login, { now: clock.now(), maxRunMs: policy.maxRunMs });
+  const time = limitRunTime(config.handoff.login, { now: clock.now(), maxRunMs: policy.maxRunMs });
   if (time.kind === 'unusable') throw new UserError('configuration', time.problem);
   if (time.warning !== null) log.warning(time.warning);
   return { ...intake, policy: { ...policy, maxRunMs: time.maxRunMs } };
@@ -111,7 +111,8 @@ async function handOverFailure(
   if (ended === null) await giveFailure(giving, outcome);
   else await giveWork(giving, ended, null);
   recording.tryToRecord('ended');
-  const report = ended === null ? reportWithoutWork(deps, outcome, deps.startedAt) : reportUnpublished(deps, ended);
+  const report =
+    ended === null ? createWorklessReport(deps, outcome, deps.startedAt) : createUnpublishedReport(deps, ended);
   return passedOn(giving, report);
 }
 
@@ -138,7 +139,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
     ...(isLoginUsed ? [] : [describeUnusableLogin(called)]),
     ...(await repository.problems()),
     ...context.loginProblems,
-    ...stepAgentProblems(handed.intake.pipeline, { agent: config.agent, context }),
+    ...findStepAgentProblems(handed.intake.pipeline, { agent: config.agent, context }),
   ];
   if (problems.length > 0)
     throw new UserError(
@@ -181,7 +182,7 @@ function handOverPatches(
     keep: (name, patch) => {
       keepPatch(name, patch);
       if (all.length + patch.length > MAX_PATCHES_CHARS) return;
-      all += `# ${oneLine(name, 200)}\n${patch}\n`;
+      all += `# ${toOneLine(name, 200)}\n${patch}\n`;
       const text = all;
       written = written
         .then(() => folder.write('loop/beside.patch', text))

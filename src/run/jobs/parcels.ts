@@ -117,7 +117,7 @@ export async function giveWork(
 const [BUNDLE, NEXT_BUNDLE] = COMMIT_BUNDLES;
 
 /** Returns the file of the commits that a parcel names; null when no file has that hash. */
-export async function namedBundle(folder: HandoffFolder, { sha256 }: HandedFile): Promise<HandoffName | null> {
+export async function findNamedBundle(folder: HandoffFolder, { sha256 }: HandedFile): Promise<HandoffName | null> {
   for (const name of COMMIT_BUNDLES) if ((await folder.fingerprint(name))?.sha256 === sha256) return name;
   return null;
 }

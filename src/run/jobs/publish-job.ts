@@ -1,7 +1,7 @@
 import { mergeReceivedFeedback } from '../../core/feedback/answered.ts';
 import { withMeasuredSizes } from '../../core/lane/change.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { nameInMessage } from '../../core/text/commit-message.ts';
+import { formatTaskName } from '../../core/text/commit-message.ts';
 import { meaningOfRun } from '../../gate/event/event-table.ts';
 import { isAskedFor } from '../../gate/people/trust.ts';
 import type { Work } from '../../handover/intake.ts';
@@ -14,7 +14,7 @@ import { connectStages, type Stages } from '../stages.ts';
 import type { ActionDeps } from '../deps.ts';
 import type { Recording } from '../recording.ts';
 import { publishRecorded } from '../salvage.ts';
-import { namedBundle, readNamedFile, takeIntake, type TakenIntake } from './parcels.ts';
+import { findNamedBundle, readNamedFile, takeIntake, type TakenIntake } from './parcels.ts';
 
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
 
@@ -96,10 +96,10 @@ async function withCommits(
   const { work, commits, answers } = received;
   const { fork, base, head: since } = handed.intake.opened;
   const folder = await connect.handoff(null);
-  const name = commits === null ? null : await namedBundle(folder, commits);
+  const name = commits === null ? null : await findNamedBundle(folder, commits);
   if (commits !== null && name === null) return { kind: 'unusable', why: 'Its commits are missing, or were changed.' };
   const bundle = name === null ? null : { path: await folder.pathOf(name), commit: work.head };
-  const names = work.tasks.map(nameInMessage);
+  const names = work.tasks.map(formatTaskName);
   const branch = await (await connect.remote()).receive({ fork, base, since, bundle, names });
   if (branch.kind === 'refused') return { kind: 'unusable', why: branch.why };
   const { stateBefore: before, tasks, lane, state, endedAt } = work;

@@ -4,12 +4,12 @@ import { type AgentName, AGENTS } from '../../core/agent-names.ts';
 import type { AgentManifest } from '../../core/agents/manifest.ts';
 import { judgeRules, type RulesVerdict } from '../../core/agents/rules-verdict.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
-import { mcpHosts, unreachableHosts } from '../../core/mcp/parse-servers.ts';
-import { type McpServer, variableProblems } from '../../core/mcp/values.ts';
+import { listMcpHosts, listUnreachableHosts } from '../../core/mcp/parse-servers.ts';
+import { type McpServer, describeVariableProblems } from '../../core/mcp/values.ts';
 import type { AgentStep, Pipeline } from '../../core/pipeline/pipeline.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
-import { proxiedFetch } from '../../github/proxied-fetch.ts';
+import { createProxiedFetch } from '../../github/proxied-fetch.ts';
 import type { BrokerOptions, PlacedBroker } from '../../isolation/broker.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Isolation } from '../isolation/isolation.ts';
@@ -41,15 +41,16 @@ export function openServerHosts(
   },
 ): void {
   const { isolation, login, servers, unmapped } = options;
-  const problems = variableProblems(servers, variables, login.environment);
+  const problems = describeVariableProblems(servers, variables, login.environment);
   if (problems.length > 0)
     throw new UserError(
       'configuration',
       `The MCP servers cannot be used, so no call was made:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
     );
   for (const sentence of unmapped) log.warning(sentence);
-  isolation.allow(mcpHosts(servers));
-  const closed = isolation.agentSandbox === null ? [] : unreachableHosts(servers, localPortsOf(config.isolation.hosts));
+  isolation.allow(listMcpHosts(servers));
+  const closed =
+    isolation.agentSandbox === null ? [] : listUnreachableHosts(servers, localPortsOf(config.isolation.hosts));
   if (closed.length > 0)
     log.warning(
       `The isolated agent cannot reach the MCP servers at ${namesOf(closed)}. Name a port of localhost in \`allowed-hosts\`; hosts of a private network stay closed.`,
@@ -102,7 +103,7 @@ export async function createAgentLogin(
     sign: signWith === null ? null : (await import('../../isolation/aws-signature.ts')).createAwsSigner(signWith),
     listen,
     connect: async () => {
-      const throughProxy = await proxiedFetch(provider);
+      const throughProxy = await createProxiedFetch(provider);
       return throughProxy === null ? createDirectSend() : createFetchSend(throughProxy);
     },
   });

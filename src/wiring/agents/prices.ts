@@ -7,7 +7,7 @@ import { priceOf, type Prices } from '../../core/spending/prices.ts';
  * Returns the user's models without a known price. GitHub's own service and a user's program choose models by
  * themselves.
  */
-export function unpricedModels(
+export function listUnpricedModels(
   order: readonly Pick<ConfiguredAgent, 'name' | 'model'>[],
   prices: Prices,
 ): readonly string[] {

@@ -1,7 +1,7 @@
-import { loginProblems, mergeProviders, providerKey } from '../../config/agent-environment.ts';
+import { findLoginProblems, mergeProviders, findProviderKey } from '../../config/agent-environment.ts';
 import type { ConfiguredAgent } from '../../config/config.ts';
 import { type AgentName, AGENTS, keyVariablesOf } from '../../core/agent-names.ts';
-import { LOGIN_INPUTS, severalLogins } from '../../core/agents/login-term.ts';
+import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-term.ts';
 
 /** Returns the co-author lines that commits may have for the agents, see Agent. */
 export function coAuthorsOf(order: Order): readonly string[] {
@@ -16,27 +16,27 @@ type Order = readonly Pick<ConfiguredAgent, 'name'>[];
 
 /** Returns what prevents a login of any of the agents, as sentences; empty if all can log in. */
 export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
-  return [...new Set(order.flatMap(({ name }) => loginProblems(environment, AGENTS[name].provider)))];
+  return [...new Set(order.flatMap(({ name }) => findLoginProblems(environment, AGENTS[name].provider)))];
 }
 
 /**
  * Returns a sentence for each agent that is given several logins, as far as no other agent of the order takes them. Two
  * keys of one provider count only in a job that `logsIn` by itself.
  */
-export function ambiguousLogins(environment: Environment, order: Order, logsIn: boolean): readonly string[] {
+export function describeAmbiguousLogins(environment: Environment, order: Order, logsIn: boolean): readonly string[] {
   return order.flatMap(({ name }) => {
     const others = order.flatMap((one) => (one.name === name ? [] : keyVariablesOf(one.name)));
     const clouds = AGENTS[name].provider.switches.filter((variable) => environment[variable] === '1');
     const given = keyVariablesOf(name).filter((key) => !others.includes(key) && (environment[key] ?? '').trim() !== '');
     const named = (variables: readonly string[]) =>
       variables.map((variable) => (logsIn ? LOGIN_INPUTS.get(variable) : undefined) ?? variable);
-    if (clouds.length === 0) return logsIn ? (severalLogins(named(given)) ?? []) : [];
-    return severalLogins([...named(clouds), ...given]) ?? [];
+    if (clouds.length === 0) return logsIn ? (describeSeveralLogins(named(given)) ?? []) : [];
+    return describeSeveralLogins([...named(clouds), ...given]) ?? [];
   });
 }
 
 /** Returns what prevents a login of each of the agents, by its name. */
-export function loginProblemsByAgent(
+export function findProblemsByAgent(
   environment: Environment,
   order: Order,
 ): Readonly<Partial<Record<AgentName, readonly string[]>>> {
@@ -44,6 +44,6 @@ export function loginProblemsByAgent(
 }
 
 /** Returns the keys that protect stored data: those of the agents that have one, each once, in their order. */
-export function lastingKeys(environment: Environment, order: Order): readonly string[] {
-  return [...new Set(order.flatMap(({ name }) => providerKey(environment, AGENTS[name].provider) ?? []))];
+export function listLastingKeys(environment: Environment, order: Order): readonly string[] {
+  return [...new Set(order.flatMap(({ name }) => findProviderKey(environment, AGENTS[name].provider) ?? []))];
 }

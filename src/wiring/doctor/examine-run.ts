@@ -6,21 +6,21 @@ import {
   type BaseTrial,
   type KeyTrial,
   type PipelineTrial,
-  exampleBranches,
+  listExampleBranches,
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import type { Finding } from '../../core/doctor/finding.ts';
 import { taskLabelOf } from '../../core/doctor/repository-findings.ts';
 import { toRootPath } from '../../core/folder.ts';
 import { diagnoseRun } from '../../core/doctor/run-findings.ts';
-import { verificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
+import { buildVerificationSubject, isVerificationOf } from '../../core/lane/verification.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { createGit } from '../../git/git.ts';
 import type { KnownLane } from '../../ports/examiner.ts';
 import { NO_NEEDS, type Examination } from '../../run/deps.ts';
-import { cacheObstacle } from '../../state/cache-environment.ts';
-import { unpricedModels } from '../agents/prices.ts';
+import { findCacheObstacle } from '../../state/cache-environment.ts';
+import { listUnpricedModels } from '../agents/prices.ts';
 import type { World } from '../world.ts';
 import { effectiveSettingsOf } from '../settings/effective-settings.ts';
 import { actionRules, tryPipeline } from './try-pipeline.ts';
@@ -47,7 +47,7 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
     forge.settings({
       label: taskLabelOf(actionRules, workflows[0] ?? null, settings),
       workflows: workflows.map(({ path }) => path),
-      branches: [...new Set([known.branch, ...exampleBranches(config.branchPrefix)])],
+      branches: [...new Set([known.branch, ...listExampleBranches(config.branchPrefix)])],
     }),
     obstacle(async () => (await remote.pushObstacle(null))?.why ?? null),
     obstacle(async () => {
@@ -93,13 +93,13 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
         keepsCredentials,
         agent,
         stateStore: config.stateStore,
-        cacheObstacle: cacheObstacle('save', environment),
+        cacheObstacle: findCacheObstacle('save', environment),
         state: known.state,
         agents: config.agent.order.map(({ name }) => name),
         prices: {
           hasPrices: Object.keys(config.prices).length > 0,
           isLimited: config.policy.maxCostUsd + config.policy.maxCostUsdPerDay > 0,
-          unpriced: unpricedModels(config.agent.order, config.prices),
+          unpriced: listUnpricedModels(config.agent.order, config.prices),
         },
         allowedTools: config.policy.allowedTools,
         verify: config.verify,
@@ -171,7 +171,7 @@ async function tryBase(
     const { base } = await repository.openLane({ branch, baseBranch, start: { kind: 'fresh' } });
     if (
       baseVerification !== null &&
-      isVerificationOf(baseVerification, verificationSubject(config.verify, { commit: base, sha256 }))
+      isVerificationOf(baseVerification, buildVerificationSubject(config.verify, { commit: base, sha256 }))
     )
       return {
         kind: 'remembered',

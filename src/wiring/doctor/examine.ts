@@ -8,10 +8,10 @@ import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
 import type { AskedExamination, ExamineCheckout } from '../../cli/doctor/doctor.ts';
 import type { OpenedPlaces } from '../../cli/lane/read-lane.ts';
 import {
-  loginProblems,
-  adviceOnMisnamedKey,
-  verifyEnvironment,
-  withheldVariables,
+  findLoginProblems,
+  describeMisnamedKey,
+  buildVerifyEnvironment,
+  describeWithheldVariables,
 } from '../../config/agent-environment.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { DEFAULT_AGENT } from '../../core/agent-names.ts';
@@ -22,8 +22,8 @@ import {
   type DoctorFacts,
   type KeyTrial,
   type RepositoryFacts,
-  exampleBranches,
-  unknownSettings,
+  listExampleBranches,
+  createUnknownSettings,
   withEffectiveInputs,
 } from '../../core/doctor/facts.ts';
 import { verifyOfStep } from '../../core/doctor/machine-findings.ts';
@@ -32,10 +32,10 @@ import { isExpression, type Workflow } from '../../core/doctor/workflow.ts';
 import { toRootPath } from '../../core/folder.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { budgetIn } from '../../core/snapshot/snapshot.ts';
-import { windowsFor } from '../../core/sharing/budget.ts';
+import { parseBudgetIn } from '../../core/snapshot/snapshot.ts';
+import { sumWindows } from '../../core/sharing/budget.ts';
 import { messageOf, UserError } from '../../errors.ts';
-import { workingDirectoryProblem } from '../../git/checkout/texts.ts';
+import { findWorkingDirectoryProblem } from '../../git/checkout/texts.ts';
 import { findCredentials } from '../../git/checkout/credentials/credentials.ts';
 import { createPrivateRepository } from '../../git/checkout/private-repository.ts';
 import { checkOutTree } from '../../git/checkout/tree/check-out-tree.ts';
@@ -44,11 +44,11 @@ import { findCheckout } from '../../git/home/person-checkout.ts';
 import { createForge } from '../../github/forge.ts';
 import { rememberSurroundings } from '../../processes/clean-surroundings.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
-import { trustedProgram } from '../../processes/trusted-programs.ts';
+import { findTrustedProgram } from '../../processes/trusted-programs.ts';
 import { createVerifier } from '../../processes/verifier.ts';
 import { openPlaces } from '../lane-places.ts';
-import { createPrintingLog, ownRepository } from '../own-github.ts';
-import { settingsInForce } from '../settings/effective-settings.ts';
+import { createPrintingLog, findOwnRepository } from '../own-github.ts';
+import { readSettingsInForce } from '../settings/effective-settings.ts';
 import { actionRules, tryPipelines } from './try-pipeline.ts';
 import { baseTrialOf, tryApiKey, VERIFY_MS } from './trials.ts';
 import { readOtherWorkflows, readWorkflowFiles } from './workflow-files.ts';
@@ -64,7 +64,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
   if (typeof checkout === 'string') return { kind: 'missing', why: checkout };
   const { top } = checkout;
   const written = await readWorkflowFiles(top);
-  const settings = await settingsInForce(written, { folder: top, env: process.env });
+  const settings = await readSettingsInForce(written, { folder: top, env: process.env });
   const files = withEffectiveInputs(written, settings);
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
   const notes = await readCheckoutFile(
@@ -85,7 +85,7 @@ export const examineCheckout: ExamineCheckout = async (asked) => {
     key,
     verify: await tryVerify(top, workflows, verify ? log : null),
     agentNotes: notes.kind === 'text' ? notes.text : '',
-    hasNpm: trustedProgram('npm', process.env) !== null,
+    hasNpm: findTrustedProgram('npm', process.env) !== null,
     spentTodayUsd: await spentToday(opened),
   };
   return {
@@ -103,16 +103,16 @@ async function askGitHub(
 ): Promise<AskedValue<RepositoryFacts>> {
   const token = await ownToken();
   try {
-    const options = await ownRepository({ folder, remote, log }, token ?? '');
+    const options = await findOwnRepository({ folder, remote, log }, token ?? '');
     const name = `${options.repository.owner}/${options.repository.repo}`;
     const prefix = workflows[0]?.uses[0]?.inputs['branch-prefix'] ?? DEFAULT_BRANCH_PREFIX;
     const settings =
       token === null
-        ? unknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
+        ? createUnknownSettings('there is no token. Set GITHUB_TOKEN, or log in with `gh auth login`.')
         : await createForge(options).settings({
             label: taskLabelOf(actionRules, workflows[0] ?? null, inForce),
             workflows: workflows.map(({ path }) => path),
-            branches: exampleBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
+            branches: listExampleBranches(isExpression(prefix) ? DEFAULT_BRANCH_PREFIX : prefix),
           });
     return { kind: 'known', value: { name, webUrl: `${serverOf(options.apiUrl)}/${name}`, settings } };
   } catch (error) {
@@ -133,7 +133,7 @@ async function ownToken(): Promise<string | null> {
   if (given !== '') return given;
   // gh's token is for github.com; another server must not get it.
   if ((process.env.GITHUB_API_URL ?? 'https://api.github.com') !== 'https://api.github.com') return null;
-  const gh = trustedProgram('gh', process.env);
+  const gh = findTrustedProgram('gh', process.env);
   if (gh === null) return null;
   const { end, stdout } = await collectOutput(
     {
@@ -153,10 +153,10 @@ async function ownToken(): Promise<string | null> {
 
 async function tryOwnKey(log: (line: string) => void): Promise<KeyTrial> {
   const { env } = process;
-  const misnamed = adviceOnMisnamedKey(env, ALL_PROVIDERS);
+  const misnamed = describeMisnamedKey(env, ALL_PROVIDERS);
   const given = ALL_PROVIDERS.keys.filter((name) => (env[name] ?? '').trim() !== '');
   if (given.length === 0) return misnamed === null ? { kind: 'none' } : { kind: 'misnamed', why: misnamed };
-  const problems = loginProblems(env, ALL_PROVIDERS);
+  const problems = findLoginProblems(env, ALL_PROVIDERS);
   if (problems.length > 0) return { kind: 'malformed', problems };
   return tryApiKey(env, { agent: DEFAULT_AGENT, which: 'The key in ANTHROPIC_API_KEY', log });
 }
@@ -167,9 +167,9 @@ async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
   if (place === undefined) return { kind: 'unknown', why: 'there is no state.' };
   const read = await place.store.read();
   if (read.kind === 'unavailable') return { kind: 'unknown', why: `the ${place.name} cannot be reached: ${read.why}` };
-  const counted = read.kind === 'snapshot' ? budgetIn(read.snapshot, now()) : null;
+  const counted = read.kind === 'snapshot' ? parseBudgetIn(read.snapshot, now()) : null;
   return counted?.kind === 'budget'
-    ? { kind: 'known', value: windowsFor(counted.budget, '', now()).day?.costUsd ?? 0 }
+    ? { kind: 'known', value: sumWindows(counted.budget, '', now()).day?.costUsd ?? 0 }
     : { kind: 'unknown', why: 'a newer version wrote the counters.' };
 }
 
@@ -186,9 +186,9 @@ async function tryVerify(
   if (step === undefined) return { kind: 'not-tried' };
   const variables = (step.inputs['agent-env'] ?? '').match(/\w+/g) ?? [];
   const commands = verifyOfStep({ step }) ?? [];
-  const withheld = withheldVariables(commands, {
+  const withheld = describeWithheldVariables(commands, {
     job: step.environment,
-    given: verifyEnvironment(step.environment, variables, ALL_PROVIDERS),
+    given: buildVerifyEnvironment(step.environment, variables, ALL_PROVIDERS),
   });
   if (withheld.length > 0) return { kind: 'withheld', why: withheld.join(' ') };
   return log === null
@@ -214,12 +214,12 @@ export async function tryCommands(
   process.once('SIGINT', interrupt);
   try {
     const clone = await layHead(top, parent, { log, signal: interrupted.signal });
-    const misplaced = await workingDirectoryProblem(clone, within);
+    const misplaced = await findWorkingDirectoryProblem(clone, within);
     if (misplaced !== null) return { kind: 'impossible', why: misplaced };
-    const environment = verifyEnvironment(process.env, variables, ALL_PROVIDERS);
+    const environment = buildVerifyEnvironment(process.env, variables, ALL_PROVIDERS);
     const verifier = createVerifier({
       commands,
-      bash: () => trustedProgram('bash', process.env),
+      bash: () => findTrustedProgram('bash', process.env),
       workFolder: clone,
       folder: within,
       environment,

@@ -2,7 +2,7 @@ import { loadableAgents } from '../../agents/all.ts';
 import type { AgentCli } from '../../agents/cli/cli.ts';
 import type { AgentName } from '../../core/agent-names.ts';
 import type { BaseTrial, KeyTrial } from '../../core/doctor/facts.ts';
-import { oneLine } from '../../core/text/phrase.ts';
+import { toOneLine } from '../../core/text/phrase.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { fetchFor } from '../../github/proxied-fetch.ts';
@@ -18,7 +18,7 @@ export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
   if (end.kind === 'not-run') return { kind: 'impossible', why: 'it was interrupted.' };
   if (end.code === null)
     return { kind: 'impossible', why: `it did not end within ${String(Math.ceil(limitMs / MINUTE_MS))} min.` };
-  return { kind: 'failed', command: end.command, tail: oneLine(end.tail.trim().slice(-300), 300) };
+  return { kind: 'failed', command: end.command, tail: toOneLine(end.tail.trim().slice(-300), 300) };
 }
 
 /**

@@ -1,40 +1,40 @@
-import { refusedCommands } from '../../agents/rules/shell-rules.ts';
+import { findRefusedCommands } from '../../agents/rules/shell-rules.ts';
 import { DEFAULT_BRANCH_PREFIX } from '../../cli/defaults.ts';
-import { verifyEnvironment } from '../../config/agent-environment.ts';
+import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { chooseFrom, newPlaceOfInput, toolRulesOf } from '../../config/agent-inputs.ts';
 import { listField, parsePriceLines, workingFolderOf } from '../../config/fields.ts';
-import { inputProblems } from '../../config/inputs.ts';
+import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
 import { variablesOf } from '../../core/doctor/secret-findings.ts';
 import { isExpression, logsIn, type Workflow } from '../../core/doctor/workflow.ts';
 import { toFolderKeys, type Folder, toRootPath } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
-import { signalsInFiles } from '../../core/pipeline/reading/signals-in-files.ts';
+import { parseSignalFiles } from '../../core/pipeline/reading/signals-in-files.ts';
 import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { textOf, UserError } from '../../errors.ts';
 import { EVENTS } from '../../gate/event/event-table.ts';
-import { findPipeline, stepAgentProblems } from '../../gate/lane/pipeline.ts';
+import { findPipeline, findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { readBaseTexts } from '../../git/checkout/texts.ts';
 import type { Repository } from '../../ports/repository.ts';
-import { unpricedModels } from '../agents/prices.ts';
-import { ALL_PROVIDERS, ambiguousLogins, loginProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
+import { listUnpricedModels } from '../agents/prices.ts';
+import { ALL_PROVIDERS, describeAmbiguousLogins, findProblemsByAgent, loginProblemsOf } from '../agents/providers.ts';
 
 /** The rules of this version of the action. */
 export const actionRules: ActionRules = {
   inputs: ACTION_INPUTS,
   jobInputs: JOB_INPUTS,
   renamed: newPlaceOfInput,
-  inputProblems,
+  inputProblems: findInputProblems,
   events: EVENTS,
   loginProblems: (environment, { action, inputs }) => {
     const { order } = chooseFrom(inputs);
-    return [...loginProblemsOf(environment, order), ...ambiguousLogins(environment, order, logsIn(action))];
+    return [...loginProblemsOf(environment, order), ...describeAmbiguousLogins(environment, order, logsIn(action))];
   },
   agents: (inputs) => chooseFrom(inputs).order,
   unpricedModels: (inputs) =>
-    unpricedModels(
+    listUnpricedModels(
       chooseFrom(inputs).order,
       parsePriceLines(
         (inputs['prices'] ?? '')
@@ -44,13 +44,13 @@ export const actionRules: ActionRules = {
       ).prices,
     ),
   keyInputs: KEY_INPUTS,
-  refusedCommands,
+  refusedCommands: findRefusedCommands,
   toolRulesOf,
   defaults: DEFAULTS,
 };
 
 type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'> & {
-  readonly agents: Parameters<typeof stepAgentProblems>[1];
+  readonly agents: Parameters<typeof findStepAgentProblems>[1];
 };
 
 /** Reads the pipeline as a run does, and returns what the run would log. */
@@ -64,12 +64,12 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
   try {
     const found = await findPipeline({ ...world, log });
     const { base } = await world.repository.readTexts(PIPELINE_FILES, null);
-    const { problems } = signalsInFiles(base);
+    const { problems } = parseSignalFiles(base);
     // The schema reports problems of a file with steps.
     if (found.kind === 'wrong') return found;
     const wrong = [
       ...problems.map((problem) => toRootPath(world.within, problem)),
-      ...stepAgentProblems(found.kind === 'none' ? null : found.pipeline, world.agents),
+      ...findStepAgentProblems(found.kind === 'none' ? null : found.pipeline, world.agents),
     ];
     if (wrong.length > 0) return { kind: 'wrong', problems: wrong };
     return { kind: 'read', says, warnings: found.kind === 'none' ? [] : found.warnings };
@@ -101,7 +101,7 @@ export async function tryPipelines(
     const inForce = settings.find(({ workflow }) => where === null || workflow === where)?.settings ?? [];
     const inputs = Object.fromEntries(inForce.map(({ input, text }) => [input, text]));
     const names = listField().parse(inputs['agent-env'] ?? '');
-    const given = verifyEnvironment(environment, names, ALL_PROVIDERS);
+    const given = buildVerifyEnvironment(environment, names, ALL_PROVIDERS);
     const known = Object.entries(given).filter(([, text]) => !isExpression(text));
     const texts = new Set<string>();
     const within = workingFolderOf(inputs);
@@ -111,10 +111,10 @@ export async function tryPipelines(
     const found = await tryPipeline({
       repository,
       // A variable of every program has another value on the runner, but it does have a value there.
-      variables: { ...verifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
+      variables: { ...buildVerifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: toolRulesOf(tools),
       within,
-      agents: { agent, context: { otherLoginProblems: loginProblemsByAgent(keys, agent.others) } },
+      agents: { agent, context: { otherLoginProblems: findProblemsByAgent(keys, agent.others) } },
     });
     const open = names.filter((name) => known.every(([one]) => one !== name));
     const openVariables = open.filter((name) => [...texts].some((text) => text.includes(`\${${name}`)));

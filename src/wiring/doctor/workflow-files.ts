@@ -6,7 +6,7 @@ import type { WorkflowChange, WorkflowPlan } from '../../cli/inspect/tune.ts';
 import type { OtherWorkflow, WorkflowFile } from '../../core/doctor/facts.ts';
 import { ACTION_INPUTS } from '../../config/setting-table.ts';
 import { isExpression, parseWorkflow, type RalphStep } from '../../core/doctor/workflow.ts';
-import { pullRequestWorkflowNames } from '../../core/setup/ci/events.ts';
+import { listPullRequestWorkflows } from '../../core/setup/ci/events.ts';
 import { hasChanges } from '../../git/home/committed.ts';
 import { parseYaml } from '../../yaml/parse.ts';
 import { setYamlValues } from '../../yaml/set-values.ts';
@@ -38,7 +38,7 @@ export async function readOtherWorkflows(top: string): Promise<readonly OtherWor
     return [
       {
         name: named.success ? named.data.name : path,
-        checksPullRequests: pullRequestWorkflowNames(path, file.text).length > 0,
+        checksPullRequests: listPullRequestWorkflows(path, file.text).length > 0,
       },
     ];
   });

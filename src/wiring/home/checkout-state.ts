@@ -4,7 +4,7 @@ import { createGenerationFiles, type GenerationFiles } from '../../state/generat
 import { systemClock } from '../world.ts';
 
 /** Returns `.ralph/state` of a checkout; `check` throws if a part of its path is a link or not a folder. */
-export function stateFolder(top: string): { readonly folder: string; readonly check: () => void } {
+export function locateStateFolder(top: string): { readonly folder: string; readonly check: () => void } {
   return {
     folder: join(top, ...STATE),
     check: () => {
@@ -14,6 +14,6 @@ export function stateFolder(top: string): { readonly folder: string; readonly ch
 }
 
 /** Returns the files of a checkout's state, which are never read or written through a link. */
-export function checkoutFiles(top: string): GenerationFiles {
-  return createGenerationFiles({ ...stateFolder(top), now: systemClock.now });
+export function createCheckoutFiles(top: string): GenerationFiles {
+  return createGenerationFiles({ ...locateStateFolder(top), now: systemClock.now });
 }

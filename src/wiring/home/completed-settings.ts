@@ -3,7 +3,7 @@ import type { AskedRun } from '../../cli/run/run.ts';
 import type { Config, ConfiguredAgent } from '../../config/config.ts';
 import { UserError } from '../../errors.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
-import { passedOverProgram, trustedProgram } from '../../processes/trusted-programs.ts';
+import { findPassedOverProgram, findTrustedProgram } from '../../processes/trusted-programs.ts';
 import type { RunFolders } from './place.ts';
 import { readHomeSettings } from './settings.ts';
 
@@ -41,15 +41,15 @@ export async function completeHomeSettings(
 /** Returns the agent with the path of the person's own program, if there is one. */
 function withInstalledProgram(chosen: ConfiguredAgent, environment: NodeJS.ProcessEnv): ConfiguredAgent {
   const { name, path } = chosen;
-  return { ...chosen, path: path ?? (AGENTS[name].source === null ? null : trustedProgram(name, environment)) };
+  return { ...chosen, path: path ?? (AGENTS[name].source === null ? null : findTrustedProgram(name, environment)) };
 }
 
 /** Names an agent's program that the person's shell would start, if the run does not start it. */
 export function describePassedOver({ name, path }: ConfiguredAgent, environment: NodeJS.ProcessEnv): readonly string[] {
   const over =
-    AGENTS[name].source === null || path !== trustedProgram(name, environment)
+    AGENTS[name].source === null || path !== findTrustedProgram(name, environment)
       ? null
-      : passedOverProgram(name, environment);
+      : findPassedOverProgram(name, environment);
   if (over === null) return [];
   const instead = path === null ? 'the run installs its own' : `the run uses ${path}`;
   return [

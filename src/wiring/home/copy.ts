@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
-import { copyLimits, copyLimitWords } from '../../core/local/ignored-copies.ts';
+import { copyLimits, formatCopyLimits } from '../../core/local/ignored-copies.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { copyIgnored } from '../../git/home/ignored-files.ts';
 import { cloneForRun } from '../../git/home/clone-for-run.ts';
@@ -48,7 +48,7 @@ export async function prepareCopy(
     );
   if (tooMuch.length > 0)
     log.warning(
-      `Some ignored files are not copied, because a run copies at most ${copyLimitWords(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
+      `Some ignored files are not copied, because a run copies at most ${formatCopyLimits(copyLimits)}. Left out: ${namesOf(tooMuch)}.`,
     );
   if (failed.length > 0) log.warning(`These ignored files could not be copied: ${namesOf(failed)}.`);
 }

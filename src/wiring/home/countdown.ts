@@ -5,7 +5,7 @@ import { formatDuration } from '../../report/format.ts';
 import { systemClock } from '../world.ts';
 
 /** Creates the line that counts down a wait, or returns null if the output is not a terminal that can redraw a line. */
-export function countdownOn(
+export function createCountdown(
   terminal: Pick<WriteStream, 'isTTY' | 'columns'>,
   { TERM, CI }: NodeJS.ProcessEnv,
   write: (text: string) => void,

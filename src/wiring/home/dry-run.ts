@@ -1,36 +1,36 @@
 import { join } from 'node:path';
 import type { LocalRunResult } from '../../cli/run/run.ts';
 import type { Config } from '../../config/config.ts';
-import { nextStep, startRun } from '../../core/lane/decide.ts';
+import { decideNextStep, createRunSoFar } from '../../core/lane/decide.ts';
 import { isWorthWaiting } from '../../core/loop/next-action.ts';
 import { conclusionOf, type Outcome } from '../../core/outcome.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOfTask } from '../../core/tasks/task.ts';
-import { terminalLine } from '../../core/text/phrase.ts';
+import { toTerminalLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import { aimOfStep, promptOfStep } from '../../core/pipeline/pipeline.ts';
-import { firstAgentStep } from '../../core/pipeline/step-output.ts';
+import { findFirstAgentStep } from '../../core/pipeline/step-output.ts';
 import { readMcpServers, readPipeline } from '../../gate/lane/pipeline.ts';
 import { detectOtherRalphs, previewQueue } from '../../gate/work.ts';
 import { makeTemporaryFolder } from '../../home/own-folder.ts';
 import { removeTree } from '../../git/remove-tree.ts';
-import { mcpToolRules } from '../../core/mcp/values.ts';
+import { buildMcpToolRules } from '../../core/mcp/values.ts';
 import { argumentsOf } from '../agent.ts';
 import { beginLoop } from '../../loop/loop.ts';
-import { budgetLeft, composeCallPrompt, setupInstructionsFor } from '../../loop/call.ts';
+import { computeBudgetLeft, composeCallPrompt, selectSetupInstructions } from '../../loop/call.ts';
 import { readSetAsideFiles, readFileTasks } from '../../loop/marks.ts';
-import { sessionToResume } from '../../loop/turns.ts';
-import { resumeInstant } from '../../report/facts.ts';
+import { findSessionToResume } from '../../loop/turns.ts';
+import { findResumeInstant } from '../../report/facts.ts';
 import { formatInstantFrom } from '../../report/format.ts';
 import { emptySnapshot } from '../../core/snapshot/snapshot.ts';
 import type { StateStore } from '../../ports/state.ts';
 import { findAskedTask, gatePortsOf, type HomeDeps } from '../../run/home/at-home.ts';
-import { checkoutFiles } from './checkout-state.ts';
+import { createCheckoutFiles } from './checkout-state.ts';
 import { connectPorts } from '../connect.ts';
 import { nothingToIsolate } from '../isolation/isolated.ts';
 import { createMachine } from '../machine.ts';
 import { createHomeWorld, type HomeSetting } from './home-world.ts';
-import { homeConnections } from './play.ts';
+import { connectAtHome } from './play.ts';
 import type { RunFolders } from './place.ts';
 import { prepareCopy } from './copy.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
@@ -73,9 +73,9 @@ export async function showWhatWouldRun(
     );
     for (const missing of setting.loginProblems) log.warning(`A real run would end here: ${missing}`);
     const world = createHomeWorld({ ...setting, place, runFolder: join(place.temp, 'run'), loginProblems: [] });
-    const kept = checkoutFiles(checkout.top);
+    const kept = createCheckoutFiles(checkout.top);
     const wired = connectPorts(world, { timeouts: null, isolated: nothingToIsolate });
-    const connections = homeConnections({ kept, top: checkout.top, place, gate }, wired);
+    const connections = connectAtHome({ kept, top: checkout.top, place, gate }, wired);
     const store = readOnly(await connections.store());
     const machine = createMachine(world, { startedAt: world.clock.now(), workFiles: wired.workFiles });
     const gateDeps = await gatePortsOf(
@@ -92,14 +92,14 @@ export async function showWhatWouldRun(
     const asked = wanted === null ? preview : findAskedTask(preview.tasks, wanted);
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
-    const soFar = startRun(preview.state, now);
+    const soFar = createRunSoFar(preview.state, now);
     // The log lists the steps; only the first call is shown.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
     const mcpServers = await readMcpServers(gateDeps);
     const first =
-      pipeline === null ? null : firstAgentStep({ steps: pipeline.steps, memory: preview.state.steps, now });
-    const step = nextStep({ state: preview.state, tasks, run: soFar, policy, now });
+      pipeline === null ? null : findFirstAgentStep({ steps: pipeline.steps, memory: preview.state.steps, now });
+    const step = decideNextStep({ state: preview.state, tasks, run: soFar, policy, now });
     if (step.kind === 'stop') {
       if (isWorthWaiting(step.outcome, { run: soFar, policy, now }))
         print(`The run would wait until ${formatInstant(step.outcome.resumeAt)}.\n`);
@@ -139,7 +139,7 @@ export async function showWhatWouldRun(
           aim: first === null ? 'task' : aimOfStep(first),
           promptTemplate: template.text,
           promptPath: template.path,
-          setup: setupInstructionsFor(userPrompt, work),
+          setup: selectSetupInstructions(userPrompt, work),
           pipeline:
             first === null
               ? null
@@ -151,16 +151,16 @@ export async function showWhatWouldRun(
     const agent = [...order, ...others].find(({ name }) => name === (first?.agent ?? step.agent)) ?? order[0];
     const args = await argumentsOf(world, agent, {
       model: first?.model ?? agent.model,
-      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...mcpToolRules(mcpServers)],
+      allowedTools: first?.allowedTools ?? [...config.policy.allowedTools, ...buildMcpToolRules(mcpServers)],
       servers: mcpServers,
       extraArgs: agent.args,
       resume:
         first?.session === 'fresh' || first?.review != null || agent.name !== step.agent
           ? null
-          : await sessionToResume(gateDeps.store, { state: preview.state, taskId: step.task.id, policy, now }),
-      budgetUsd: budgetLeft(work, soFar.costUsd, policy),
+          : await findSessionToResume(gateDeps.store, { state: preview.state, taskId: step.task.id, policy, now }),
+      budgetUsd: computeBudgetLeft(work, soFar.costUsd, policy),
     });
-    print(`Task: ${nameOfTask(step.task)}: ${terminalLine(step.task.title, 200)}\n`);
+    print(`Task: ${nameOfTask(step.task)}: ${toTerminalLine(step.task.title, 200)}\n`);
     print(`Branch: ${preview.lane.branch}, from ${preview.lane.baseBranch} (${preview.lane.start.kind})\n`);
     print(
       `Command line: ${[agent.path ?? `${agent.name} ${agent.version} (to be installed)`, ...args.map(quoted)].join(' ')}\n`,
@@ -169,7 +169,7 @@ export async function showWhatWouldRun(
       `Prompt, on standard input:\n\n${setting.secrets
         .redact(prompt)
         .split('\n')
-        .map((line) => `  ${/^ */.exec(line)?.[0] ?? ''}${terminalLine(line, 10_000)}`)
+        .map((line) => `  ${/^ */.exec(line)?.[0] ?? ''}${toTerminalLine(line, 10_000)}`)
         .join('\n')}\n`,
     );
     return { ended: { ...NOTHING, outcome: 'idle', reason: 'dry_run', tasks: tasks.length }, failed: false };
@@ -198,7 +198,7 @@ function ended(
   print: (text: string) => void,
 ): LocalRunResult {
   const message = 'message' in outcome ? `: ${outcome.message}` : '';
-  const resumeAt = resumeInstant(outcome);
+  const resumeAt = findResumeInstant(outcome);
   const until = resumeAt === null ? '' : ` until ${formatInstantFrom(resumeAt, now)}`;
   print(`No call would be made${until}: ${outcome.kind} (${outcome.reason})${message}\n`);
   return {

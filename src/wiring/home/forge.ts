@@ -1,6 +1,6 @@
 import type { Forge } from '../../ports/forge.ts';
 import { messageOf } from '../../errors.ts';
-import { ownRepository } from '../own-github.ts';
+import { findOwnRepository } from '../own-github.ts';
 
 /**
  * Returns GitHub for a local run, which reads issues and writes nothing; `none` with the reason if GitHub cannot be
@@ -24,7 +24,7 @@ export async function connectHomeForge(
     const [{ createForge }, { withWishes }, options] = await Promise.all([
       import('../../github/forge.ts'),
       import('../../github/wishes/with-wishes.ts'),
-      ownRepository({ folder, remote: null, log }, token),
+      findOwnRepository({ folder, remote: null, log }, token),
     ]);
     const forge = readOnly(withWishes(createForge(options)));
     return { kind: 'forge', forge, repository: options.repository };

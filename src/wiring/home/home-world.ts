@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { verifyEnvironment } from '../../config/agent-environment.ts';
+import { buildVerifyEnvironment } from '../../config/agent-environment.ts';
 import type { Config, RunContext } from '../../config/config.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { Seal, StateStore } from '../../ports/state.ts';
@@ -8,10 +8,10 @@ import type { GenerationFiles } from '../../state/generation-files.ts';
 import { realPace } from '../state.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../../state/seal.ts';
 import { createPersonClock } from './person-clock.ts';
-import { stateFolder } from './checkout-state.ts';
+import { locateStateFolder } from './checkout-state.ts';
 import type { Secrets, World } from '../world.ts';
-import { ALL_PROVIDERS, loginProblemsByAgent } from '../agents/providers.ts';
-import { sealingKey, type RunFolders } from './place.ts';
+import { ALL_PROVIDERS, findProblemsByAgent } from '../agents/providers.ts';
+import { loadSealingKey, type RunFolders } from './place.ts';
 
 const personClock = createPersonClock(Date.now, () => performance.now());
 
@@ -58,7 +58,7 @@ export function createHomeWorld(setting: HomeSetting): World {
       // A person starts the run by hand.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,
-      otherLoginProblems: loginProblemsByAgent(setting.environment, setting.config.agent.others),
+      otherLoginProblems: findProblemsByAgent(setting.environment, setting.config.agent.others),
       verifyProblems: setting.verifyProblems,
     },
     environment: { ...environment, RUNNER_TOOL_CACHE: environment.RUNNER_TOOL_CACHE ?? place.tools },
@@ -70,9 +70,9 @@ export function createHomeWorld(setting: HomeSetting): World {
     debug: () => undefined,
     readJournal: () => null,
     keepReceipt: () => undefined,
-    variables: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
+    variables: buildVerifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     runFolder: setting.runFolder,
-    runKey: Buffer.from(sealingKey(place), 'hex'),
+    runKey: Buffer.from(loadSealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
     // The agent must not read files of the checkout that were not copied, nor those of other lanes.
@@ -91,7 +91,7 @@ export async function openHomeStore(files: GenerationFiles, top: string): Promis
   return createSnapshotStore({
     place: createDirectorySnapshot(files, now),
     copies: null,
-    conversations: createDirectoryConversations({ ...stateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
+    conversations: createDirectoryConversations({ ...locateStateFolder(top), maxBytes: MAX_CLOSED_BYTES }),
     now,
     pace: realPace,
   });
@@ -99,5 +99,5 @@ export async function openHomeStore(files: GenerationFiles, top: string): Promis
 
 /** Creates the seal with the person's own key, so that other readers of the checkout cannot read the transcripts. */
 export function openHomeSeal(place: RunFolders, top: string): Seal {
-  return createSeal({ credential: sealingKey(place), repository: top });
+  return createSeal({ credential: loadSealingKey(place), repository: top });
 }

@@ -20,7 +20,7 @@ export interface HomeLogin {
  * Returns the login: keys of the environment, or that of the agent's own program, a file that an isolated agent cannot
  * reach.
  */
-export function loginAtHome(
+export function findHomeLogin(
   environment: NodeJS.ProcessEnv,
   { isolation, agent }: Pick<Config, 'isolation' | 'agent'>,
   platform: NodeJS.Platform,

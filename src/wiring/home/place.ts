@@ -47,7 +47,7 @@ export function runFolderOf({ temp }: Pick<RunFolders, 'temp'>, number: number):
 }
 
 /** Returns the key that encrypts this person's transcripts, from a file that only they can read. */
-export function sealingKey({ base }: RunFolders): string {
+export function loadSealingKey({ base }: RunFolders): string {
   const file = join(base, 'key');
   mkdirSync(base, { recursive: true, mode: 0o700 });
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined)

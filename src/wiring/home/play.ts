@@ -46,7 +46,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   const { log } = world;
   const isolated = createRunIsolation(world);
   const wired = connectPorts(world, { timeouts: null, isolated });
-  const connections = homeConnections(play, wired);
+  const connections = connectAtHome(play, wired);
   const guard = createGuard(world, {
     putBack: () => [],
     write: (act) => {
@@ -98,7 +98,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
 }
 
 /** Returns the connections with this machine's state and seal in place of GitHub's. */
-export function homeConnections(
+export function connectAtHome(
   { kept, top, place, gate }: Pick<Play, 'kept' | 'top' | 'place' | 'gate'>,
   wired: Connections,
 ): Connections {

@@ -1,4 +1,4 @@
-import { verifyEnvironment, withheldVariables } from '../../config/agent-environment.ts';
+import { buildVerifyEnvironment, describeWithheldVariables } from '../../config/agent-environment.ts';
 import { ALL_PROVIDERS } from '../agents/providers.ts';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -27,24 +27,24 @@ import {
   type WorkedFolder,
 } from '../../home/own-folder.ts';
 import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
-import { doneTasks, laneOf, resumeInstant, tasksOf, workOf } from '../../report/facts.ts';
+import { listDoneTasks, laneOf, findResumeInstant, tasksOf, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
-import { costUsdIfKnown } from '../../report/sentences/spend.ts';
+import { computeKnownCostUsd } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
 import { type LaneOfRun, workInOwnProcess } from './processes/beside.ts';
-import { checkoutFiles } from './checkout-state.ts';
+import { createCheckoutFiles } from './checkout-state.ts';
 import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
 import { cleanUpAfter } from './processes/killed-run.ts';
-import { hasCollector, secretsFrom, systemClock } from '../world.ts';
+import { hasCollector, collectSecrets, systemClock } from '../world.ts';
 import { prepareCopy } from './copy.ts';
 import { hasColours } from '../../cli/terminal-text.ts';
-import { countdownOn } from './countdown.ts';
+import { createCountdown } from './countdown.ts';
 import { connectHomeForge, createAbsentForge } from './forge.ts';
 import { createHomeWorld, openHomeStore, type HomeSetting } from './home-world.ts';
-import { loginAtHome } from './login.ts';
+import { findHomeLogin } from './login.ts';
 import { folderOfLanes, placeOfHome, placeOfLane, runFolderOf } from './place.ts';
 import { playAtHome } from './play.ts';
 import { showWhatWouldRun } from './dry-run.ts';
@@ -116,13 +116,13 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     if (asked.json) terminal.error(text);
     else terminal.out(text);
   };
-  const countdown = asked.json ? null : countdownOn(process.stdout, environment, write);
+  const countdown = asked.json ? null : createCountdown(process.stdout, environment, write);
   const print = countdown?.print ?? write;
-  const secrets = secretsFrom(environment, { envNames: begun.config.agent.envNames, announce: () => undefined });
+  const secrets = collectSecrets(environment, { envNames: begun.config.agent.envNames, announce: () => undefined });
   const warn = (text: string): void => {
     print(`! ${secrets.redact(text)}\n`);
   };
-  const login = loginAtHome(environment, begun.config, process.platform);
+  const login = findHomeLogin(environment, begun.config, process.platform);
   const found = begun.config.taskSources.includes('issues')
     ? await connectHomeForge(top, environment, (line) => {
         print(`${line}\n`);
@@ -154,9 +154,9 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     repository: forge?.repository ?? { owner: 'local', repo: 'checkout' },
     agentFolder: login.agentFolder,
     loginProblems: login.problems,
-    verifyProblems: withheldVariables(config.verify, {
+    verifyProblems: describeWithheldVariables(config.verify, {
       job: environment,
-      given: verifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
+      given: buildVerifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     }),
   });
   if (config.taskSources.length === 0)
@@ -189,11 +189,11 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     sayFirst();
     return showWhatWouldRun(
       { config, checkout, environment, leaveOut, wanted: asked.task },
-      { setting: setting(log, await readNextRunNumber(checkoutFiles(top))), gate, print },
+      { setting: setting(log, await readNextRunNumber(createCheckoutFiles(top))), gate, print },
     );
   }
 
-  const kept = checkoutFiles(top);
+  const kept = createCheckoutFiles(top);
   const { number, killed, release } = await holdCheckout(kept, taken, {
     ...{ runTag, startedAt, folder: config.workingDirectory },
     runFolderOf: (next) => runFolderOf(place, next),
@@ -301,16 +301,16 @@ function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof play
 function endedLane(report: RunReport, pushed: boolean | null): EndedLane {
   const work = workOf(report);
   const lane = laneOf(report);
-  const resumeAt = resumeInstant(report.outcome);
+  const resumeAt = findResumeInstant(report.outcome);
   return {
     outcome: report.outcome.kind,
     reason: report.outcome.reason,
     iterations: work?.iterations.length ?? 0,
-    tasksDone: doneTasks(report).length,
+    tasksDone: listDoneTasks(report).length,
     tasks: tasksOf(report).length,
     branch: lane?.branch ?? null,
     head: lane?.headSha ?? null,
-    costUsd: work === null ? 0 : costUsdIfKnown(work),
+    costUsd: work === null ? 0 : computeKnownCostUsd(work),
     tokens: work?.tokens ?? 0,
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     pushed,

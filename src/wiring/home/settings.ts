@@ -65,11 +65,14 @@ export async function readWorkflowInputs(
   top: string,
   given: Readonly<Record<string, string>>,
 ): Promise<WorkflowInputs> {
-  return sharedInputs(await readWorkflowFiles(top), given);
+  return readSharedInputs(await readWorkflowFiles(top), given);
 }
 
 /** Returns the shared inputs of the workflow that works in the same folder. */
-export function sharedInputs(files: readonly WorkflowFile[], given: Readonly<Record<string, string>>): WorkflowInputs {
+export function readSharedInputs(
+  files: readonly WorkflowFile[],
+  given: Readonly<Record<string, string>>,
+): WorkflowInputs {
   const folder = workingFolderOf(given);
   const steps = files.flatMap((file) =>
     file.kind === 'workflow' ? file.workflow.uses.slice(0, 1).map(({ inputs }) => ({ ...file.workflow, inputs })) : [],

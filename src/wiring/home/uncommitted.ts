@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { settingsPaths } from '../../config/settings/run-texts.ts';
+import { listSettingsPaths } from '../../config/settings/run-texts.ts';
 import { toRootPath, type Folder } from '../../core/folder.ts';
-import { committedFilesIn, taskFilesIn } from '../../core/local/committed-files.ts';
+import { listCommittedFiles, listTaskFiles } from '../../core/local/committed-files.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { findIgnoredAmong, type PersonCheckout } from '../../git/home/person-checkout.ts';
 
@@ -13,7 +13,10 @@ export async function findIgnoredFiles(
   { workingDirectory: folder, promptFile }: Pick<Config, 'workingDirectory' | 'promptFile'>,
 ): Promise<readonly string[]> {
   const there = await readdir(join(checkout.top, folder)).catch(() => []);
-  return findIgnoredAmong(checkout, [...committedFilesIn(folder, { promptFile, there }), ...settingsPaths(folder)]);
+  return findIgnoredAmong(checkout, [
+    ...listCommittedFiles(folder, { promptFile, there }),
+    ...listSettingsPaths(folder),
+  ]);
 }
 
 /**
@@ -28,7 +31,7 @@ export function describeUncommitted(
     /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/.test(path);
   const others = [...ignored, ...uncommitted.filter((path) => !isOurs(path))];
   if (others.length === 0) return [];
-  const lists = [...taskFilesIn(folder), toRootPath(folder, '.ralph/')];
+  const lists = [...listTaskFiles(folder), toRootPath(folder, '.ralph/')];
   const ofTasks = others.filter((path) => lists.includes(path) || path.startsWith(toRootPath(folder, '.beads/')));
   return [
     `Uncommitted files are not part of the run and stay as they are: ${namesOf(others)}.`,

@@ -2,13 +2,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AgentName, KEY_VARIABLES } from '../../core/agent-names.ts';
 import { needsIsolation } from '../../core/agents/login-term.ts';
-import { agentSandboxEnvironment } from '../../core/isolation/environment.ts';
+import { buildSandboxEnvironment } from '../../core/isolation/environment.ts';
 import {
-  allowedHosts,
+  listAllowedHosts,
   type AllowedHosts,
   requiresNetworkLimit,
   type HostRule,
-  modelHostsAmong,
+  findModelHosts,
   modelHostsOf,
   nameOfTarget,
   withHosts,
@@ -17,21 +17,21 @@ import { isByOutsiders } from '../../core/isolation/outsiders.ts';
 import {
   type FailedLevel,
   type IsolationFacts,
-  levelsToTry,
+  listLevelsToTry,
   groupByMeaning,
   NO_BOUNDS,
   NO_SERVICES,
   settleLevel,
 } from '../../core/isolation/probe.ts';
-import { writableFoldersWarning } from '../../core/isolation/program-folders.ts';
+import { describeWritableFolders } from '../../core/isolation/program-folders.ts';
 import { isWithin } from '../../core/isolation/view.ts';
-import { remainsSentence } from '../../core/isolation/sandbox-record.ts';
+import { describeRemains } from '../../core/isolation/sandbox-record.ts';
 import { namesOf } from '../../core/text/phrase.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import { createProxyFinder } from '../../github/proxied-fetch.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
-import { isHiddenFolder, agentSandboxOptions, runtimeFolder } from './sandbox-place.ts';
+import { isHiddenFolder, buildSandboxOptions, locateRuntimeFolder } from './sandbox-place.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
 import { createNoIsolation, type Isolation, type MeasuredIsolation } from './isolation.ts';
@@ -54,7 +54,7 @@ export async function createIsolation(world: World): Promise<Isolation> {
   const failed: FailedLevel[] = [];
   const mustLimit = requiresNetworkLimit(config.isolation.hosts);
   let opened: OpenedAgentSandbox | null = null;
-  for (const level of levelsToTry(wanted)) {
+  for (const level of listLevelsToTry(wanted)) {
     const tried = await openBounded(world, level, mustLimit).catch((error: unknown) => messageOf(error));
     if (typeof tried !== 'string') {
       opened = tried;
@@ -84,7 +84,7 @@ async function openBounded(
   level: FailedLevel['level'],
   mustLimit: boolean,
 ): Promise<OpenedAgentSandbox | string> {
-  const options = agentSandboxOptions(world);
+  const options = buildSandboxOptions(world);
   if (level === 'sandbox' && options.localPorts.length > 0) return NO_SERVICES;
   const opened = await openLevel(world, level, options);
   if (!mustLimit || (await opened.limitNetwork([]))) return opened;
@@ -106,7 +106,8 @@ async function openLevel(
     import('../../isolation/rootless/install.ts'),
   ]);
   const { environment, runTag } = world;
-  const runtime = (): Promise<string> => installSandboxRuntime({ folder: runtimeFolder(world), environment, runTag });
+  const runtime = (): Promise<string> =>
+    installSandboxRuntime({ folder: locateRuntimeFolder(world), environment, runTag });
   return await openRootlessSandbox({ ...options, runtime });
 }
 
@@ -117,7 +118,7 @@ async function isolatedIn(
   const { opened, hosts, why } = begun;
   const { config, context, log } = world;
   const { agentSandbox, level } = opened;
-  const options = agentSandboxOptions(world);
+  const options = buildSandboxOptions(world);
   const { createEgress } = await import('../../isolation/egress.ts');
   let allowed: AllowedHosts = { kind: 'listed', hosts: [] };
   let more: readonly HostRule[] = [];
@@ -136,7 +137,7 @@ async function isolatedIn(
 
   async function begin(brokerPort: number | null, agents: readonly AgentName[]): Promise<void> {
     never = modelHosts(world, agents);
-    const ofModel = modelHostsAmong(config.isolation.hosts, never).map(nameOfTarget);
+    const ofModel = findModelHosts(config.isolation.hosts, never).map(nameOfTarget);
     if (ofModel.length > 0)
       log.warning(
         `\`allowed-hosts\` does not open ${namesOf(ofModel)} to the agent: it reaches its model only through the action.`,
@@ -177,7 +178,7 @@ async function isolatedIn(
     level,
     agentSandbox,
     environmentFor: (given) =>
-      agentSandboxEnvironment(given, {
+      buildSandboxEnvironment(given, {
         home: agentSandbox.folders.home,
         proxyPort,
         isVisible: (path) => !isHiddenFolder(path, options),
@@ -204,7 +205,7 @@ async function isolatedIn(
           },
     close: async () => {
       await egress.close();
-      return remainsSentence(await opened.close());
+      return describeRemains(await opened.close());
     },
   };
 }
@@ -219,8 +220,8 @@ const MAX_ANSWER_BYTES = 256 * 1024;
  */
 async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
   const asked = config.isolation.hosts;
-  if (asked.kind !== 'registries-and') return allowedHosts(asked, []);
-  const [{ registryHosts }, { collectOutput }] = await Promise.all([
+  if (asked.kind !== 'registries-and') return listAllowedHosts(asked, []);
+  const [{ detectRegistryHosts: registryHosts }, { collectOutput }] = await Promise.all([
     import('../../isolation/registries.ts'),
     import('../../processes/collect-output.ts'),
   ]);
@@ -240,7 +241,7 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
   const registries = await withNamedWait('the package managers, to find their registries', () =>
     registryHosts({ environment, run }),
   );
-  return allowedHosts(asked, registries);
+  return listAllowedHosts(asked, registries);
 }
 
 /** Warns of writable program folders. In namespaces these are read-only, whoever may write them. */
@@ -248,7 +249,7 @@ async function warnOfOpenPrograms({ environment, context, log }: World): Promise
   const { programFoldersOf } = await import('../../isolation/program-folders.ts');
   const folders = await programFoldersOf(environment.PATH ?? '');
   // For `verify`, those in the work tree come from the clean clone.
-  const warning = writableFoldersWarning(folders.filter(({ path }) => !isWithin(path, context.workspace)));
+  const warning = describeWritableFolders(folders.filter(({ path }) => !isWithin(path, context.workspace)));
   if (warning !== null) log.warning(warning);
 }
 

@@ -4,15 +4,15 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 import { homedir } from 'node:os';
 import { type IsolationFacts, judgeProbe, parseProbeAnswer } from '../../core/isolation/probe.ts';
-import { shownSockets } from '../../core/isolation/view.ts';
+import { parseListeningSockets } from '../../core/isolation/view.ts';
 import { LOOK_AT_START, type ProbeRequest } from '../../isolation/probe.ts';
 import { callsOfProbe } from '../../isolation/namespaces/seal.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
-import { readText, toolFolders } from '../../isolation/namespaces/namespaces.ts';
+import { readText, listToolFolders } from '../../isolation/namespaces/namespaces.ts';
 import { startOfProcess } from '../../isolation/probe-attempts.ts';
 import { collectOutput } from '../../processes/collect-output.ts';
-import { treeFolder } from '../../git/checkout/tree/tree-folder.ts';
-import { agentSandboxOptions, sandboxWorkerProgram } from './sandbox-place.ts';
+import { locateTreeFolder } from '../../git/checkout/tree/tree-folder.ts';
+import { buildSandboxOptions, createWorkerProgram } from './sandbox-place.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { World } from '../world.ts';
 
@@ -39,8 +39,8 @@ export async function probeAgentSandbox(
   { network, brokerPort, proxyPort }: SandboxNetwork,
 ): Promise<IsolationFacts['probe']> {
   const { context, runFolder, environment, actionFolder } = world;
-  const { visible } = agentSandboxOptions(world);
-  const tree = treeFolder('work', { top: context.workspace, workFolder: runFolder, agentSandbox });
+  const { visible } = buildSandboxOptions(world);
+  const tree = locateTreeFolder('work', { top: context.workspace, workFolder: runFolder, agentSandbox });
   const marker = `/tmp/ralph-probe-${randomBytes(8).toString('hex')}`;
   const abstractSocket = `ralph-probe-${randomBytes(8).toString('hex')}`;
   const targets: Server[] = [];
@@ -63,7 +63,7 @@ export async function probeAgentSandbox(
       home: agentSandbox.folders.home,
       given: [
         ...[agentSandbox.seenAt(tree), ...Object.values<string>({ ...agentSandbox.folders }), runFolder, ...visible],
-        ...toolFolders(environment),
+        ...listToolFolders(environment),
       ],
       runnerHome: homedir(),
       runnerTemp: context.temp,
@@ -75,12 +75,12 @@ export async function probeAgentSandbox(
       proxyPort,
       outside: OUTSIDE,
       // At level `user` nothing is hidden, and connecting to a socket could start the service behind it.
-      shownSockets: level === 'user' ? [] : shownSockets(readText('/proc/net/unix')),
+      shownSockets: level === 'user' ? [] : parseListeningSockets(readText('/proc/net/unix')),
       openAtStart: null,
       calls: callsOfProbe(),
       path,
     };
-    const { file, args } = sandboxWorkerProgram(actionFolder);
+    const { file, args } = createWorkerProgram(actionFolder);
     const call: Parameters<typeof collectOutput>[0] = {
       file: '/bin/sh',
       args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],

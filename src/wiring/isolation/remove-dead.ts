@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { RESERVATIONS, agentSandboxFolders } from './sandbox-folders.ts';
+import { RESERVATIONS, listSandboxFolders } from './sandbox-folders.ts';
 import type { World } from '../world.ts';
 
 /**
@@ -10,7 +10,7 @@ export async function removeDeadSandboxes(environment: World['environment']): Pr
   try {
     // Earlier versions called a sandbox a room.
     const isSandboxFolder = (name: string): boolean => /^ralph-(?:sandbox|room)-/.test(name);
-    const filled = agentSandboxFolders(environment).filter(
+    const filled = listSandboxFolders(environment).filter(
       (path) => existsSync(path) && readdirSync(path).some(isSandboxFolder),
     );
     if (filled.length === 0) return;

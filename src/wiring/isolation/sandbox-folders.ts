@@ -5,7 +5,7 @@ import type { World } from '../world.ts';
  * Returns folders in which sandboxes may be created, the usual one first: on disk, or else beside the runner's
  * checkouts.
  */
-export function agentSandboxFolders({ RUNNER_TEMP }: World['environment']): readonly [string, ...string[]] {
+export function listSandboxFolders({ RUNNER_TEMP }: World['environment']): readonly [string, ...string[]] {
   return ['/var/tmp', ...(RUNNER_TEMP === undefined ? [] : [join(dirname(RUNNER_TEMP), '_ralph')])];
 }
 

@@ -3,18 +3,24 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { ConfiguredAgent } from '../../config/config.ts';
 import { localPortsOf } from '../../core/isolation/hosts.ts';
-import { forbidsPrograms, HIDDEN_FOLDERS, isWithin, runnersFolders, topFolderOf } from '../../core/isolation/view.ts';
-import { readText, toolFolders } from '../../isolation/namespaces/namespaces.ts';
+import {
+  forbidsPrograms,
+  HIDDEN_FOLDERS,
+  isWithin,
+  findRunnerFolders,
+  topFolderOf,
+} from '../../core/isolation/view.ts';
+import { readText, listToolFolders } from '../../isolation/namespaces/namespaces.ts';
 import type { AgentSandboxOptions } from '../../isolation/namespaces/sandbox-of.ts';
 import { RUNTIME_VERSION } from '../../isolation/rootless/install.ts';
-import { RESERVATIONS, agentSandboxFolders } from './sandbox-folders.ts';
+import { RESERVATIONS, listSandboxFolders } from './sandbox-folders.ts';
 import type { World } from '../world.ts';
 import { resolveLinks } from '../../files/plain-file.ts';
 
 /** Returns the places for this run's agent sandbox in which programs may be started. */
-export function agentSandboxPlaces(environment: World['environment']): AgentSandboxOptions['places'] {
+export function buildSandboxPlaces(environment: World['environment']): AgentSandboxOptions['places'] {
   const mounts = readText('/proc/self/mountinfo');
-  const [usual, ...others] = agentSandboxFolders(environment);
+  const [usual, ...others] = listSandboxFolders(environment);
   const agentSandboxes = [usual, ...others].find((place) => !forbidsPrograms(resolveLinks(place), mounts)) ?? usual;
   if (agentSandboxes !== usual && !existsSync(agentSandboxes)) {
     mkdirSync(agentSandboxes);
@@ -25,7 +31,10 @@ export function agentSandboxPlaces(environment: World['environment']): AgentSand
 }
 
 /** Returns the folder of the agent's CLI if the action installs it. */
-export function installFolder(world: World, { name, version }: Pick<ConfiguredAgent, 'name' | 'version'>): string {
+export function locateInstallFolder(
+  world: World,
+  { name, version }: Pick<ConfiguredAgent, 'name' | 'version'>,
+): string {
   return join(toolFolder(world), `${name}-${version}`);
 }
 
@@ -35,17 +44,17 @@ function toolFolder({ context, environment }: World): string {
 }
 
 /** Returns the folder of the library that creates a sandbox without root. */
-export function runtimeFolder(world: World): string {
+export function locateRuntimeFolder(world: World): string {
   return join(toolFolder(world), `sandbox-runtime-${RUNTIME_VERSION}`);
 }
 
 /** Returns our worker in the agent's sandbox, see entries/sandbox-worker.ts. */
-export function sandboxWorkerProgram(actionFolder: string): AgentSandboxOptions['worker'] {
+export function createWorkerProgram(actionFolder: string): AgentSandboxOptions['worker'] {
   return { file: process.execPath, args: [join(actionFolder, 'dist', 'sandbox-worker.js')] };
 }
 
 /** Returns the options of this run's agent sandbox. */
-export function agentSandboxOptions(world: World): AgentSandboxOptions {
+export function buildSandboxOptions(world: World): AgentSandboxOptions {
   const { environment, context, runFolder, actionFolder, config } = world;
   const install = toolFolder(world);
   const { order } = config.agent;
@@ -72,7 +81,7 @@ export function agentSandboxOptions(world: World): AgentSandboxOptions {
       ...works.flatMap((work) => (isFilled(work) ? runnerFolders(work) : checkoutsIn(work))),
       ...works.flatMap((work) => topFolderOf(resolveLinks(work))),
       ...otherRunners(runnerWork),
-      ...runnersFolders(topOfMachine(), process.getuid?.() ?? 0),
+      ...findRunnerFolders(topOfMachine(), process.getuid?.() ?? 0),
     ],
     visible: [
       join(actionFolder, 'dist'),
@@ -81,12 +90,12 @@ export function agentSandboxOptions(world: World): AgentSandboxOptions {
       ...order.flatMap(({ path }) => (path === null ? [] : programFolders(path))),
     ],
     localPorts: localPortsOf(config.isolation.hosts),
-    worker: sandboxWorkerProgram(actionFolder),
-    places: agentSandboxPlaces(environment),
+    worker: createWorkerProgram(actionFolder),
+    places: buildSandboxPlaces(environment),
   };
 }
 
-function topOfMachine(): Parameters<typeof runnersFolders>[0] {
+function topOfMachine(): Parameters<typeof findRunnerFolders>[0] {
   return readdirSync('/', { withFileTypes: true }).map((entry) => ({
     name: entry.name,
     kind: entry.isDirectory() ? 'folder' : 'other',
@@ -151,7 +160,7 @@ function programFolders(path: string): readonly string[] {
 
 /** True if a sandbox with these options hides a folder. */
 export function isHiddenFolder(path: string, { hidden, visible, checkout, environment }: AgentSandboxOptions): boolean {
-  const shown = [...visible, checkout, ...toolFolders(environment)];
+  const shown = [...visible, checkout, ...listToolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>
     folders.some((folder) => folder !== '' && isWithin(path, folder));
   return isIn([...HIDDEN_FOLDERS, ...hidden]) && !isIn(shown);

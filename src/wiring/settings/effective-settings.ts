@@ -1,4 +1,4 @@
-import { answerSettings, type GivenTexts, ownTexts, settingsPaths } from '../../config/settings/run-texts.ts';
+import { answerSettings, type GivenTexts, selectOwnTexts, listSettingsPaths } from '../../config/settings/run-texts.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import type { Folder } from '../../core/folder.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
@@ -13,7 +13,7 @@ import { readGiven } from './run-settings.ts';
  * Returns the settings of runs of a person's checkout: those of its workflows, or, if none uses the action, those of
  * `ralph run`, which the person's environment configures.
  */
-export async function settingsInForce(
+export async function readSettingsInForce(
   files: readonly WorkflowFile[],
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<readonly ReportedSettings[]> {
@@ -27,7 +27,7 @@ export async function settingsInForce(
  * Returns the settings of runs whose tasks are in a folder: those of the first workflow that works there (for the top,
  * of the first workflow at all), otherwise those of `ralph run`. `within` is the folder, relative to the top.
  */
-export async function settingsWithin(
+export async function readSettingsWithin(
   within: Folder,
   files: readonly WorkflowFile[],
   where: Parameters<typeof effectiveSettingsOf>[1],
@@ -67,7 +67,7 @@ export async function effectiveSettingsOf(
     if (step === undefined) continue;
     const { environment } = step;
     const given = await givenBy(step);
-    const within = workingFolderOf(ownTexts(given));
+    const within = workingFolderOf(selectOwnTexts(given));
     const files = known.has(within) ? (known.get(within) ?? null) : await settingsTexts({ folder, within, env });
     known.set(within, files);
     answers.push(answerSettings({ workflow: path, given, environment, files }));
@@ -91,7 +91,7 @@ async function settingsTexts(place: {
   readonly env: NodeJS.ProcessEnv;
 }): Promise<SettingsTexts> {
   const { folder, within, env } = place;
-  const paths = settingsPaths(within);
+  const paths = listSettingsPaths(within);
   const base = await readBaseTexts({ folder, paths, baseBranch: null, branchPrefix: DEFAULT_BRANCH_PREFIX, env });
   return base.kind === 'unknown' ? null : base.read;
 }

@@ -2,12 +2,12 @@ import type { ReportedSettings } from '../../core/settings/effective.ts';
 import { hasGit } from '../../git/git.ts';
 import { findCheckout } from '../../git/home/person-checkout.ts';
 import { readWorkflowFiles } from '../doctor/workflow-files.ts';
-import { settingsWithin } from './effective-settings.ts';
+import { readSettingsWithin } from './effective-settings.ts';
 
 /** Returns the settings of runs whose tasks are in a folder, inside or outside of a checkout. */
 export async function settingsOfFolder(folder: string, env: NodeJS.ProcessEnv): Promise<ReportedSettings> {
   // Settings count as they are committed, so without git there are none.
   if (!hasGit(env)) return { workflow: 'ralph run', settings: [], problems: [] };
   const { top, within } = await findCheckout(folder, env).catch(() => ({ top: folder, within: '' }));
-  return settingsWithin(within, await readWorkflowFiles(top), { folder: top, env });
+  return readSettingsWithin(within, await readWorkflowFiles(top), { folder: top, env });
 }

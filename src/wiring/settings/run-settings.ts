@@ -3,9 +3,9 @@ import type { Config, RunContext } from '../../config/config.ts';
 import { describeMisplaced, parseHandoff, type ConfigTexts, withoutUnknownInputs } from '../../config/inputs.ts';
 import {
   type GivenTexts,
-  ownTexts,
+  selectOwnTexts,
   parseRunSettings,
-  settingsPaths,
+  listSettingsPaths,
   mergeConfigTexts,
   mergeFoundTexts,
 } from '../../config/settings/run-texts.ts';
@@ -18,7 +18,7 @@ import { UserError } from '../../errors.ts';
 import type { BaseTexts } from '../../git/checkout/texts.ts';
 import { baseMayHave, type BaseOnDisk } from '../../git/checkout/on-disk.ts';
 import { openHandoff } from '../handoff.ts';
-import { userAgent } from '../../runner/user-agent.ts';
+import { formatUserAgent } from '../../runner/user-agent.ts';
 import type { World } from '../world.ts';
 
 type Texts = Readonly<Record<string, string | undefined>>;
@@ -33,7 +33,7 @@ export async function readConfigTexts(
 ): Promise<ConfigTexts> {
   const given = await readGiven(withoutUnknownInputs(texts));
   if (handoffBehindGate(texts) !== null) return readSettledTexts(texts, null);
-  const own = ownTexts(given);
+  const own = selectOwnTexts(given);
   const base = await readBase(own, { environment, context });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(own));
   const settled = mergeConfigTexts(given, settings, await readOrganisation(own, { environment, context }));
@@ -99,7 +99,7 @@ async function readOrganisation(
       tokenFrom: 'input',
       apiUrl: context.apiUrl,
       repository,
-      userAgent: userAgent(environment),
+      userAgent: formatUserAgent(environment),
       // The run has no log before its settings are known.
       log: { info: ignored, warning: ignored, error: ignored, group: (_, body) => body() },
       now: Date.now,
@@ -142,7 +142,7 @@ export async function readSettingsFiles(
   const named = (texts['base-branch'] ?? '').trim();
   const wanted: BaseOnDisk = {
     folder,
-    paths: settingsPaths(workingFolderOf(texts)),
+    paths: listSettingsPaths(workingFolderOf(texts)),
     baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? defaultOf('branch-prefix')).trim(),
   };

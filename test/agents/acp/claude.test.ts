@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
-import { claudeCli, claudeEnvironment } from '../../../src/agents/claude/cli.ts';
+import { claudeCli, buildClaudeEnvironment } from '../../../src/agents/claude/cli.ts';
 import { claude as claudeCode, installOnce } from '../../integration/agents/claude-fixture.ts';
 import { DONE } from '../adapter-spec.ts';
 import { createWorld, type Subject } from '../agent-world.ts';
@@ -18,7 +18,7 @@ const cli = talkedTo('claude', claudeCli, async (call, place) => {
   // In its default mode, a service of Anthropic decides instead of the client.
   writeFileSync(join(place.configFolder, 'settings.json'), JSON.stringify({ permissions: { defaultMode: 'default' } }));
   return {
-    environment: { ...claudeEnvironment(call.environment, place.configFolder), CLAUDE_CODE_EXECUTABLE: PROGRAM },
+    environment: { ...buildClaudeEnvironment(call.environment, place.configFolder), CLAUDE_CODE_EXECUTABLE: PROGRAM },
   };
 });
 

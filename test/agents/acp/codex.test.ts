@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, inject, test } from 'vitest';
 import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
-import { codexCli, codexEnvironment, resetCodexHome } from '../../../src/agents/codex/cli.ts';
+import { codexCli, buildCodexEnvironment, resetCodexHome } from '../../../src/agents/codex/cli.ts';
 import { DONE } from '../adapter-spec.ts';
 import { createWorld, type Subject } from '../agent-world.ts';
 import { installed } from '../install.ts';
@@ -17,7 +17,7 @@ const cli = talkedTo('codex', codexCli, async (call, place) => {
   };
   return {
     environment: {
-      ...codexEnvironment(call.environment, place.configFolder),
+      ...buildCodexEnvironment(call.environment, place.configFolder),
       CODEX_PATH: installed('codex'),
       CODEX_CONFIG: JSON.stringify({
         ...{ model: call.model, model_provider: 'ralph', model_providers: { ralph: provider } },

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { TOOL_CACHE } from '../../../testbed/testbed.ts';
-import { copilotCli, copilotEnvironment, resetSettings } from '../../../src/agents/copilot/cli.ts';
+import { copilotCli, buildCopilotEnvironment, resetSettings } from '../../../src/agents/copilot/cli.ts';
 import { DONE } from '../adapter-spec.ts';
 import { createWorld, installOnce, type Subject } from '../agent-world.ts';
 import { talkedTo } from './talked-to.ts';
@@ -20,7 +20,7 @@ const cli = talkedTo('copilot', copilotCli, async (call, place) => {
       '--disable-builtin-mcps',
       `--model=${call.model ?? ''}`,
     ],
-    environment: copilotEnvironment(call.environment, place.configFolder),
+    environment: buildCopilotEnvironment(call.environment, place.configFolder),
   };
 });
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type DashboardBox, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, renderBox, findTickedBoxes } from '../../../src/core/dashboard/boxes.ts';
 import { editIssue } from '../../../testbed/github/people.ts';
 import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import { events } from '../../../testbed/testbed.ts';
@@ -296,7 +296,7 @@ repel<Ticked>('The boxes of the dashboard', {
     byBot('ticks a box of the dashboard', 'an order, or a tick that stays', ({ runs, page }) => {
       expect(runs['bot']).toMatchObject({ calls: 0 });
       expect(page).toContain('Resume the queue (ticked by `helper[bot]`): undone, since that needs write permission.');
-      expect(tickedBoxes(page)).toEqual([]);
+      expect(findTickedBoxes(page)).toEqual([]);
     }),
     byBot('gives a box other words, which a writer ticks', 'an order that the words do not name', ({ runs }) => {
       expect(runs['words']).toMatchObject({ calls: 0, outputs: { reason: 'not_for_us' } });

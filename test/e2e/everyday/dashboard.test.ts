@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type DashboardBox, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
+import { type DashboardBox, renderBox, findTickedBoxes } from '../../../src/core/dashboard/boxes.ts';
 import { closeIssue, deleteIssue, editIssue } from '../../../testbed/github/people.ts';
 import type { StoredIssue } from '../../../testbed/github/state.ts';
 import { events } from '../../../testbed/testbed.ts';
@@ -37,7 +37,7 @@ test('the dashboard over several runs: made, kept, its boxes obeyed, closed, del
   tick(scene, page, { box: PAUSE, by: 'stranger' });
   await scene.run({ inputs });
   expect(page.body).toContain('- Pause the queue (ticked by `stranger`): undone');
-  expect(tickedBoxes(page.body)).toEqual([]);
+  expect(findTickedBoxes(page.body)).toEqual([]);
 
   tick(scene, page, { box: PAUSE, by: 'octo' });
   scene.openIssue('Count');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TOOL_CACHE } from '../../../testbed/testbed.ts';
 import { startScriptedModel } from '../../../testbed/scripted-model/server.ts';
-import { workerScript } from '../../../testbed/worker-script.ts';
+import { createWorkerScript } from '../../../testbed/worker-script.ts';
 import { createScene, KEY } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
@@ -10,7 +10,7 @@ test(
   'the real Claude Code CLI, installed by the action itself, against a scripted model: over two machines, with its session',
   { timeout: 400_000 },
   async () => {
-    await using model = await startScriptedModel({ script: workerScript() });
+    await using model = await startScriptedModel({ script: createWorkerScript() });
     await using scene = await createScene();
     scene.openIssue('Count');
     const job = { inputs: { 'agent-path': '' }, env: { RUNNER_TOOL_CACHE: TOOL_CACHE, ANTHROPIC_BASE_URL: model.url } };
@@ -46,7 +46,7 @@ deepTest.each([
   'the same on Amazon Bedrock: %s, which neither agent, log nor state holds',
   { timeout: 400_000 },
   async (_, keysOf, authorization) => {
-    await using model = await startScriptedModel({ script: workerScript() });
+    await using model = await startScriptedModel({ script: createWorkerScript() });
     await using scene = await createScene();
     scene.openIssue('Count');
     const secret = 'a-secret-access-key-of-the-job';

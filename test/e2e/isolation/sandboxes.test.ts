@@ -6,7 +6,7 @@ import { deepTest, IS_DEEP } from '../../runs.ts';
 import { createScene, KEY, type Run, type Scene } from '../e2e-fixture.ts';
 import { startScriptedModel } from '../../../testbed/scripted-model/server.ts';
 import { TOKEN, TOOL_CACHE } from '../../../testbed/testbed.ts';
-import { workerScript } from '../../../testbed/worker-script.ts';
+import { createWorkerScript } from '../../../testbed/worker-script.ts';
 
 /** The text of an agent that hangs. */
 const THINKS = 'I think for a very long time.';
@@ -172,7 +172,7 @@ describe.skipIf(noOwnMachine !== null).each(['namespace', 'user'])('the agent in
   });
 
   often('the real Claude Code CLI works in it, through the broker', { timeout: 400_000 }, async () => {
-    await using model = await startScriptedModel({ script: workerScript() });
+    await using model = await startScriptedModel({ script: createWorkerScript() });
     await using scene = await createScene({ level });
     scene.openIssue('Count');
     const run = await scene.run({

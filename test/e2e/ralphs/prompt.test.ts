@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { git } from '../../../testbed/git.ts';
 import type { Behaviour } from '../../../testbed/scripted-agent.ts';
-import { statusBlock } from '../../../testbed/scripted-work.ts';
+import { writeStatusBlock } from '../../../testbed/scripted-work.ts';
 import { createScene, type Scene } from '../e2e-fixture.ts';
 import { deepTest } from '../../runs.ts';
 
@@ -22,7 +22,7 @@ async function lay({ testbed }: Scene, files: Readonly<Record<string, string>>):
 }
 
 const words = (exit: boolean): string =>
-  statusBlock({ finishes: exit, exit, tests: 'NOT_RUN', recommendation: 'go on' }).replace(
+  writeStatusBlock({ finishes: exit, exit, tests: 'NOT_RUN', recommendation: 'go on' }).replace(
     /(?<=FILES_MODIFIED: )\d+/,
     exit ? '0' : '1',
   );

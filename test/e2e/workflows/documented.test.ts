@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { events } from '../../../testbed/testbed.ts';
-import { endOfRun } from '../../../testbed/workflow/play.ts';
+import { findRunEnd } from '../../../testbed/workflow/play.ts';
 import { nodesOf, read } from '../../unit/documents/pages.ts';
 import { deepTest } from '../../runs.ts';
 import { writtenWorkflows } from '../../workflow-lint.ts';
@@ -88,7 +88,7 @@ test.each(documented)('$where plays: every expression and every input exists', a
   const names = [...text.matchAll(/\bsecrets\.(\w+)/g)].map(([, name = '']) => name);
   const secrets = Object.fromEntries(names.map((name) => [name, name.endsWith('_WEBHOOK') ? SLACK : KEY]));
   const played = await scene.play({ workflow: withoutToolchain(text), event: events.schedule(), secrets });
-  expect(endOfRun(played)).toMatchObject({
+  expect(findRunEnd(played)).toMatchObject({
     kind: 'ran',
     // The short workflow leaves the name of its runs to GitHub.
     runName: text.includes('run-name:') ? 'ralph: queue' : 'ralph',
@@ -108,7 +108,7 @@ deepTest.each(recipes.filter(({ setUp }) => setUp !== null))(
       .replace(/^ {6}verify: (?:\|-?\n(?: {8}.*\n)+|.*\n)/m, '      verify: test -f package.json\n')
       .replace(/^ {6}allowed-hosts: .*\n/m, '');
     const played = await scene.play({ workflow: withoutToolchain(text), event: events.schedule() });
-    expect(endOfRun(played)).toMatchObject({ kind: 'ran', result: { outputs: { outcome: 'complete' } } });
+    expect(findRunEnd(played)).toMatchObject({ kind: 'ran', result: { outputs: { outcome: 'complete' } } });
   },
 );
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CHAIN_START, chainLine } from '../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine } from '../../../src/core/journal/parse-journal.ts';
 import { parseReceipts, type RunReceipt, serializeReceipts } from '../../../src/core/receipt/receipt.ts';
 import {
   branchQuestionOf,
@@ -113,7 +113,7 @@ function withJournal(receipt: RunReceipt, change: (text: string) => string): Run
   const lines = change(plain)
     .split('\n')
     .map((line) => {
-      const chained = chainLine(line, prev);
+      const chained = chainJournalLine(line, prev);
       prev = hashText(chained);
       return chained;
     });

@@ -2,14 +2,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import type { AcpScript, AcpStep } from '../../../testbed/acp/scripted-agent.ts';
-import { statusBlock } from '../../../testbed/scripted-work.ts';
+import { writeStatusBlock } from '../../../testbed/scripted-work.ts';
 import { createAcpCli } from '../../../src/agents/acp/cli.ts';
 import type { AgentCall } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
 export const DONE: AcpStep = {
   kind: 'say',
-  text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
+  text: `Done.\n\n${writeStatusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
   tokens: 150,
 };
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { projectSlug } from '../../../src/agents/claude/try-key.ts';
+import { buildProjectSlug } from '../../../src/agents/claude/try-key.ts';
 import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
@@ -27,7 +27,7 @@ test('a transcript is exported line for line, and imported as it was exported', 
 
   const fresh = { ...place, configFolder: join(place.home, 'fresh') };
   expect(await claudeCli.sessions.import(fresh, { id: ID, content: Buffer.from(text) })).toBe(true);
-  const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${ID}.jsonl`);
+  const imported = join(fresh.configFolder, 'projects', buildProjectSlug(place.workFolder), `${ID}.jsonl`);
   expect(await readFile(imported, 'utf8')).toBe(text);
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
 });
@@ -281,7 +281,7 @@ describe('the real CLI', () => {
     const transcript = join(
       world.configFolder,
       'projects',
-      projectSlug(world.machine.workFolder),
+      buildProjectSlug(world.machine.workFolder),
       `${sessionId}.jsonl`,
     );
     await appendFile(transcript, lines({ type: 'mode', mode: 'x'.repeat(MAX_SESSION_BYTES) }));
@@ -342,7 +342,7 @@ function times<T>(count: number, make: () => T): readonly T[] {
 async function createPlace() {
   const machine = await createMachine();
   const configFolder = join(machine.home, 'config');
-  const transcript = join(configFolder, 'projects', projectSlug(machine.workFolder), `${ID}.jsonl`);
+  const transcript = join(configFolder, 'projects', buildProjectSlug(machine.workFolder), `${ID}.jsonl`);
   await mkdir(dirname(transcript), { recursive: true });
   const place = { ...machine, configFolder, transcript };
   let text = '';

@@ -6,7 +6,7 @@ import { claudeCli } from '../../../src/agents/claude/cli.ts';
 import { commandCli } from '../../../src/agents/command/cli.ts';
 import { copilotCli } from '../../../src/agents/copilot/cli.ts';
 import type { AgentCli } from '../../../src/agents/cli/cli.ts';
-import { mcpToolRules, type RemoteServer } from '../../../src/core/mcp/values.ts';
+import { buildMcpToolRules, type RemoteServer } from '../../../src/core/mcp/values.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
 const docs: RemoteServer = {
@@ -23,7 +23,7 @@ async function createScene(cli: AgentCli, script: string) {
       cli,
       command: { kind: 'path', path },
       servers: [docs],
-      allowedTools: ['Read', ...mcpToolRules([docs])],
+      allowedTools: ['Read', ...buildMcpToolRules([docs])],
     }),
   };
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
-import { statusBlock } from '../../../testbed/scripted-work.ts';
-import { workerScript } from '../../../testbed/worker-script.ts';
+import { writeStatusBlock } from '../../../testbed/scripted-work.ts';
+import { createWorkerScript } from '../../../testbed/worker-script.ts';
 import { mentions } from '../../agents/mentions.ts';
 import { eventually } from '../../eventually.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
@@ -35,7 +35,7 @@ describe('work', () => {
         write('hello.txt', 'hello\n'),
         {
           kind: 'reply',
-          text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
+          text: `Done.\n\n${writeStatusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
         },
       ],
     });
@@ -77,7 +77,7 @@ describe('work', () => {
   });
 
   test('it commits, and a resumed session on a fresh config folder knows what went before', async () => {
-    await using world = await createWorld({ script: workerScript() });
+    await using world = await createWorld({ script: createWorkerScript() });
     const first = await world.call(promptFor({ open: 2 }));
     expect(first.analysis).toMatchObject({ agentError: null, signal: { status: 'IN_PROGRESS', exitSignal: false } });
     const sessionId = first.analysis.sessionId ?? '';

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import type { ModelStep } from '../../../testbed/scripted-model/step.ts';
-import { claudeMcpServers } from '../../../src/agents/claude/cli.ts';
-import { mcpToolRules } from '../../../src/core/mcp/values.ts';
+import { mapClaudeServers } from '../../../src/agents/claude/cli.ts';
+import { buildMcpToolRules } from '../../../src/core/mcp/values.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
 import { createWorld, installOnce } from './claude-fixture.ts';
 
@@ -40,7 +40,7 @@ function given(mcpServers: object): {
 } {
   const parsed = parseMcpServers(JSON.stringify({ mcpServers }), () => 'given');
   if (parsed.kind === 'wrong') throw new Error(parsed.problems.join('\n'));
-  return { extraArgs: claudeMcpServers(parsed.servers), allowedTools: ['Read', ...mcpToolRules(parsed.servers)] };
+  return { extraArgs: mapClaudeServers(parsed.servers), allowedTools: ['Read', ...buildMcpToolRules(parsed.servers)] };
 }
 
 const local = (tools: readonly string[]) => ({

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { statusBlock } from '../../../testbed/scripted-work.ts';
+import { writeStatusBlock } from '../../../testbed/scripted-work.ts';
 import { commandCli } from '../../../src/agents/command/cli.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
-const BLOCK = statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
+const BLOCK = writeStatusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' });
 
 /** Creates a separate machine with a program of the user's. */
 async function createScene(script: string) {

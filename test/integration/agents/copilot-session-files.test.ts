@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { copilotCli, resetSettings, tokensSince } from '../../../src/agents/copilot/cli.ts';
+import { copilotCli, resetSettings, countTokensSince } from '../../../src/agents/copilot/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -48,7 +48,7 @@ describe('files that an agent may have planted', () => {
     await mkdir(place.folder, { recursive: true });
     await make(place.events);
     expect(await copilotCli.sessions.export(place, { id: ID, redact })).toMatchObject({ kind: 'left-behind' });
-    expect(await tokensSince(place.configFolder, ID, 0)).toBeNull();
+    expect(await countTokensSince(place.configFolder, ID, 0)).toBeNull();
   });
 
   test.each(['session-state', `session-state/${ID}`])(
@@ -110,8 +110,8 @@ test('the usage of a call is that of the session since the call began', async ()
       used('2026-11-26T00:00:01.000Z', -5, 'many'),
     ),
   );
-  expect(await tokensSince(place.configFolder, ID, at)).toBe(160);
-  expect(await tokensSince(place.configFolder, ID, at + 60_000)).toBeNull();
+  expect(await countTokensSince(place.configFolder, ID, at)).toBe(160);
+  expect(await countTokensSince(place.configFolder, ID, at + 60_000)).toBeNull();
 });
 
 function lines(...entries: readonly object[]): string {

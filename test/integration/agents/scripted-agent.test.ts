@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../../testbed/scripted-agent.ts';
-import { claudeArguments } from '../../../src/agents/claude/cli.ts';
+import { buildClaudeArguments } from '../../../src/agents/claude/cli.ts';
 import { eventually } from '../../eventually.ts';
 import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 import { isRunning, processesWith } from '../processes/process-fixture.ts';
@@ -26,7 +26,7 @@ test('it says that it is not a model', async () => {
 test('it takes every option that a call may have', async () => {
   await using machine = await createMachine();
   const session = { cwd: machine.workFolder, env: machine.environment, encoding: 'utf8', input: PROMPT } as const;
-  const args = claudeArguments({
+  const args = buildClaudeArguments({
     ...{ model: 'a-model', allowedTools: ['Read'], extraArgs: ['--max-turns', '3'], budgetUsd: 1 },
     ...{ resume: null, alsoFolder: machine.home },
   });

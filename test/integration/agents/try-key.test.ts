@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { trialUrl, tryKey } from '../../../src/agents/claude/try-key.ts';
+import { buildTrialUrl, tryKey } from '../../../src/agents/claude/try-key.ts';
 import { fetchFor } from '../../../src/github/proxied-fetch.ts';
 
 const KEY = 'sk-ant-api03-the-key-of-this-test';
@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
-const local = (): string => trialUrl(`http://127.0.0.1:${String(portOf(provider))}/`);
+const local = (): string => buildTrialUrl(`http://127.0.0.1:${String(portOf(provider))}/`);
 const trial = async (url: string, timeoutMs = 5_000) => tryKey(KEY, { url, timeoutMs, send: await fetchFor(url) });
 
 test.each([
@@ -61,7 +61,7 @@ test("the request goes through the runner's proxy", async () => {
   });
   await once(proxy.listen(0, '127.0.0.1'), 'listening');
   vi.stubEnv('http_proxy', `http://127.0.0.1:${String(portOf(proxy))}`);
-  expect(await trial(trialUrl('http://provider.test'))).toEqual({ kind: 'accepted' });
+  expect(await trial(buildTrialUrl('http://provider.test'))).toEqual({ kind: 'accepted' });
   expect(through).toEqual(['provider.test:80']);
   expect(asked).toEqual([{ url: '/v1/models?limit=1', key: KEY }]);
   proxy.closeAllConnections();

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { openapiValidator } from '../../../testbed/openapi/validator.ts';
+import { createOpenapiValidator } from '../../../testbed/openapi/validator.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { withoutWaits } from './without-waits.ts';
 
@@ -18,7 +18,7 @@ const REPO = '/repos/octo/demo';
 /** Answers of GitHub and the provider by path; a number is the status of a refusal. */
 type Answers = Readonly<Record<string, unknown>>;
 
-const description = openapiValidator();
+const description = createOpenapiValidator();
 
 interface Request {
   readonly path: string;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../testbed/github/state.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import type { LedgerDay } from '../../../src/core/lane/ledger.ts';
-import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import { emptySnapshot, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import { DAY_MS } from '../../../src/core/countdown.ts';
 import { createRefSnapshot } from '../../../src/git/refs/ref-snapshot.ts';
@@ -71,7 +71,7 @@ async function server(
   let snapshot = emptySnapshot;
   for (const state of states) {
     const record = {
-      ...emptyLaneRecord(state.lane),
+      ...createLaneRecord(state.lane),
       sequence: state.sequence,
       document: serializeState(state),
       ...records[state.lane],
@@ -86,7 +86,7 @@ describe('ralph status --all', () => {
   const at = Date.now();
   const daysAgo = (days: number): string => new Date(at - days * DAY_MS).toISOString().slice(0, 10);
   const queue: LaneState = {
-    ...initialState('queue', at),
+    ...createInitialState('queue', at),
     sequence: 3,
     tasks: {
       'issue-1': { ...untouchedProgress, state: 'done', attempts: 1 },
@@ -95,7 +95,7 @@ describe('ralph status --all', () => {
     ledger: [used(daysAgo(40), 99, 99), used(daysAgo(2), 2, 3), used(daysAgo(1), 4, 5)],
   };
   const own: LaneState = {
-    ...initialState('issue-5', at),
+    ...createInitialState('issue-5', at),
     sequence: 2,
     pause: { by: 'octo', at },
     tasks: { 'issue-5': { ...untouchedProgress, state: 'in-progress', attempts: 2 } },

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimRun } from '../../../src/home/own-folder.ts';
-import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
+import { createCheckoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { readWorkflowFiles } from '../../../src/wiring/doctor/workflow-files.ts';
-import { settingsInForce } from '../../../src/wiring/settings/effective-settings.ts';
+import { readSettingsInForce } from '../../../src/wiring/settings/effective-settings.ts';
 import type { ReportedSettings } from '../../../src/core/settings/effective.ts';
 import { runGit } from '../git/git-fixture.ts';
 
@@ -29,7 +29,7 @@ async function commit(files: Readonly<Record<string, string>>): Promise<void> {
 
 async function inForce(): Promise<readonly ReportedSettings[]> {
   const env = { PATH: process.env.PATH, MAX_TOKENS_PER_HOUR: '9000' };
-  return settingsInForce(await readWorkflowFiles(folder), { folder, env });
+  return readSettingsInForce(await readWorkflowFiles(folder), { folder, env });
 }
 
 test('where no workflow uses the action they are those of ralph run: environment, committed file, defaults', async () => {
@@ -47,7 +47,7 @@ test('where no workflow uses the action they are those of ralph run: environment
 
 test('those of ralph run are read where the last run worked', async () => {
   await commit({ '.ralphrc': 'MAX_CALLS_PER_HOUR=7\n', 'packages/api/.ralphrc': 'MAX_CALLS_PER_HOUR=9\n' });
-  await claimRun(checkoutFiles(folder), {
+  await claimRun(createCheckoutFiles(folder), {
     ...{ runTag: 'tag', folder: 'packages/api', startedAt: 0 },
     runFolderOf: () => '/nowhere',
   });

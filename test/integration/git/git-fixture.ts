@@ -9,9 +9,9 @@ import { afterAll } from 'vitest';
 import { git, NO_CLEANUP } from '../../../testbed/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
 import { createRepository, type Checkout } from '../../../src/git/checkout/checkout.ts';
-import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
+import { locateQuarantine } from '../../../src/git/checkout/quarantine.ts';
 import type { RepositorySandbox } from '../../../src/git/checkout/tree/agent-tree.ts';
-import { treeFolder } from '../../../src/git/checkout/tree/tree-folder.ts';
+import { locateTreeFolder } from '../../../src/git/checkout/tree/tree-folder.ts';
 import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote } from '../../../src/git/remote/remote.ts';
 import type { RemoteOptions } from '../../../src/git/remote/ask-remote.ts';
@@ -163,7 +163,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   const folderNow = (): string =>
     opened === null
       ? checkout
-      : treeFolder('work', { top: opened, workFolder, agentSandbox: agentSandbox?.agentSandbox ?? null });
+      : locateTreeFolder('work', { top: opened, workFolder, agentSandbox: agentSandbox?.agentSandbox ?? null });
   return {
     server,
     checkout,
@@ -181,7 +181,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         baseBranch: null,
         folder: '',
         workFolder,
-        quarantineFolder: quarantineFolder(workFolder),
+        quarantineFolder: locateQuarantine(workFolder),
         rules: withSecrets({ ...ordinaryRules, ...rules }),
         identity: { name: 'ralph', email: 'ralph@example.com' },
         coAuthors: [],
@@ -206,7 +206,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     reopen,
     reopenIn: (at) => reopen({}, at),
     git: (...args) => runGit(folderNow(), args),
-    quarantineGit: (...args) => runGit(checkout, args, { GIT_DIR: quarantineFolder(workFolder) }),
+    quarantineGit: (...args) => runGit(checkout, args, { GIT_DIR: locateQuarantine(workFolder) }),
     serverGit: (...args) => runGit(server.repositoryFolder, args),
     async write(path, content) {
       await mkdir(dirname(join(folderNow(), path)), { recursive: true });

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
+import { locateQuarantine } from '../../../src/git/checkout/quarantine.ts';
 import { readRegular, writeRegular } from '../../../src/git/regular-files.ts';
 import { BRANCH, iterate, messageFor, openFresh, reachByFolder, setScene } from './git-fixture.ts';
 
@@ -52,7 +52,7 @@ describe('a named pipe in the place of a file that git reads holds nothing up', 
     async (file) => {
       await using scene = await setScene();
       await openFresh(scene);
-      const own = quarantineFolder(scene.workFolder);
+      const own = locateQuarantine(scene.workFolder);
       const before = await scene.repository.snapshot();
       await scene.write('new.txt', 'new\n');
       pipe(join(own, file));
@@ -69,7 +69,7 @@ describe('a named pipe in the place of a file that git reads holds nothing up', 
   test("one of the action's objects", { timeout: PATIENCE_MS }, async () => {
     await using scene = await setScene();
     await openFresh(scene);
-    const objects = join(quarantineFolder(scene.workFolder), 'objects');
+    const objects = join(locateQuarantine(scene.workFolder), 'objects');
     const { committed } = await iterate(scene, async () => {
       await scene.write('new.txt', 'new\n');
       pipe(join(objects, 'pack', 'multi-pack-index'));

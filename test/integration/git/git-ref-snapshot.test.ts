@@ -6,11 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { git } from '../../../testbed/git.ts';
 import { startGitRemote, type GitRemote } from '../../../testbed/git-remote.ts';
 import { withUnansweredRequest } from '../../../src/core/snapshot/going-on.ts';
-import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
   emptySnapshot,
-  laneIn,
-  lanesIn,
+  parseLaneIn,
+  listLanes,
   unreadableSnapshot,
   type Snapshot,
 } from '../../../src/core/snapshot/snapshot.ts';
@@ -347,7 +347,7 @@ describe('people change the ref', () => {
 
 describe('what earlier versions kept', () => {
   const record = (lane: string, change: Partial<LaneRecord> = {}): string => {
-    return JSON.stringify({ ...emptyLaneRecord(lane), sequence: 7, savedBy: 'old', ...change, version: 2 });
+    return JSON.stringify({ ...createLaneRecord(lane), sequence: 7, savedBy: 'old', ...change, version: 2 });
   };
   /** Creates the old refs of three lanes, a budget and a conversation. */
   async function sceneOfBefore() {
@@ -391,9 +391,9 @@ describe('what earlier versions kept', () => {
     const before = await refsOf(scene);
     const read = await (await storeOn(scene)).read();
     if (read.kind !== 'snapshot') throw new Error(read.kind);
-    expect(lanesIn(read.snapshot).toSorted()).toEqual(['issue-7', 'issue-8', 'queue']);
-    expect(laneIn(read.snapshot, 'issue-7')).toMatchObject({ record: { sequence: 7, goesOn: 'unfinished' } });
-    expect(laneIn(read.snapshot, 'issue-8')).toMatchObject({ kind: 'unreadable' });
+    expect(listLanes(read.snapshot).toSorted()).toEqual(['issue-7', 'issue-8', 'queue']);
+    expect(parseLaneIn(read.snapshot, 'issue-7')).toMatchObject({ record: { sequence: 7, goesOn: 'unfinished' } });
+    expect(parseLaneIn(read.snapshot, 'issue-8')).toMatchObject({ kind: 'unreadable' });
     expect(await refsOf(scene)).toBe(before);
   });
 
@@ -402,13 +402,13 @@ describe('what earlier versions kept', () => {
     expect(await (await storeOn(scene)).update(keep)).toMatchObject({ kind: 'updated' });
     expect(await refsOf(scene)).toBe('refs/ralph/state/queue-transcript\nrefs/ralph/v2/state');
     const read = await (await storeOn(scene)).read();
-    expect(read.kind === 'snapshot' && lanesIn(read.snapshot).toSorted()).toEqual([
+    expect(read.kind === 'snapshot' && listLanes(read.snapshot).toSorted()).toEqual([
       'issue-7',
       'issue-8',
       'issue-9',
       'queue',
     ]);
-    expect(read.kind === 'snapshot' && laneIn(read.snapshot, 'queue')).toMatchObject({
+    expect(read.kind === 'snapshot' && parseLaneIn(read.snapshot, 'queue')).toMatchObject({
       record: { sequence: 7, document: '{"version":7,"lane":"queue"}' },
     });
   });

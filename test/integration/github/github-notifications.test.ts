@@ -3,7 +3,7 @@ import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import { configOf } from '../../loop/stage/run-action.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { notifyOfConfiguration } from '../../../src/publish/notifications.ts';
-import { reportWithoutLane } from '../../../src/handover/report.ts';
+import { createLanelessReport } from '../../../src/handover/report.ts';
 import { type ForgeFixture, now, openForge } from './github-fixture.ts';
 
 const HOUR = 3_600_000;
@@ -25,7 +25,7 @@ const endOf = (at: ForgeFixture, thread: number | null) => (message: string, run
       webhook: null,
       stepWithinMs: null,
     },
-    reportWithoutLane({
+    createLanelessReport({
       outcome: { kind: 'failed', reason: 'configuration', message },
       repositoryUrl: 'https://github.test/octo/demo',
       runUrl,

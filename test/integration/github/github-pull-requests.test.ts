@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closePull, newIssue } from '../../../testbed/github/state.ts';
+import { closePull, createStoredIssue } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const request = { title: 'Ralph: work', body: 'What was done.', head: 'ralph/queue', base: 'main', draft: true };
@@ -211,7 +211,7 @@ describe('changing', () => {
       mergedAt: null,
       reviewers: [],
     });
-    newIssue(at.github.state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
+    createStoredIssue(at.github.state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
     const { message } = await refusedWith(at.forge.markReady(1));
     expect(message).toBe(
       'GitHub did not let us mark pull request #1 as ready for review in octo/demo (403 Resource not accessible by integration). Add `pull-requests: write` and `contents: write` under `permissions:` in the workflow, or to the token that the input `github-token` gets.',

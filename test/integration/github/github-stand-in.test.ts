@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openapiValidator } from '../../../testbed/openapi/validator.ts';
+import { createOpenapiValidator } from '../../../testbed/openapi/validator.ts';
 import { addIssue, closePull } from '../../../testbed/github/state.ts';
 import { type ForgeFixture, now, openForge, TOKEN } from './github-fixture.ts';
 
@@ -90,7 +90,7 @@ describe("GitHub's description refuses a request with", () => {
       problem: 'must NOT have additional properties',
     },
   ])('$what', ({ method, path, query = '', body, problem }) => {
-    const found = openapiValidator().request(method, path, { query: new URLSearchParams(query), body });
+    const found = createOpenapiValidator().request(method, path, { query: new URLSearchParams(query), body });
     expect(found.map((violation) => violation.problem)).toContainEqual(expect.stringContaining(problem));
   });
 });
@@ -121,7 +121,7 @@ describe("GitHub's description refuses an answer with", () => {
       problem: '/message must be string',
     },
   ])('$what', ({ path, status, body, problem }) => {
-    const found = openapiValidator().response('GET', path, { status, body });
+    const found = createOpenapiValidator().response('GET', path, { status, body });
     expect(found.map((violation) => violation.problem)).toContainEqual(expect.stringContaining(problem));
   });
 });

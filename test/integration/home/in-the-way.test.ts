@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
+import { createCheckoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
 import { rows } from '../../runs.ts';
 import { personsCheckout } from './home-fixture.ts';
@@ -143,7 +143,7 @@ test('an order is not written through a link either', async () => {
   await rm(join(scene.checkout, '.ralph'), { recursive: true });
   await symlink(path, join(scene.checkout, '.ralph'));
   const why = expect.stringContaining('.ralph is a link') as string;
-  const files = checkoutFiles(scene.checkout);
+  const files = createCheckoutFiles(scene.checkout);
   expect(await files.write('queue', null, 'text')).toEqual({ kind: 'unavailable', why });
   expect(await files.read('queue')).toEqual({ kind: 'unavailable', why });
   expect(await readdir(path)).toEqual(['mine.txt']);

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { runSchema } from '../../../src/cli/run/run.ts';
 import { runStatusSchema } from '../../../src/core/local/status-document.ts';
-import { budgetIn, parseSnapshot, recordIn, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
-import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
+import { parseBudgetIn, parseSnapshot, parseRecordIn, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
+import { createCheckoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { addIssue } from '../../../testbed/github/state.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
 import { noOwnMachine, startOwnMachine } from '../../own-machine.ts';
@@ -88,7 +88,7 @@ async function scripted({ folder }: Scene, script: string, status: null | object
 
 /** Returns the snapshot of the checkout's state. */
 async function snapshotOf({ checkout }: Scene): Promise<Snapshot> {
-  const read = await checkoutFiles(checkout).read('snapshot');
+  const read = await createCheckoutFiles(checkout).read('snapshot');
   if (read.kind !== 'found') throw new Error('there is no state');
   return parseSnapshot(read.text);
 }
@@ -96,9 +96,9 @@ async function snapshotOf({ checkout }: Scene): Promise<Snapshot> {
 /** Returns the lanes that are claimed, and those with a reservation. */
 async function heldIn(scene: Scene): Promise<readonly (readonly string[])[]> {
   const snapshot = await snapshotOf(scene);
-  const budget = budgetIn(snapshot, Date.now());
+  const budget = parseBudgetIn(snapshot, Date.now());
   const reserved = budget.kind === 'budget' ? budget.budget.reservations.map(({ lane }) => lane) : ['unknown'];
-  const claimed = ['queue', 'issue-2'].filter((lane) => (recordIn(snapshot, lane)?.lease ?? null) !== null);
+  const claimed = ['queue', 'issue-2'].filter((lane) => (parseRecordIn(snapshot, lane)?.lease ?? null) !== null);
   return [claimed, reserved];
 }
 

@@ -8,7 +8,7 @@ import {
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer, Socket, type AddressInfo, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { allowedHosts, parseAllowedHosts } from '../../../src/core/isolation/hosts.ts';
+import { listAllowedHosts, parseAllowedHosts } from '../../../src/core/isolation/hosts.ts';
 import { createEgress } from '../../../src/isolation/egress.ts';
 
 /** A public address, which these tests' network routes to a server on loopback. */
@@ -38,7 +38,7 @@ export async function createScene(scenery: Scenery) {
   const { asked: wish, problems } = parseAllowedHosts(allowed);
   if (problems.length > 0) throw new Error(problems.join());
   const egress = createEgress({
-    allowed: allowedHosts(wish, []),
+    allowed: listAllowedHosts(wish, []),
     never,
     upstreamFor: upstream,
     network: {

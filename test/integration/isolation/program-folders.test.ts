@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writableFolders } from '../../../src/core/isolation/program-folders.ts';
+import { findWritableFolders } from '../../../src/core/isolation/program-folders.ts';
 import { programFoldersOf } from '../../../src/isolation/program-folders.ts';
 
 let root = '';
@@ -19,7 +19,7 @@ afterEach(() => {
 
 const at = (...names: readonly string[]): string => join(root, ...names);
 const openIn = async (...folders: readonly string[]): Promise<readonly string[]> =>
-  writableFolders(await programFoldersOf(folders.join(':')));
+  findWritableFolders(await programFoldersOf(folders.join(':')));
 
 test('folders that everybody can write are found, and those that are not there where everybody could make them', async () => {
   const [closed, open] = [at('closed'), at('open')];

@@ -15,7 +15,7 @@ import type { AgentSandboxOptions } from '../../../src/isolation/namespaces/sand
 import { callsOfProbe } from '../../../src/isolation/namespaces/seal.ts';
 import { startOfProcess } from '../../../src/isolation/probe-attempts.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
-import { trustedProgram } from '../../../src/processes/trusted-programs.ts';
+import { findTrustedProgram } from '../../../src/processes/trusted-programs.ts';
 
 // A runner's process for a user without rights. It reads requests as lines of JSON on standard input, `{ "do": …, … }`,
 // and answers each with one line. Its only argument is its folder.
@@ -46,7 +46,7 @@ interface RunRequest {
 }
 
 const works = {
-  missing: () => ['bwrap', 'socat', 'curl'].filter((name) => trustedProgram(name, process.env) === null),
+  missing: () => ['bwrap', 'socat', 'curl'].filter((name) => findTrustedProgram(name, process.env) === null),
   open: async ({ bwrap }: { readonly bwrap?: string }) => {
     const environment = bwrap === undefined ? process.env : { PATH: withBwrap(bwrap), TMPDIR: '/nowhere' };
     try {
@@ -195,10 +195,10 @@ function agentSandbox(): OpenedAgentSandbox['agentSandbox'] {
 function withBwrap(script: string): string {
   const folder = at(`programs-${String(process.hrtime.bigint())}`);
   mkdirSync(folder);
-  writeFileSync(join(folder, 'bwrap'), script.replaceAll('BWRAP', trustedProgram('bwrap', process.env) ?? ''), {
+  writeFileSync(join(folder, 'bwrap'), script.replaceAll('BWRAP', findTrustedProgram('bwrap', process.env) ?? ''), {
     mode: 0o755,
   });
-  for (const name of ['socat', 'bash']) symlinkSync(trustedProgram(name, process.env) ?? '', join(folder, name));
+  for (const name of ['socat', 'bash']) symlinkSync(findTrustedProgram(name, process.env) ?? '', join(folder, name));
   return folder;
 }
 

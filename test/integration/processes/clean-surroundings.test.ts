@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rememberSurroundings, surroundingsInSandbox } from '../../../src/processes/clean-surroundings.ts';
+import { rememberSurroundings, createSandboxSurroundings } from '../../../src/processes/clean-surroundings.ts';
 
 let root = '';
 beforeEach(() => {
@@ -157,7 +157,7 @@ test('in a sandbox, variables that name the work tree name the clean clone, and 
     TEXT: 'nothing',
   };
   const refresh = (): Promise<string> => Promise.resolve('/sandbox/new-home');
-  const laid = await surroundingsInSandbox(
+  const laid = await createSandboxSurroundings(
     { environment, workspace: work(), seenAt: (tree) => tree },
     refresh,
   ).prepareFor(clone());

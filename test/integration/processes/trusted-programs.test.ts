@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
-  passedOverProgram,
-  trustedEnvironment,
-  trustedPath,
-  trustedProgram,
+  findPassedOverProgram,
+  buildTrustedEnvironment,
+  buildTrustedPath,
+  findTrustedProgram,
 } from '../../../src/processes/trusted-programs.ts';
 
 let root = '';
@@ -36,9 +36,9 @@ test.each(['home/.local/bin', 'work/node_modules/.bin', 'temp/bin', 'tmp'])(
   (folder) => {
     const planted = plant(folder);
     const environment = machine(planted, 'node_modules/.bin', '/usr/bin');
-    expect(trustedProgram('git', environment)).toBe('/usr/bin/git');
-    expect(trustedPath(environment).split(':')).not.toContain(planted);
-    expect(trustedPath(environment)).not.toMatch(/(^|:)(?!\/)/);
+    expect(findTrustedProgram('git', environment)).toBe('/usr/bin/git');
+    expect(buildTrustedPath(environment).split(':')).not.toContain(planted);
+    expect(buildTrustedPath(environment)).not.toMatch(/(^|:)(?!\/)/);
   },
 );
 
@@ -46,35 +46,35 @@ test('a link into the workspace is where it leads', () => {
   const planted = plant('work/bin');
   mkdirSync(join(root, 'opt'));
   symlinkSync(join(planted, 'git'), join(root, 'opt', 'git'));
-  expect(trustedProgram('git', machine(join(root, 'opt'), '/usr/bin'))).toBe('/usr/bin/git');
+  expect(findTrustedProgram('git', machine(join(root, 'opt'), '/usr/bin'))).toBe('/usr/bin/git');
 });
 
 test('a program that is only in the home folder is trusted there, one that is only in the workspace is not', () => {
   const home = plant('home/bin', 'frob');
   plant('work/bin', 'brof');
   const environment = machine(join(root, 'work/bin'), home);
-  expect(trustedProgram('frob', environment)).toBe(join(home, 'frob'));
-  expect(trustedProgram('brof', environment)).toBeNull();
+  expect(findTrustedProgram('frob', environment)).toBe(join(home, 'frob'));
+  expect(findTrustedProgram('brof', environment)).toBeNull();
 });
 
 test('a program that stands first on PATH and is not taken is named with the reason', () => {
   const [home, opt, work] = [plant('home/bin', 'frob'), plant('opt', 'frob'), plant('work/bin', 'frob')];
   const homePath = join(home, 'frob');
-  expect(passedOverProgram('frob', machine(home, opt))).toEqual({
+  expect(findPassedOverProgram('frob', machine(home, opt))).toEqual({
     path: homePath,
     why: 'whatever runs as you can replace it',
   });
-  expect(passedOverProgram('frob', machine(work))).toMatchObject({ why: 'agents may leave files in its folder' });
-  expect(passedOverProgram('frob', machine(opt, home))).toBeNull();
-  expect(passedOverProgram('frob', machine(join(root, 'tmp')))).toBeNull();
+  expect(findPassedOverProgram('frob', machine(work))).toMatchObject({ why: 'agents may leave files in its folder' });
+  expect(findPassedOverProgram('frob', machine(opt, home))).toBeNull();
+  expect(findPassedOverProgram('frob', machine(join(root, 'tmp')))).toBeNull();
 });
 
 test('the first answer stands, whatever is put on PATH later', () => {
   mkdirSync(join(root, 'early'));
   const environment = machine(join(root, 'early'), plant('late'));
-  expect(trustedProgram('git', environment)).toBe(join(root, 'late', 'git'));
+  expect(findTrustedProgram('git', environment)).toBe(join(root, 'late', 'git'));
   plant('early');
-  expect(trustedProgram('git', environment)).toBe(join(root, 'late', 'git'));
+  expect(findTrustedProgram('git', environment)).toBe(join(root, 'late', 'git'));
 });
 
 test.each<[string, (file: string) => void]>([
@@ -101,13 +101,15 @@ test.each<[string, (file: string) => void]>([
 ])('a program that was changed (%s) is no longer started', (_, change) => {
   const folder = plant('opt');
   const environment = machine(folder);
-  expect(trustedProgram('git', environment)).toBe(join(folder, 'git'));
+  expect(findTrustedProgram('git', environment)).toBe(join(folder, 'git'));
   change(join(folder, 'git'));
-  expect(() => trustedProgram('git', environment)).toThrow(/opt\/git was changed or removed while this run used it/);
+  expect(() => findTrustedProgram('git', environment)).toThrow(
+    /opt\/git was changed or removed while this run used it/,
+  );
 });
 
 test("the system's folders come first, and nothing of the job's environment comes along", () => {
-  const { PATH = '', ...rest } = trustedEnvironment({ ...machine('/usr/bin', plant('opt', 'zstd')), SECRET: 'x' });
+  const { PATH = '', ...rest } = buildTrustedEnvironment({ ...machine('/usr/bin', plant('opt', 'zstd')), SECRET: 'x' });
   expect(rest).toEqual({ LC_ALL: 'C' });
   expect(PATH.split(':')[0]).toBe('/usr/bin');
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { RunSpan } from '../../../src/core/journal/spans.ts';
-import { proxyAgentFor } from '../../../src/github/proxied-fetch.ts';
+import { createProxyAgent } from '../../../src/github/proxied-fetch.ts';
 import { sendSpans } from '../../../src/runner/send-spans.ts';
 import { decodeSpans, type ReceivedSpan } from '../../otlp.ts';
 
@@ -147,8 +147,8 @@ test.each([
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', address);
     vi.stubEnv(`${scheme}_proxy`, `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
     vi.stubEnv('no_proxy', 'other.example.test');
-    expect(await proxyAgentFor('http://other.example.test')).toBeNull();
-    const agent = await proxyAgentFor(address);
+    expect(await createProxyAgent('http://other.example.test')).toBeNull();
+    const agent = await createProxyAgent(address);
     expect(await sendSpans({ traceId: TRACE, spans: [root] }, { attributes: {}, proxy: agent })).toBeNull();
     expect([proxied, got.length]).toEqual([[`collector.example.test:${port}`], 1]);
   },

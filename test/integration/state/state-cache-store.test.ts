@@ -6,7 +6,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CacheFault, type CacheStep, cacheToken } from '../../../testbed/cache-service.ts';
+import { type CacheFault, type CacheStep, createCacheToken } from '../../../testbed/cache-service.ts';
 import type { CopyStore, RestoredCopy, SavedCopy, SealedTranscript } from '../../../src/ports/state.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { eventually } from '../../eventually.ts';
@@ -179,7 +179,7 @@ describe('what the run is not allowed to do', () => {
   test('a token without readable scope does not count as a miss', async () => {
     await using cache = await cacheFixture();
     const environment = runEnvironment(cache.service, {
-      ACTIONS_RUNTIME_TOKEN: cacheToken([{ Scope: 'refs/heads/main', Permission: 2 }]),
+      ACTIONS_RUNTIME_TOKEN: createCacheToken([{ Scope: 'refs/heads/main', Permission: 2 }]),
     });
     expect(await cache.store({ environment }).restore('queue')).toEqual({
       kind: 'unavailable',
@@ -190,7 +190,7 @@ describe('what the run is not allowed to do', () => {
   test('a branch reads the default branch, which does not read the branch', async () => {
     await using cache = await cacheFixture();
     const branch = runEnvironment(cache.service, {
-      ACTIONS_RUNTIME_TOKEN: cacheToken([
+      ACTIONS_RUNTIME_TOKEN: createCacheToken([
         { Scope: 'refs/heads/topic', Permission: 3 },
         { Scope: 'refs/heads/main', Permission: 1 },
       ]),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../testbed/git-remote.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
 import { createRefConversations } from '../../../src/git/refs/ref-conversations.ts';
@@ -195,7 +195,7 @@ test('beside a ref at #3, a planted entry #900 with a consent, a pause and a con
   const own = await createSeal({ credential: KEY, repository: 'octo/app' }).close(Buffer.from('what was said'), of);
   const foreign = await createSeal({ credential: 'sk-another', repository: 'octo/app' }).close(Buffer.from('lies'), of);
   const stateWith = (sequence: number, transcript: typeof own): LaneState => ({
-    ...initialState('queue', now()),
+    ...createInitialState('queue', now()),
     sequence,
     session: { id: of.sessionId, startedAt: now(), lastUsedAt: now(), taskId: 'issue-1' },
     transcript: transcript && { sha256: transcript.sha256, bytes: transcript.content.length },

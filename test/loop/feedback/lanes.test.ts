@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hasWorkLeft } from '../../../src/core/snapshot/going-on.ts';
-import { lanesIn } from '../../../src/core/snapshot/snapshot.ts';
+import { listLanes } from '../../../src/core/snapshot/snapshot.ts';
 import { usageLimited } from '../stage/behaviours.ts';
 import {
   commented,
@@ -41,7 +41,7 @@ function repliesOf({ forge }: Project): readonly number[] {
 function toGoOn({ kept, clock }: Project): unknown {
   const { snapshot } = kept.refs.shared;
   const asker = { runTag: 'a new run', runId: 'new', runAttempt: 1, now: clock.now() };
-  return lanesIn(snapshot).filter((lane) => hasWorkLeft(snapshot, lane, asker));
+  return listLanes(snapshot).filter((lane) => hasWorkLeft(snapshot, lane, asker));
 }
 
 describe("a review of an issue's own pull request", () => {

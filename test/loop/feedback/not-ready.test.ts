@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PullRequestNow } from '../../../src/core/feedback/pull-request-now.ts';
-import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import type { Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -43,7 +43,7 @@ describe.each([
       const words = [
         bodyOf(project),
         ...notices(project),
-        report === null ? '' : renderSteps(nextSteps(report), 'log'),
+        report === null ? '' : renderSteps(suggestNextSteps(report), 'log'),
       ];
       expect(words.join('\n')).not.toMatch(/merge it|merge the pull request|is ready|## ✅/i);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../../src/errors.ts';
-import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import type { Project } from '../stage/project.ts';
 import { addIssue, createProject, warningsIn, type Event } from '../stage/run-action.ts';
@@ -35,7 +35,7 @@ describe('checks that GitHub fails to give', () => {
     const words = [
       bodyOf(project),
       ...notices(project),
-      run.report === null ? '' : renderSteps(nextSteps(run.report), 'log'),
+      run.report === null ? '' : renderSteps(suggestNextSteps(run.report), 'log'),
     ];
     expect(words.join('\n')).not.toMatch(/merge it|is ready for review|## ✅/);
     expect(words.join('\n')).toContain('its checks could not be read');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { changePolicy } from '../../../src/config/agent-inputs.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
-import { runsIn } from '../../../src/core/snapshot/stored-run.ts';
+import { listStoredRuns } from '../../../src/core/snapshot/stored-run.ts';
 import { effectOfLimits, replaysOf } from '../../../src/core/tuning/tuning.ts';
 import { finisher, steadyWorker, stuck } from '../stage/behaviours.ts';
 import { createProject, runOnce } from '../stage/run-action.ts';
@@ -19,7 +19,7 @@ test('the journals that runs store are replayed: with their own limits nothing c
     await runOnce(project);
     project.clock.advance(HOUR);
   }
-  const stored = runsIn(project.kept.refs.shared.snapshot);
+  const stored = listStoredRuns(project.kept.refs.shared.snapshot);
   const journals = stored.flatMap(({ journal }) => {
     const parsed = parseJournal(gunzipSync(Buffer.from(journal ?? '', 'base64')).toString());
     return parsed.kind === 'journal' ? [parsed.journal] : [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type DashboardBox, renderBox, tickedBoxes } from '../../../src/core/dashboard/boxes.ts';
-import { dashboardIn } from '../../../src/core/snapshot/dashboard-record.ts';
+import { type DashboardBox, renderBox, findTickedBoxes } from '../../../src/core/dashboard/boxes.ts';
+import { parseDashboardIn } from '../../../src/core/snapshot/dashboard-record.ts';
 import { UserError } from '../../../src/errors.ts';
 import type { Account } from '../../../src/ports/forge.ts';
 import { next, worker } from '../feedback/reviewing.ts';
@@ -33,7 +33,7 @@ function dashboardOf({ forge }: Project) {
 }
 
 function recordOf({ kept }: Project) {
-  return dashboardIn(kept.refs.shared.snapshot);
+  return parseDashboardIn(kept.refs.shared.snapshot);
 }
 
 /** Ticks boxes as a person does on the page. */
@@ -197,7 +197,7 @@ describe('a ticked box', () => {
     const order = { by: 'ann', kind: 'pause' };
     expect(recordedOrders(project)).toMatchObject([order]);
     expect(dashboardOf(project).body).toContain('The queue is paused by ann.');
-    expect(tickedBoxes(dashboardOf(project).body)).toEqual([]);
+    expect(findTickedBoxes(dashboardOf(project).body)).toEqual([]);
     tick(project, person('ann'), [{ kind: 'resume', subject: 'queue' }]);
     expect(await next(project)).toMatchObject({ calls: 1 });
   });
@@ -215,7 +215,7 @@ describe('a ticked box', () => {
     expect(dashboardOf(project).body).toContain(
       `- Pause the queue (ticked by ${name}): undone, since that needs write permission.`,
     );
-    expect(tickedBoxes(dashboardOf(project).body)).toEqual([]);
+    expect(findTickedBoxes(dashboardOf(project).body)).toEqual([]);
   });
 
   test('by a stranger does not become an order when a writer edits the page afterwards', async () => {
@@ -239,7 +239,7 @@ describe('a ticked box', () => {
     tick(project, person('ann'), [RUN]);
     const { lanes } = await runLanes(project, { event: editedDashboard(project) });
     expect([...lanes.keys()]).toEqual(['queue', 'issue-2']);
-    expect(tickedBoxes(dashboardOf(project).body)).toEqual([]);
+    expect(findTickedBoxes(dashboardOf(project).body)).toEqual([]);
     expect(dashboardOf(project).body).toContain('- Run the queue now (ticked by `ann`): done.');
   });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { orderRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
-import { initialState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../src/core/lane/state/state.ts';
 import { createOrderPoll } from '../../../src/loop/people/order-poll.ts';
 import type { ReadSnapshot } from '../../../src/ports/state.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
@@ -120,7 +120,7 @@ describe('the request for orders', () => {
       log,
       signal,
     });
-    return { log, ask: () => ask(initialState('queue', noon)) };
+    return { log, ask: () => ask(createInitialState('queue', noon)) };
   };
 
   test.each<[string, () => Promise<ReadSnapshot>, RegExp]>([

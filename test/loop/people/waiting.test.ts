@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answersIn } from '../../../src/core/snapshot/snapshot.ts';
+import { listLaneAnswers } from '../../../src/core/snapshot/snapshot.ts';
 import { progressOf } from '../../../src/core/tasks/queue.ts';
 import { UserError } from '../../../src/errors.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
@@ -112,7 +112,9 @@ test('its progress is stored once, by the branch that worked on it last', async 
   expect(knowing).toEqual(['issue-1']);
   const named = JSON.parse(files.get('issues/1.json') ?? '') as object;
   expect(Object.keys(named).toSorted()).toEqual(['at', 'attempts', 'isAsked', 'lane', 'task', 'version']);
-  expect(answersIn(files)).toMatchObject([{ lane: 'issue-1', progress: { state: 'blocked' }, notice: { thread: 1 } }]);
+  expect(listLaneAnswers(files)).toMatchObject([
+    { lane: 'issue-1', progress: { state: 'blocked' }, notice: { thread: 1 } },
+  ]);
 });
 
 test('a killed run of the queue counts nothing of it as its own', async () => {
@@ -125,7 +127,7 @@ test('a killed run of the queue counts nothing of it as its own', async () => {
   const { tasks } = savedState(project);
   expect(progressOf(tasks, 'issue-2').attempts).toBe(1);
   expect(progressOf(tasks, 'issue-1')).toMatchObject({ state: 'todo', attempts: 0 });
-  expect(answersIn(project.kept.refs.shared.snapshot)).toMatchObject([{ lane: 'issue-1', task: 'issue-1' }]);
+  expect(listLaneAnswers(project.kept.refs.shared.snapshot)).toMatchObject([{ lane: 'issue-1', task: 'issue-1' }]);
 });
 
 test('the queue names it, with the reason and the place of its question', async () => {

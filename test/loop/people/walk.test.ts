@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { needsIn } from '../../../src/core/people/notifications.ts';
+import { listNeedsIn } from '../../../src/core/people/notifications.ts';
 import { progressOf } from '../../../src/core/tasks/queue.ts';
 import { IS_DEEP } from '../../runs.ts';
 import { MINUTE } from '../../unit/core/core-fixtures.ts';
@@ -90,7 +90,7 @@ function openIssues({ forge }: Project): readonly number[] {
 
 /** Returns the issues that wait for a person who was not notified or no longer sees the notification. */
 function unheard(project: Project): readonly string[] {
-  const open = [...project.forge.notifications.values()].flatMap((shelf) => [...shelf.keys()].flatMap(needsIn));
+  const open = [...project.forge.notifications.values()].flatMap((shelf) => [...shelf.keys()].flatMap(listNeedsIn));
   const lanes = (id: string) => (project.origin.branches.has(`ralph/${id}`) ? [id] : ['queue', id]);
   return openIssues(project).flatMap((number) => {
     const id = `issue-${String(number)}`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { proposalIn } from '../../../src/core/snapshot/proposals.ts';
-import { answersIn } from '../../../src/core/snapshot/snapshot.ts';
+import { findProposal } from '../../../src/core/snapshot/proposals.ts';
+import { listLaneAnswers } from '../../../src/core/snapshot/snapshot.ts';
 import { progressOf } from '../../../src/core/tasks/queue.ts';
 import { finisher, steadyWorker, usageLimited, type Behaviour } from '../stage/behaviours.ts';
 import {
@@ -45,7 +45,7 @@ function unlabelled(project: Project): Project {
 
 const commentOn = ({ forge }: Project, issue = 1): string =>
   [...(forge.comments.get(issue) ?? [])].map(([marker, text]) => `${marker}\n${text}`).join('\n\n');
-const stored = ({ kept }: Project, issue = 1) => proposalIn(kept.refs.shared.snapshot, issue);
+const stored = ({ kept }: Project, issue = 1) => findProposal(kept.refs.shared.snapshot, issue);
 const madeIn = ({ forge }: Project): readonly string[] => forge.writes.filter((line) => line.startsWith('made #'));
 
 describe('a proposal', () => {
@@ -134,7 +134,7 @@ describe('a proposal', () => {
     expect(savedState(project).tasks).toEqual(before);
     // The queue worked on it last, so only the queue's state says what became of it.
     expect(savedState(project, 'issue-1').tasks['issue-1']).toMatchObject({ state: 'todo', attempts: 0 });
-    expect(answersIn(project.kept.refs.shared.snapshot)).toMatchObject([
+    expect(listLaneAnswers(project.kept.refs.shared.snapshot)).toMatchObject([
       { lane: 'queue', task: 'issue-1', progress: { state: 'failed', attempts: 1 } },
     ]);
   });

@@ -1,4 +1,4 @@
-import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { STATE_VERSION } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
@@ -96,7 +96,7 @@ const unreadable: readonly (readonly [string, (text: string) => string, RegExp])
   ['holds nothing', () => '', /it is not a JSON object/],
   ['holds a truncated record', (text) => text.slice(0, text.length / 2), /it is not a JSON object/],
   ['holds a huge record', (text) => text + ' '.repeat(500_000), /it is longer than/],
-  ["holds another lane's record", () => serializeRecord(emptyLaneRecord('issue-9')), /it belongs to another branch/],
+  ["holds another lane's record", () => serializeRecord(createLaneRecord('issue-9')), /it belongs to another branch/],
 ];
 
 const refRows: readonly FaultRow[] = [

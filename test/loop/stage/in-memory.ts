@@ -1,11 +1,11 @@
 import type { TaskChanges } from '../../../src/core/proof/judge.ts';
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
-import { unknownSettings } from '../../../src/core/doctor/facts.ts';
+import { createUnknownSettings } from '../../../src/core/doctor/facts.ts';
 import { createHash } from 'node:crypto';
 import { parseRefusal, refusalOfSigning } from '../../../src/core/refusals/refusal.ts';
 import { countConflicts } from '../../../src/core/feedback/conflict/conflict-markers.ts';
 import { isLockFile } from '../../../src/core/review/test-files.ts';
-import { needsIn } from '../../../src/core/people/notifications.ts';
+import { listNeedsIn } from '../../../src/core/people/notifications.ts';
 import type {
   CheckDetails,
   CheckNow,
@@ -24,7 +24,7 @@ import type {
   Permission,
   PullRequest,
 } from '../../../src/ports/forge.ts';
-import { taskInMessage } from '../../../src/core/text/commit-message.ts';
+import { parseTaskInMessage } from '../../../src/core/text/commit-message.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
 import type { StateUpdate, Written } from '../../../src/ports/state.ts';
 import type { RevertCommit } from '../../../src/core/snapshot/stored-pull.ts';
@@ -633,7 +633,7 @@ export function createRemote(
         const treeAt = (commit = ''): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
         const ids = history(commits, tip ?? since).reverse();
         const made = ids.slice(ids.indexOf(since) + 1).flatMap((id) => {
-          const task = taskInMessage(commits.get(id)?.message ?? '');
+          const task = parseTaskInMessage(commits.get(id)?.message ?? '');
           return task === null ? [] : [[task, id]];
         });
         return {
@@ -734,7 +734,7 @@ export function createRemote(
   }
 
   function taskOfCommit(id: ObjectId): string {
-    return taskInMessage(commits.get(id)?.message ?? '') ?? '';
+    return parseTaskInMessage(commits.get(id)?.message ?? '') ?? '';
   }
 }
 
@@ -1190,7 +1190,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
       ask('settleNotifications', () => {
         const thread = notifications.get(number);
         for (const [marker, body] of [...(thread ?? [])]) {
-          const asked = needsIn(marker);
+          const asked = listNeedsIn(marker);
           const over = asked.filter((one) => needs.some(({ kind, about }) => kind === one.kind && about === one.about));
           if (over.length === 0) continue;
           const closing = over.length === asked.length;
@@ -1285,7 +1285,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
       }),
     stepUrl: () => ask('stepUrl', () => null),
     makeCommit: () => ask('makeCommit', () => fail('The fake remote signs by itself.')),
-    settings: () => ask('settings', () => unknownSettings('nobody sees them here.')),
+    settings: () => ask('settings', () => createUnknownSettings('nobody sees them here.')),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
   };

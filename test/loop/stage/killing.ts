@@ -1,5 +1,5 @@
 import { isFeedback } from '../../../src/core/feedback/subject.ts';
-import { windowsFor } from '../../../src/core/sharing/budget.ts';
+import { sumWindows } from '../../../src/core/sharing/budget.ts';
 import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
 import { parseState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { Work } from '../../../src/handover/intake.ts';
@@ -378,7 +378,7 @@ export function ordersOf({ lane }: Scenario, project: Project): readonly string[
  */
 function chargedInHour(project: Project): number | null {
   if (project.inputs['state-store'] === 'cache') return null;
-  return windowsFor(storedBudget(project), 'a new run', project.clock.now()).hour?.calls ?? 0;
+  return sumWindows(storedBudget(project), 'a new run', project.clock.now()).hour?.calls ?? 0;
 }
 
 /** Returns the number of calls in the last hour. */

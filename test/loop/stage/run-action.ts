@@ -1,4 +1,4 @@
-import { toolsNamedIn } from '../../../src/core/feedback/conflict/lock-tools.ts';
+import { findNamedTools } from '../../../src/core/feedback/conflict/lock-tools.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
@@ -17,18 +17,18 @@ import { runGate } from '../../../src/gate/gate.ts';
 import { toRootPath } from '../../../src/core/folder.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { signalsInFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
+import { parseSignalFiles } from '../../../src/core/pipeline/reading/signals-in-files.ts';
 import type { Policy } from '../../../src/core/policy.ts';
-import { firstPromptIn, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
+import { findFirstPrompt, SETUP_PROMPT_PATH } from '../../../src/core/prompt/places.ts';
 import type { UserPrompt } from '../../../src/ports/prompt.ts';
-import { CHAIN_START, chainLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine, parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import { replayDecisions } from '../../../src/core/journal/replay.ts';
 import { checkJournal } from '../../../src/core/receipt/check-journal.ts';
 import type { Budget } from '../../../src/core/sharing/budget.ts';
-import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
-import { budgetIn, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
-import { runsIn, type StoredRun } from '../../../src/core/snapshot/stored-run.ts';
+import { createLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { parseBudgetIn, parseLaneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
+import { listStoredRuns, type StoredRun } from '../../../src/core/snapshot/stored-run.ts';
 import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { rescueRun } from '../../../src/run/rescue.ts';
@@ -356,7 +356,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     appendJournal: (line) => {
       tap.act('place.appendJournal', () => {
         if (machine.diskProblem !== null) throw machine.diskProblem;
-        const chained = chainLine(line, journalHash ?? CHAIN_START);
+        const chained = chainJournalLine(line, journalHash ?? CHAIN_START);
         machine.journal += `${chained}\n`;
         journalHash = createHash('sha256').update(chained).digest('hex');
       });
@@ -454,15 +454,15 @@ async function runHere(
 
 /** Returns the checkout's prompt for the agent, as main reads it from the disk. */
 function promptOf({ checkout: { files }, config }: Machine): UserPrompt {
-  const own = firstPromptIn(files, config.promptFile);
-  const { signals } = signalsInFiles(files);
+  const own = findFirstPrompt(files, config.promptFile);
+  const { signals } = parseSignalFiles(files);
   return {
     text: own?.text ?? 'Work.',
     path: own?.path ?? null,
     setup: files[SETUP_PROMPT_PATH] ?? null,
     instructions: [],
     specifications: [],
-    lockTools: toolsNamedIn(files['.ralph/AGENT.md'] ?? ''),
+    lockTools: findNamedTools(files['.ralph/AGENT.md'] ?? ''),
     signals,
   };
 }
@@ -558,13 +558,13 @@ export async function publisherOf(
 /** Returns the lane's saved document from the authoritative place, or null if there is none. */
 export function savedDocument({ kept, inputs }: Project, lane = 'queue'): string | null {
   if (inputs['state-store'] === 'cache') return kept.cache.saved.get(lane)?.document ?? null;
-  const parsed = laneIn(kept.refs.shared.snapshot, lane);
+  const parsed = parseLaneIn(kept.refs.shared.snapshot, lane);
   return parsed.kind === 'record' ? parsed.record.document : null;
 }
 
 /** Returns the lane's stored record; throws if it cannot be read. */
 export function storedRecord({ kept }: Project, lane = 'queue'): LaneRecord {
-  const parsed = laneIn(kept.refs.shared.snapshot, lane);
+  const parsed = parseLaneIn(kept.refs.shared.snapshot, lane);
   if (parsed.kind !== 'record') throw new Error(`No record of lane ${lane}: ${parsed.kind}`);
   return parsed.record;
 }
@@ -578,7 +578,7 @@ export function putRecord({ kept }: Project, record: LaneRecord): void {
 
 /** Returns the budget that all lanes share; throws if it cannot be read. */
 export function storedBudget({ kept, clock }: Project): Budget {
-  const parsed = budgetIn(kept.refs.shared.snapshot, clock.now());
+  const parsed = parseBudgetIn(kept.refs.shared.snapshot, clock.now());
   if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error(JSON.stringify(parsed));
   return parsed.budget;
 }
@@ -596,8 +596,8 @@ export function putDocument(
   { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>,
   lane = 'queue',
 ): void {
-  const parsed = laneIn(project.kept.refs.shared.snapshot, lane);
-  putRecord(project, { ...(parsed.kind === 'record' ? parsed.record : emptyLaneRecord(lane)), document, sequence });
+  const parsed = parseLaneIn(project.kept.refs.shared.snapshot, lane);
+  putRecord(project, { ...(parsed.kind === 'record' ? parsed.record : createLaneRecord(lane)), document, sequence });
   const { kept } = project;
   kept.cache.saved.set(lane, { lane, sequence, document, transcript: kept.cache.saved.get(lane)?.transcript ?? null });
 }
@@ -622,7 +622,7 @@ export function cutOff({ kept }: Project, why: string): void {
 
 /** Returns the runs that the repository remembers, newest first, with their journals unpacked. */
 export function storedRuns({ kept }: Project): readonly StoredRun[] {
-  return runsIn(kept.refs.shared.snapshot).map((run) => ({
+  return listStoredRuns(kept.refs.shared.snapshot).map((run) => ({
     ...run,
     journal: run.journal === null ? null : gunzipSync(Buffer.from(run.journal, 'base64')).toString(),
   }));

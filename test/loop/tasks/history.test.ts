@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type TaskHistory, taskHistoriesIn } from '../../../src/core/history/task-history.ts';
-import { pullsIn } from '../../../src/core/snapshot/stored-pull.ts';
+import { type TaskHistory, listTaskHistories } from '../../../src/core/history/task-history.ts';
+import { listStoredPulls } from '../../../src/core/snapshot/stored-pull.ts';
 import { next, worker } from '../feedback/reviewing.ts';
 import { comment, review, thread } from '../feedback/said.ts';
 import { addCommit } from '../stage/in-memory.ts';
@@ -53,7 +53,7 @@ function end(
 }
 
 function historyOfTask({ kept }: Project): TaskHistory | undefined {
-  return taskHistoriesIn(kept.refs.shared.snapshot)[0];
+  return listTaskHistories(kept.refs.shared.snapshot)[0];
 }
 
 test('a run remembers what the tasks of its pull request took', async () => {
@@ -81,7 +81,7 @@ test('without a look at the open pull requests, the event alone says how one end
     head: addCommit(project.origin, { tree: {}, parent: null, message: 'Rename' }),
   });
   await next(project, event);
-  expect(pullsIn(project.kept.refs.shared.snapshot)[0]?.end).toMatchObject({
+  expect(listStoredPulls(project.kept.refs.shared.snapshot)[0]?.end).toMatchObject({
     ...{ kind: 'merged', commit: 'c'.repeat(40), peopleCommits: null },
   });
 });
@@ -95,7 +95,7 @@ test.each([
   addIssue(project.forge, 2);
   project.clock.advance(3_600_000);
   await run(project);
-  expect(taskHistoriesIn(project.kept.refs.shared.snapshot).map(({ id, end: ended }) => [id, ended])).toEqual([
+  expect(listTaskHistories(project.kept.refs.shared.snapshot).map(({ id, end: ended }) => [id, ended])).toEqual([
     ['issue-2', 'open'],
     ['issue-1', 'merged'],
   ]);
@@ -110,7 +110,7 @@ test.each([
   project.forge.unlisted.add(NUMBER);
   for (const issue of issues) addIssue(project.forge, issue);
   await next(project);
-  expect(taskHistoriesIn(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
+  expect(listTaskHistories(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
     end: 'merged',
   });
 });
@@ -160,7 +160,7 @@ test.each([
   const tree = { ...origin.commits.get(parent)?.tree, 'by-hand.ts': '1' };
   origin.branches.set('ralph/queue', addCommit(origin, { tree, parent, message }));
   expect(await next(project)).toMatchObject({ calls: 1 });
-  expect(pullsIn(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes }]);
+  expect(listStoredPulls(project.kept.refs.shared.snapshot)).toMatchObject([{ peoplePushes }]);
 });
 
 test.each([
@@ -193,7 +193,7 @@ test.each([
   project.origin.reverts.push({ at, message: `Revert "fix: it (#${String(NUMBER)})"` });
   addIssue(project.forge, 2);
   await next(project);
-  expect(taskHistoriesIn(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
+  expect(listTaskHistories(project.kept.refs.shared.snapshot).find(({ id }) => id === 'issue-1')).toMatchObject({
     revertedAt: isFound ? at : null,
   });
 });

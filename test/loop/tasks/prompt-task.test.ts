@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type LaneState, parseState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { isPromptTask } from '../../../src/core/tasks/ids.ts';
@@ -355,7 +355,7 @@ test('three scheduled runs of one session replay, and people read about a prompt
   const idle = await runOnce(project);
   const text = idle.report === null ? null : describeOutcome(idle.report);
   expect(text?.what).toBe('Nothing to do: what the prompt asks for is done already.');
-  expect(idle.report === null ? '' : renderSteps(nextSteps(idle.report), 'log')).toContain(
+  expect(idle.report === null ? '' : renderSteps(suggestNextSteps(idle.report), 'log')).toContain(
     'when PROMPT.md or a document that it points to changes on the base branch',
   );
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { codexDialect } from '../../../src/agents/codex/events/dialect.ts';
 import { copilotDialect } from '../../../src/agents/copilot/events/dialect.ts';
 import type { Dialect } from '../../../src/agents/reading/agent-event.ts';
-import { failureInAnswer } from '../../../src/agents/reading/failure.ts';
+import { findFailureInAnswer } from '../../../src/agents/reading/failure.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { analyzeIn, jsonLines, NOW } from './reading/fixtures.ts';
 
@@ -113,7 +113,7 @@ test.each<[string, boolean]>([
   ["You've exceeded the daily limit is translated into German.", false],
   ['API Error: 500 responses are retried.', false],
 ])('an answer that is a failure, or that is about one: %s', (answer, isFailure) => {
-  expect(failureInAnswer(answer) !== null).toBe(isFailure);
+  expect(findFailureInAnswer(answer) !== null).toBe(isFailure);
 });
 
 test.each(['[API Error: Resource exhausted. Please try again later.]', '{"code":429,"status":"RESOURCE_EXHAUSTED"}'])(

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { claudeMcpServers } from '../../../src/agents/claude/cli.ts';
-import { codexMcpServers } from '../../../src/agents/codex/tool-rules.ts';
-import { copilotMcpServers } from '../../../src/agents/copilot/cli.ts';
-import { geminiMcpServers } from '../../../src/agents/gemini/cli.ts';
-import { opencodeMcpServers } from '../../../src/agents/opencode/tool-rules.ts';
-import { unmappedServers as leftOutByQwen } from '../../../src/agents/qwen/cli.ts';
+import { mapClaudeServers } from '../../../src/agents/claude/cli.ts';
+import { mapCodexServers } from '../../../src/agents/codex/tool-rules.ts';
+import { mapCopilotServers } from '../../../src/agents/copilot/cli.ts';
+import { mapGeminiServers } from '../../../src/agents/gemini/cli.ts';
+import { mapOpencodeServers } from '../../../src/agents/opencode/tool-rules.ts';
+import { explainUnmappedServers as leftOutByQwen } from '../../../src/agents/qwen/cli.ts';
 import { parseMcpServers } from '../../../src/core/mcp/parse-servers.ts';
 import {
-  allowedServers,
+  selectAllowedServers,
   type CommandServer,
   type McpServer,
   type RemoteServer,
   replaceVariables,
-  mcpToolRules,
+  buildMcpToolRules,
   valuesOf,
-  variablesIn,
+  findVariablesIn,
 } from '../../../src/core/mcp/values.ts';
 import { runs } from '../../runs.ts';
 
@@ -32,11 +32,11 @@ const both: readonly McpServer[] = [program, remote];
 
 describe('no servers are nothing', () => {
   test.each<[string, { readonly own: unknown; readonly unmapped: readonly string[] }, unknown]>([
-    ['claude', { own: claudeMcpServers([]), unmapped: [] }, []],
-    ['codex', codexMcpServers([]), []],
-    ['gemini', geminiMcpServers([]), {}],
-    ['opencode', opencodeMcpServers([], {}), { mcp: {}, permission: {} }],
-    ['copilot', copilotMcpServers([]), []],
+    ['claude', { own: mapClaudeServers([]), unmapped: [] }, []],
+    ['codex', mapCodexServers([]), []],
+    ['gemini', mapGeminiServers([]), {}],
+    ['opencode', mapOpencodeServers([], {}), { mcp: {}, permission: {} }],
+    ['copilot', mapCopilotServers([]), []],
   ])('%s', (_, mapped, own) => {
     expect(mapped).toEqual({ own, unmapped: [] });
   });
@@ -44,8 +44,8 @@ describe('no servers are nothing', () => {
 
 test('Claude Code: one argument, and rules for the tools', () => {
   const servers = [...both, { ...stream, name: 'old' }];
-  const args = claudeMcpServers(servers);
-  expect(mcpToolRules(servers)).toEqual(['mcp__docs__find', 'mcp__docs__a_b', 'mcp__web', 'mcp__old']);
+  const args = mapClaudeServers(servers);
+  expect(buildMcpToolRules(servers)).toEqual(['mcp__docs__find', 'mcp__docs__a_b', 'mcp__web', 'mcp__old']);
   expect(args).toHaveLength(1);
   expect(jsonBehind('--mcp-config=', args[0])).toEqual({
     mcpServers: {
@@ -58,7 +58,7 @@ test('Claude Code: one argument, and rules for the tools', () => {
 
 describe('Codex', () => {
   test('overrides, which hand variables on by name', () => {
-    expect(codexMcpServers(both)).toEqual({
+    expect(mapCodexServers(both)).toEqual({
       own: [
         '-c',
         'mcp_servers.docs={command="npx",args=["-y","docs"],env={"MODE"="fast"},env_vars=["TOKEN"],enabled_tools=["find","a.b"],default_tools_approval_mode="approve"}',
@@ -94,7 +94,7 @@ describe('Codex', () => {
       'takes a header that is a variable or a text, or `Bearer ${NAME}`',
     ],
   ])('leaves out what it cannot take as it is meant: %s', (_, server, why) => {
-    expect(codexMcpServers([server])).toEqual({
+    expect(mapCodexServers([server])).toEqual({
       own: [],
       unmapped: [`The MCP server docs is left out: Codex ${why}.`],
     });
@@ -110,11 +110,11 @@ describe('Gemini CLI', () => {
   const servers = [...both, { ...stream, name: 'old' }];
 
   test('settings', () => {
-    expect(geminiMcpServers(servers)).toEqual({ own: settings, unmapped: [] });
+    expect(mapGeminiServers(servers)).toEqual({ own: settings, unmapped: [] });
   });
 
   test('settings that it does not support', () => {
-    expect(geminiMcpServers([{ ...program, name: 'my_docs' }, remote])).toEqual({
+    expect(mapGeminiServers([{ ...program, name: 'my_docs' }, remote])).toEqual({
       own: { web: settings.web },
       unmapped: ['The MCP server my_docs is left out: Gemini CLI takes no `_` in the name of a server: use `-`.'],
     });
@@ -134,7 +134,7 @@ describe('opencode', () => {
 
   test('its configuration, with values, and rules of which the last one wins', () => {
     const renamed = { ...program, args: ['${TOKEN}', '${NO:-none}'], env: { ...program.env, OTHER: '${TOKEN}' } };
-    const { own, unmapped } = opencodeMcpServers([renamed, remote], variables);
+    const { own, unmapped } = mapOpencodeServers([renamed, remote], variables);
     expect(own.mcp).toEqual({
       docs: {
         ...{ type: 'local', enabled: true, command: ['npx', 't"\\', 'none'] },
@@ -156,7 +156,7 @@ describe('opencode', () => {
 
   test('settings that it does not support', () => {
     const servers = [{ ...program, args: ['{env:HOME}'] }, remote, { ...remote, name: 'web_two' }];
-    const { own, unmapped } = opencodeMcpServers(servers, { ...variables, KEY: '{file:/etc/passwd}' });
+    const { own, unmapped } = mapOpencodeServers(servers, { ...variables, KEY: '{file:/etc/passwd}' });
     expect(own).toEqual({ mcp: {}, permission: {} });
     expect(unmapped).toEqual([
       'The MCP server docs is left out: opencode takes no `{env:` and no `{file:` in a text.',
@@ -167,7 +167,7 @@ describe('opencode', () => {
 });
 
 test('GitHub Copilot CLI: arguments, which allow the tools that the servers may offer', () => {
-  const { own, unmapped } = copilotMcpServers(both);
+  const { own, unmapped } = mapCopilotServers(both);
   expect(own.filter((_, index) => index !== 1)).toEqual([
     '--additional-mcp-config',
     '--allow-tool=docs',
@@ -210,8 +210,8 @@ describe('whatever servers are read', () => {
 
   test('no value is more than a value in the arguments of Claude Code and Copilot', () => {
     always((given) => {
-      const claude = claudeMcpServers(given);
-      const copilot = copilotMcpServers(given).own;
+      const claude = mapClaudeServers(given);
+      const copilot = mapCopilotServers(given).own;
       if (given.length === 0) return;
       expect(claude).toHaveLength(1);
       expect(copilot).toHaveLength(2 + given.length);
@@ -222,13 +222,14 @@ describe('whatever servers are read', () => {
         expect(Object.keys(mcpServers).sort()).toEqual(given.map((one) => one.name).sort());
         for (const one of given) expect(mcpServers[one.name]).toMatchObject(ownPart(one));
       }
-      for (const rule of mcpToolRules(given)) expect(rule).toMatch(/^mcp__[a-z0-9_-]+$|^mcp__[a-z0-9_-]+__[\w-]+$/);
+      for (const rule of buildMcpToolRules(given))
+        expect(rule).toMatch(/^mcp__[a-z0-9_-]+$|^mcp__[a-z0-9_-]+__[\w-]+$/);
     });
   });
 
   test('nor in an override of Codex, which never holds a variable', () => {
     always((given) => {
-      const { own, unmapped } = codexMcpServers(given);
+      const { own, unmapped } = mapCodexServers(given);
       expect(own.length / 2 + unmapped.length).toBe(given.length);
       for (const override of own.filter((_, index) => index % 2 === 1)) {
         const [, key = '', toml = ''] = /^mcp_servers\.([a-z0-9_-]+)=(.*)$/s.exec(override) ?? [];
@@ -240,19 +241,19 @@ describe('whatever servers are read', () => {
           expect({ ...read['env'], ...Object.fromEntries(handed) }).toEqual(one.env);
         } else expect(read['url']).toBe(one?.url);
         const texts = Object.values({ ...read['env'], ...read['http_headers'] });
-        expect(texts.flatMap(variablesIn)).toEqual([]);
+        expect(texts.flatMap(findVariablesIn)).toEqual([]);
       }
     });
   });
 
   test('nor in the settings of the others, and each server is there or named', () => {
     always((given) => {
-      const settings = geminiMcpServers(given);
+      const settings = mapGeminiServers(given);
       expect(Object.keys(settings.own).length + settings.unmapped.length).toBe(given.length);
       for (const one of given.filter(({ name }) => Object.hasOwn(settings.own, name)))
         expect(settings.own[one.name]).toMatchObject(one.kind === 'command' ? ownPart(one) : { headers: one.headers });
       const variables = { A: 'a"\\b' };
-      const { own, unmapped } = opencodeMcpServers(given, variables);
+      const { own, unmapped } = mapOpencodeServers(given, variables);
       expect(Object.keys(own.mcp).length + unmapped.length).toBe(given.length);
       for (const one of given.filter(({ name }) => Object.hasOwn(own.mcp, name))) {
         if (one.kind === 'command')
@@ -295,7 +296,7 @@ test.each<[rule: string, given: readonly string[], tools: readonly string[] | nu
   ['mcp__docs__other', ['find'], null],
   ['mcp__docs2', [], null],
 ])('%s leaves of the tools %j', (rule, tools, left) => {
-  expect(allowedServers([{ ...program, tools }], ['Read', rule])).toEqual(
+  expect(selectAllowedServers([{ ...program, tools }], ['Read', rule])).toEqual(
     left === null ? [] : [{ ...program, tools: left }],
   );
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codexMcpServers } from '../../../src/agents/codex/tool-rules.ts';
+import { mapCodexServers } from '../../../src/agents/codex/tool-rules.ts';
 import type { HostRule } from '../../../src/core/isolation/hosts.ts';
 import type { McpServer } from '../../../src/core/mcp/values.ts';
 import type { AgentSandbox } from '../../../src/ports/agent-sandbox.ts';
@@ -73,7 +73,7 @@ test('what cannot be reached or mapped is a warning', () => {
     url: 'https://a.example',
     headers: {},
   };
-  expect(give([old], { unmapped: codexMcpServers([old]).unmapped }).warnings).toEqual([
+  expect(give([old], { unmapped: mapCodexServers([old]).unmapped }).warnings).toEqual([
     'The MCP server docs is left out: Codex speaks to servers of type http, not sse.',
   ]);
 });

@@ -3,10 +3,10 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import type { LookAtGitHub, RepositoryAccess } from '../../../src/cli/arguments.ts';
 import { overviewSchema } from '../../../src/report/overview/lane-waits.ts';
-import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { noFeedback, type FeedbackItem } from '../../../src/core/feedback/memory.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { withWaiting } from '../../../src/core/snapshot/snapshot.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
@@ -60,7 +60,7 @@ test('GitHub is asked with the label and the branches that runs of the checkout 
     kind: 'seen',
     value: await see({ forge: forge as unknown as RepositoryAccess['forge'], repository: 'acme/shop' }),
   });
-  const place = placeWith(initialState('queue', noon));
+  const place = placeWith(createInitialState('queue', noon));
   settingsOf.set(import.meta.dirname, [{ workflow: 'ralph.yml', settings, problems: [] }]);
   await ralph(['status', '--all', '--dir', import.meta.dirname], '', at(place), { look });
   settingsOf.clear();
@@ -81,14 +81,14 @@ test.each([
   const cooldown = { input: 'circuit-cooldown-minutes', origin: 'input', where: 'ralph.yml' } as const;
   const effective = minutes.map((text) => ({ workflow: 'ralph.yml', settings: [{ ...cooldown, text }], problems: [] }));
   settingsOf.set(import.meta.dirname, effective);
-  const place = placeWith({ ...initialState('queue', noon), circuit });
+  const place = placeWith({ ...createInitialState('queue', noon), circuit });
   const { out } = await ralph(['status', '--all', '--dir', import.meta.dirname], '', at(place));
   settingsOf.clear();
   expect(out).toContain(`its circuit is open (no_progress) until ${until}`);
 });
 
 describe('who waits for whom', () => {
-  const base = initialState('queue', noon - MINUTE);
+  const base = createInitialState('queue', noon - MINUTE);
   const stuck = { ...untouchedProgress, attempts: 3 };
   const asked = (kind: 'changed' | null): FeedbackItem => ({
     ...{ kind: 'thread', title: 'ann on src/a.ts:3: Rename it.', url: null, rounds: 1, asked: '7' },
@@ -165,9 +165,9 @@ describe('who waits for whom', () => {
 
 test('lanes of the checkout are shown beside those of the remote', async () => {
   const directory = createPlace('directory');
-  const state = { ...initialState('issue-7', noon), sequence: 1 };
+  const state = { ...createInitialState('issue-7', noon), sequence: 1 };
   directory.put(
-    serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 1, document: serializeState(state) }),
+    serializeRecord({ ...createLaneRecord('issue-7'), sequence: 1, document: serializeState(state) }),
     'issue-7',
   );
   const { out } = await ralph(['status', '--all'], '', at(createPlace('ref'), directory));
@@ -183,8 +183,8 @@ test('an issue with a branch of its own shows what the queue has left of it', as
   ] as const)
     ref.put(
       serializeRecord({
-        ...{ ...emptyLaneRecord(lane), sequence: 1 },
-        document: serializeState({ ...initialState(lane, noon), sequence: 1, tasks }),
+        ...{ ...createLaneRecord(lane), sequence: 1 },
+        document: serializeState({ ...createInitialState(lane, noon), sequence: 1, tasks }),
       }),
       lane,
     );

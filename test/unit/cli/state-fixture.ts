@@ -1,11 +1,11 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
 import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/read-lane.ts';
 import { emptyBudget, type Budget } from '../../../src/core/sharing/budget.ts';
-import { emptyLaneRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
-import { emptySnapshot, laneIn, lanesIn, withBudget } from '../../../src/core/snapshot/snapshot.ts';
+import { emptySnapshot, parseLaneIn, listLanes, withBudget } from '../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { createMemoryPlace, createShared, withFaults, type FaultyPlace } from '../../loop/stage/snapshot-place.ts';
 import { noon } from '../core/core-fixtures.ts';
@@ -23,7 +23,7 @@ export const lease: Lease = {
 
 /** A state in which names of people and reasons contain terminal control sequences. */
 export const richState: LaneState = {
-  ...initialState('queue', noon - 60 * MINUTE),
+  ...createInitialState('queue', noon - 60 * MINUTE),
   sequence: 41,
   circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon - 20 * MINUTE, taskId: null },
   session: { id: 's-1', startedAt: noon - 90 * MINUTE, lastUsedAt: noon - 30 * MINUTE, taskId: 'issue-13' },
@@ -127,7 +127,7 @@ export function createPlace(name: 'ref' | 'directory', budget = emptyBudget): Pl
       lanes: () =>
         Promise.resolve(
           place.outage === null
-            ? { kind: 'lanes', lanes: lanesIn(shared.snapshot), trace: shared.head ?? '' }
+            ? { kind: 'lanes', lanes: listLanes(shared.snapshot), trace: shared.head ?? '' }
             : { kind: 'unavailable', why: place.outage },
         ),
     },
@@ -139,7 +139,7 @@ export function createPlace(name: 'ref' | 'directory', budget = emptyBudget): Pl
       write('usage.json', 'nonsense');
     },
     record: () => {
-      const parsed = laneIn(shared.snapshot, 'queue');
+      const parsed = parseLaneIn(shared.snapshot, 'queue');
       if (parsed.kind !== 'record') throw new Error(`no record: ${JSON.stringify(parsed)}`);
       return parsed.record;
     },
@@ -156,7 +156,7 @@ export function placeWith(
   const place = createPlace(name, budget);
   place.put(
     serializeRecord({
-      ...emptyLaneRecord('queue'),
+      ...createLaneRecord('queue'),
       sequence: state.sequence,
       document: serializeState(state),
       ...change,

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
-import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
-import { initialState } from '../../../src/core/lane/state/state.ts';
+import { createLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createInitialState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { honourLeftCircuit } from '../../../src/core/others/left-circuit.ts';
 import { withWaiting } from '../../../src/core/snapshot/snapshot.ts';
@@ -131,8 +131,8 @@ describe('ralph status', () => {
   test('and what waits for a person on another branch', async () => {
     const progress = { ...untouchedProgress, state: 'blocked', attempts: 2, reason: 'status_blocked' } as const;
     const place = placeWith(richState, {}, richBudget);
-    const document = serializeState({ ...initialState('issue-7', noon), tasks: { 'issue-7': progress } });
-    place.put(serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 1, document }), 'issue-7');
+    const document = serializeState({ ...createInitialState('issue-7', noon), tasks: { 'issue-7': progress } });
+    place.put(serializeRecord({ ...createLaneRecord('issue-7'), sequence: 1, document }), 'issue-7');
     const answer = { lane: 'issue-7', task: 'issue-7', at: noon, attempts: 2, isAsked: false };
     await place.at.store.update((known) => ({ snapshot: withWaiting(known, [answer]), message: '', answer: null }));
     const { out } = await status(place);
@@ -158,7 +158,7 @@ describe('ralph status', () => {
   });
 
   test('two places are two lanes of one name: both are reported', async () => {
-    const directory = placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
+    const directory = placeWith({ ...createInitialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
     const { out } = await ralph(['status'], '', at(placeWith(richState), directory));
     expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual([
       '#41 (ref)',
@@ -175,7 +175,7 @@ describe('ralph status', () => {
     const issueLane = { ...richState, lane: 'issue-7' };
     const place = placeWith(richState);
     place.put(
-      serializeRecord({ ...emptyLaneRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
+      serializeRecord({ ...createLaneRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
       'issue-7',
     );
     const { out } = await ralph(['status', ...options], '', at(place));
@@ -190,7 +190,7 @@ describe('ralph status', () => {
   ])('a circuit that another Ralph left open, %s', async (_title, minutes, ago, words) => {
     const left = { path: '.ralph/.circuit_breaker_state', hash: 'a'.repeat(64) };
     const text = JSON.stringify({ state: 'OPEN', opened_at: new Date(noon - ago * MINUTE).toISOString() });
-    const place = placeWith(honourLeftCircuit(initialState('queue', noon), { ...left, text }, noon).state);
+    const place = placeWith(honourLeftCircuit(createInitialState('queue', noon), { ...left, text }, noon).state);
     const setting = {
       input: 'circuit-cooldown-minutes',
       text: minutes ?? '',
@@ -338,7 +338,7 @@ describe('orders', () => {
     ),
   ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
     const place = placeWith(richState);
-    place.put(serializeRecord(emptyLaneRecord('issue-7')), 'issue-7');
+    place.put(serializeRecord(createLaneRecord('issue-7')), 'issue-7');
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(error).toContain(`ralph ${args[0] ?? ''}: ${why}`);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../testbed/runner.ts';
-import { inputNamesIn } from '../../../src/config/agent-inputs.ts';
+import { listInputNames } from '../../../src/config/agent-inputs.ts';
 import { KEY_INPUTS } from '../../../src/core/agent-names.ts';
 import { INPUT_ROWS, JOB_ROWS, LOGIN_ROWS } from '../../../src/config/input-rows.ts';
 import { inputTable } from '../../../src/config/input-schema.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../../src/config/setting-table.ts';
 import { lookAtKinds } from '../../../src/core/review/manifest.ts';
 import { buildOutputs } from '../../../src/report/pages/outputs.ts';
-import { reportWithoutLane } from '../../../src/handover/report.ts';
+import { createLanelessReport } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/run-action.ts';
 import { plain, read, tableUnder } from '../documents/pages.ts';
 
@@ -28,7 +28,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
   const defaults = readInputDefaults(actionYml, '${{ github.token }}', '${{ runner.temp }}');
 
   test('the table and the schema have the same settings', () => {
-    expect([...SETTING_NAMES].sort()).toEqual([...inputNamesIn(inputTable), ...KEY_INPUTS].sort());
+    expect([...SETTING_NAMES].sort()).toEqual([...listInputNames(inputTable), ...KEY_INPUTS].sort());
     expect(new Set(SETTING_NAMES).size).toBe(SETTING_NAMES.length);
   });
 
@@ -83,7 +83,7 @@ describe('action.yml, the schema and the page about them say the same', () => {
   });
 
   test('outputs of action.yml, of the code and of the page', () => {
-    const report = reportWithoutLane({
+    const report = createLanelessReport({
       outcome: { kind: 'idle', reason: 'no_tasks' },
       repositoryUrl: '',
       runUrl: '',

@@ -4,11 +4,11 @@ import { withKeyInputs } from '../../../src/config/agent-inputs.ts';
 import { acpAgent } from '../../../src/agents/acp/agent.ts';
 import { claudeAgent } from '../../../src/agents/claude/agent.ts';
 import {
-  agentEnvironment,
-  loginProblems,
-  providerKey,
-  secretValues,
-  verifyEnvironment,
+  buildAgentEnvironment,
+  findLoginProblems,
+  findProviderKey,
+  listSecretValues,
+  buildVerifyEnvironment,
 } from '../../../src/config/agent-environment.ts';
 
 const job = {
@@ -39,7 +39,7 @@ const job = {
 
 describe("the agent's environment", () => {
   test('is an allow-list: what programs need, the keys of its provider, and what agent-env names', () => {
-    expect(agentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'], claudeAgent.provider)).toEqual({
+    expect(buildAgentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'], claudeAgent.provider)).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -55,8 +55,8 @@ describe("the agent's environment", () => {
   test("has no provider's key for an agent of the user, except what agent-env names", () => {
     const { PATH, HOME, LANG, HTTPS_PROXY, RUNNER_TRACKING_ID, NPM_TOKEN } = job;
     const own = { PATH, HOME, LANG, HTTPS_PROXY, RUNNER_TRACKING_ID };
-    expect(agentEnvironment(job, [], acpAgent.provider)).toEqual(own);
-    expect(agentEnvironment(job, ['NPM_TOKEN'], acpAgent.provider)).toEqual({ ...own, NPM_TOKEN });
+    expect(buildAgentEnvironment(job, [], acpAgent.provider)).toEqual(own);
+    expect(buildAgentEnvironment(job, ['NPM_TOKEN'], acpAgent.provider)).toEqual({ ...own, NPM_TOKEN });
   });
 
   describe("with a cloud's login", () => {
@@ -72,47 +72,47 @@ describe("the agent's environment", () => {
 
     test('has its variables without naming them, and no key of a cloud otherwise', () => {
       const { AWS_PROFILE: profile, ...known } = bedrock;
-      expect(agentEnvironment(bedrock, [], claudeAgent.provider)).toEqual(known);
-      expect(agentEnvironment(bedrock, ['AWS_PROFILE'], claudeAgent.provider)).toEqual({
+      expect(buildAgentEnvironment(bedrock, [], claudeAgent.provider)).toEqual(known);
+      expect(buildAgentEnvironment(bedrock, ['AWS_PROFILE'], claudeAgent.provider)).toEqual({
         ...known,
         AWS_PROFILE: profile,
       });
-      expect(agentEnvironment(cloud, [], claudeAgent.provider)).toEqual({ PATH: '/bin' });
-      expect(agentEnvironment({ ...cloud, CLAUDE_CODE_USE_VERTEX: '0' }, [], claudeAgent.provider)).not.toHaveProperty(
-        'AWS_REGION',
-      );
+      expect(buildAgentEnvironment(cloud, [], claudeAgent.provider)).toEqual({ PATH: '/bin' });
+      expect(
+        buildAgentEnvironment({ ...cloud, CLAUDE_CODE_USE_VERTEX: '0' }, [], claudeAgent.provider),
+      ).not.toHaveProperty('AWS_REGION');
     });
 
     test('gives verify none of its keys, even where agent-env names them', () => {
       const named = ['AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'CLOUDSDK_AUTH_ACCESS_TOKEN'];
-      expect(verifyEnvironment(bedrock, named, claudeAgent.provider)).toEqual({
+      expect(buildVerifyEnvironment(bedrock, named, claudeAgent.provider)).toEqual({
         PATH: '/bin',
         AWS_REGION: 'eu-west-1',
       });
-      expect(verifyEnvironment(bedrock, [], claudeAgent.provider)).toEqual({ PATH: '/bin' });
+      expect(buildVerifyEnvironment(bedrock, [], claudeAgent.provider)).toEqual({ PATH: '/bin' });
       // The variables belong to the project if the agent logs in without a cloud.
-      expect(verifyEnvironment(cloud, named, claudeAgent.provider)).toHaveProperty('AWS_ACCESS_KEY_ID');
+      expect(buildVerifyEnvironment(cloud, named, claudeAgent.provider)).toHaveProperty('AWS_ACCESS_KEY_ID');
     });
 
     test('keeps what is stored from others by a key that is the same in the next run', () => {
-      expect(providerKey(bedrock, claudeAgent.provider)).toBeNull();
+      expect(findProviderKey(bedrock, claudeAgent.provider)).toBeNull();
       const lasting = { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: ' bedrock-1 ' };
-      expect(providerKey(lasting, claudeAgent.provider)).toBe('bedrock-1');
-      expect(providerKey({ ...lasting, CLAUDE_CODE_USE_BEDROCK: '0' }, claudeAgent.provider)).toBeNull();
-      expect(providerKey({ ...bedrock, ANTHROPIC_API_KEY: 'sk-ant-api-key' }, claudeAgent.provider)).toBe(
+      expect(findProviderKey(lasting, claudeAgent.provider)).toBe('bedrock-1');
+      expect(findProviderKey({ ...lasting, CLAUDE_CODE_USE_BEDROCK: '0' }, claudeAgent.provider)).toBeNull();
+      expect(findProviderKey({ ...bedrock, ANTHROPIC_API_KEY: 'sk-ant-api-key' }, claudeAgent.provider)).toBe(
         'sk-ant-api-key',
       );
     });
 
     test('is kept out of what is shown', () => {
       expect(
-        secretValues({ ...cloud, AWS_BEARER_TOKEN_BEDROCK: 'bedrock-1' }, [], claudeAgent.provider).sort(),
+        listSecretValues({ ...cloud, AWS_BEARER_TOKEN_BEDROCK: 'bedrock-1' }, [], claudeAgent.provider).sort(),
       ).toEqual(['ASIAEXAMPLE', 'aws-secret-1', 'bedrock-1', 'google-token-1']);
     });
   });
 
   test("verify commands run what the agent wrote, without the provider's keys", () => {
-    expect(verifyEnvironment(job, ['NPM_TOKEN'], claudeAgent.provider)).toEqual({
+    expect(buildVerifyEnvironment(job, ['NPM_TOKEN'], claudeAgent.provider)).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -136,8 +136,8 @@ describe("the agent's environment", () => {
       fc.property(fc.dictionary(name, fc.string({ minLength: 1 })), fc.array(name), (extra, names) => {
         const environment = { ...job, ...extra };
         for (const built of [
-          agentEnvironment(environment, [...names, ...Object.keys(environment)], claudeAgent.provider),
-          verifyEnvironment(environment, [...names, ...Object.keys(environment)], claudeAgent.provider),
+          buildAgentEnvironment(environment, [...names, ...Object.keys(environment)], claudeAgent.provider),
+          buildVerifyEnvironment(environment, [...names, ...Object.keys(environment)], claudeAgent.provider),
         ]) {
           const leaked = Object.keys(built).filter((key) =>
             /^(ACTIONS|INPUT|STATE)_|^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$/i.test(
@@ -185,7 +185,7 @@ describe('a key for the agent', () => {
       ['`MY_TOKEN` seems to be one', 'as the input `claude-code-oauth-token`'],
     ],
   ])('%s', (_, environment: Record<string, string>, words) => {
-    const text = loginProblems(environment, claudeAgent.provider).join('\n');
+    const text = findLoginProblems(environment, claudeAgent.provider).join('\n');
     for (const word of words) expect(text).toContain(word);
     expect(text === '').toBe(words.length === 0);
     expect(text).not.toMatch(/abc|def/);
@@ -198,8 +198,8 @@ describe('a key for the agent', () => {
   ])('as an input: %j', (given, expected) => {
     const environment = withKeyInputs(given);
     expect(environment).toMatchObject(expected);
-    expect(agentEnvironment(environment, [], claudeAgent.provider)).toEqual(expected);
-    expect(secretValues({ 'INPUT_ANTHROPIC-API-KEY': 'k'.repeat(9) }, [], claudeAgent.provider)).toHaveLength(1);
+    expect(buildAgentEnvironment(environment, [], claudeAgent.provider)).toEqual(expected);
+    expect(listSecretValues({ 'INPUT_ANTHROPIC-API-KEY': 'k'.repeat(9) }, [], claudeAgent.provider)).toHaveLength(1);
   });
 });
 
@@ -222,12 +222,12 @@ describe('secrets', () => {
     'SIGNING_PRIVATE_KEY',
     'my_credential',
   ])('the value of %s is one', (name) => {
-    expect(secretValues({ [name]: ' value-of-it\n' }, [], claudeAgent.provider)).toEqual(['value-of-it']);
+    expect(listSecretValues({ [name]: ' value-of-it\n' }, [], claudeAgent.provider)).toEqual(['value-of-it']);
   });
 
   test('the headers of a collector are, each value as it is written and as it is sent', () => {
     const headers = 'authorization=Bearer%20the-key-of-it, x-team=team-of-it';
-    expect(secretValues({ OTEL_EXPORTER_OTLP_HEADERS: headers }, [], claudeAgent.provider)).toEqual([
+    expect(listSecretValues({ OTEL_EXPORTER_OTLP_HEADERS: headers }, [], claudeAgent.provider)).toEqual([
       'Bearer%20the-key-of-it',
       'the-key-of-it',
       'team-of-it',
@@ -236,12 +236,12 @@ describe('secrets', () => {
 
   test('the address of a webhook is', () => {
     const address = 'https://hooks.test/T0/B0/x';
-    expect(secretValues({ 'INPUT_NOTIFY-WEBHOOK': address }, [], claudeAgent.provider)).toEqual([address]);
+    expect(listSecretValues({ 'INPUT_NOTIFY-WEBHOOK': address }, [], claudeAgent.provider)).toEqual([address]);
   });
 
   test('what agent-env names is one if it is long enough to be', () => {
     expect(
-      secretValues(
+      listSecretValues(
         { DATABASE_URL: 'postgres://user:pass@host/db', NODE_ENV: 'production' },
         ['DATABASE_URL', 'NODE_ENV'],
         claudeAgent.provider,
@@ -251,7 +251,7 @@ describe('secrets', () => {
 
   test('ordinary variables, short values and absent ones do not count; equal ones count once', () => {
     expect(
-      secretValues(
+      listSecretValues(
         {
           PATH: '/usr/local/bin:/usr/bin',
           API_TOKEN: 'short',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withheldVariables } from '../../../src/config/agent-environment.ts';
+import { describeWithheldVariables } from '../../../src/config/agent-environment.ts';
 
 const job = { FROM_SETUP: 'yes', OTHER: '1', EMPTY: '', PATH: '/bin', GITHUB_TOKEN: 'x'.repeat(20) };
 const given = { PATH: '/bin', OTHER: '1' };
@@ -16,11 +16,13 @@ test.each<[readonly string[], readonly RegExp[]]>([
   [['FROM_SETUP=no; echo $FROM_SETUP'], []],
   [["awk '{print $FROM_SETUP}' x", 'echo ${FROM_SETUP:-}'], []],
 ])('%j → %j', (commands, expected) => {
-  const found = withheldVariables(commands, { job, given });
+  const found = describeWithheldVariables(commands, { job, given });
   expect(found).toHaveLength(expected.length);
   for (const [index, pattern] of expected.entries()) expect(found[index]).toMatch(pattern);
 });
 
 test('a secret of the job is not offered', () => {
-  expect(withheldVariables(['curl -H "$GITHUB_TOKEN"'], { job, given }).join('')).toMatch(/is a secret of the job/);
+  expect(describeWithheldVariables(['curl -H "$GITHUB_TOKEN"'], { job, given }).join('')).toMatch(
+    /is a secret of the job/,
+  );
 });

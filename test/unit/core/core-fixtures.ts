@@ -2,8 +2,8 @@ import { kindOfDenialBy } from '../../../src/agents/rules/shell-rules.ts';
 import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
 import {
   addIterationToRun,
-  nextStep,
-  startRun,
+  decideNextStep,
+  createRunSoFar,
   type LaneDecision,
   type RunSoFar,
 } from '../../../src/core/lane/decide.ts';
@@ -11,7 +11,7 @@ import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import { classifyDenials } from '../../../src/core/lane/denials.ts';
 import { beginIteration, bookCallUsage, endRun, settleIteration } from '../../../src/core/lane/settle/settle.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { Verdict } from '../../../src/core/lane/verdict/verdict.ts';
 import type { IterationFacts } from '../../../src/core/lane/verdict/claims.ts';
 import type { PromptParts } from '../../../src/core/prompt/prompt.ts';
@@ -210,7 +210,7 @@ export function evidence(from: string, play: Play): Evidence {
 export interface Played {
   readonly state: LaneState;
   readonly run: RunSoFar;
-  /** The last result of `nextStep`, at the end of the script or the run. */
+  /** The last result of `decideNextStep`, at the end of the script or the run. */
   readonly step: LaneDecision;
   readonly verdicts: readonly Verdict[];
   readonly now: number;
@@ -234,10 +234,10 @@ export function play(script: readonly Play[], start: Start = {}): Played {
   const bounds = start.policy ?? policy;
   let now = start.now ?? noon;
   let tree = start.tree ?? 'start';
-  let state = start.state ?? initialState('queue', now);
-  let run = startRun(state, now);
+  let state = start.state ?? createInitialState('queue', now);
+  let run = createRunSoFar(state, now);
   const verdicts: Verdict[] = [];
-  let step = nextStep({ state, tasks, run, policy: bounds, now });
+  let step = decideNextStep({ state, tasks, run, policy: bounds, now });
   for (const scripted of script) {
     if (step.kind === 'stop') break;
     const startedAt = now;
@@ -262,7 +262,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     tree = facts.evidence.after.tree;
     const { end, steps } = facts.evidence;
     run = addIterationToRun(run, { analysis: facts.analysis, verdict: settled.verdict, end, steps }, 1);
-    step = nextStep({ state, tasks, run, policy: bounds, now });
+    step = decideNextStep({ state, tasks, run, policy: bounds, now });
   }
   return { state, run, step, verdicts, now, tree };
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { formatTimeLeft, nextReportedRest } from '../../../src/core/countdown.ts';
+import { formatTimeLeft, computeNextRest } from '../../../src/core/countdown.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 test('the rest of a five-hour wait is reported more often towards its end', () => {
   const told: string[] = [];
-  for (let left = nextReportedRest(300 * MINUTE); left > 0; left = nextReportedRest(left))
+  for (let left = computeNextRest(300 * MINUTE); left > 0; left = computeNextRest(left))
     told.push(formatTimeLeft(left));
   expect(told.join(', ')).toBe(
     '4 h 30 min, 4 h, 3 h 30 min, 3 h, 2 h 30 min, 2 h, 1 h 30 min, 1 h, 45 min, 30 min, 15 min, 10 min, 5 min, 4 min, 3 min, 2 min, 1 min, 30 s',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, STATE_VERSION } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, STATE_VERSION } from '../../../src/core/lane/state/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { judgeLane } from '../../../src/gate/lane/restore.ts';
 import { finisher, steadyWorker, stuck } from '../../loop/stage/behaviours.ts';
@@ -47,7 +47,7 @@ describe('the state', () => {
     [
       'belongs to another branch',
       (project) => {
-        putDocument(project, { sequence: 1, document: JSON.stringify(initialState('issue-9', noon)) });
+        putDocument(project, { sequence: 1, document: JSON.stringify(createInitialState('issue-9', noon)) });
       },
     ],
   ])('that is expected and %s: one probe, and the report gives the reason', async (_name, lose) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { versionProblem } from '../../../src/git/git.ts';
+import { findGitVersionProblem } from '../../../src/git/git.ts';
 
 test.each([
   ['git version 2.34.1', true],
@@ -10,7 +10,7 @@ test.each([
   ['git version 3.0.0', false],
   ['something else', false],
 ])('%j is too old: %s', (named, isOld) => {
-  const problem = versionProblem(named);
+  const problem = findGitVersionProblem(named);
   expect(problem === null).toBe(!isOld);
   if (isOld) expect(problem).toContain(`${named.trim()}, which is too old. Install git 2.38 or newer.`);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { explainRefusal, parseRefusal } from '../../../src/core/refusals/refusal.ts';
-import { adviceOnReading } from '../../../src/git/refusal.ts';
+import { describeReadRefusal } from '../../../src/git/refusal.ts';
 
 const meaningOf = (words: string): string => explainRefusal(parseRefusal(words));
 
@@ -14,11 +14,12 @@ describe('a status counts where git says it, never in the address', () => {
   test.each(PLACES.map((url) => [url]))('%s', (url) => {
     const words = `fatal: unable to access '${url}': The requested URL returned error`;
     for (const status of [500, 502, 503]) {
-      expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('server can be reached');
+      expect(describeReadRefusal(`${words}: ${String(status)}`)).toContain('server can be reached');
       expect(meaningOf(`${words}: ${String(status)}`)).toContain('could not be reached');
     }
-    expect(adviceOnReading(`${words}: 401`)).toContain('has expired');
-    for (const status of [403, 404]) expect(adviceOnReading(`${words}: ${String(status)}`)).toContain('contents: read');
+    expect(describeReadRefusal(`${words}: 401`)).toContain('has expired');
+    for (const status of [403, 404])
+      expect(describeReadRefusal(`${words}: ${String(status)}`)).toContain('contents: read');
     expect(meaningOf(`${words}: 401`)).toContain('has expired');
     expect(meaningOf(`${words}: 403`)).toContain('may not push');
     expect(meaningOf(`${words}: 418`)).toMatch(/^The server refused the push/);
@@ -32,6 +33,6 @@ describe('a status counts where git says it, never in the address', () => {
     ["fatal: unable to access 'u': Failed to connect to github.com port 443 after 403 ms: Could not connect", false],
     ['fatal: http://127.0.0.1:40179/octo/sample.git/info/refs not valid: is this a git repository?', false],
   ])('%j: the token is to blame: %s', (words, isToken) => {
-    expect(adviceOnReading(words).includes('token')).toBe(isToken);
+    expect(describeReadRefusal(words).includes('token')).toBe(isToken);
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createCountdownLine } from '../../../src/home/status-files.ts';
-import { countdownOn } from '../../../src/wiring/home/countdown.ts';
+import { createCountdown } from '../../../src/wiring/home/countdown.ts';
 import { systemClock } from '../../../src/wiring/world.ts';
 
 const CLEAR = '\r\u001B[2K';
@@ -51,7 +51,7 @@ describe('the line of a wait', () => {
 
   test('says how long it takes on a narrow terminal, too', () => {
     const written: string[] = [];
-    const line = countdownOn({ isTTY: true, columns: 40 }, {}, (text) => void written.push(text));
+    const line = createCountdown({ isTTY: true, columns: 40 }, {}, (text) => void written.push(text));
     line?.begin(systemClock.now() + 27 * 60_000);
     line?.end();
     expect(written[0]).toMatch(/27 min( 0 s)? left, waiting until/);

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { emptyLaneRecord } from '../../../src/core/sharing/lane-record.ts';
-import { emptySnapshot, laneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
+import { createLaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { emptySnapshot, parseLaneIn, withRecord } from '../../../src/core/snapshot/snapshot.ts';
 import type { NamedTexts } from '../../../src/ports/state.ts';
 import { createDirectorySnapshot } from '../../../src/state/directory-snapshot.ts';
 import { claimRun, readNextRunNumber, releaseRun } from '../../../src/home/own-folder.ts';
-import { checkoutFiles } from '../../../src/wiring/home/checkout-state.ts';
+import { createCheckoutFiles } from '../../../src/wiring/home/checkout-state.ts';
 import { openPlaces } from '../../../src/wiring/lane-places.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 
@@ -16,10 +16,10 @@ import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 async function heldCheckout() {
   const folder = await mkdtemp(join(tmpdir(), 'ralph-claim-'));
   execFileSync('git', ['init', '--quiet'], { cwd: folder });
-  const files = checkoutFiles(folder);
+  const files = createCheckoutFiles(folder);
   const lease = leaseOf('tag', { runId: 'local', runAttempt: 3, acquiredAt: Date.now() });
   const from = { kind: 'snapshot', head: null, snapshot: emptySnapshot } as const;
-  const snapshot = withRecord(emptySnapshot, { ...emptyLaneRecord('queue'), lease });
+  const snapshot = withRecord(emptySnapshot, { ...createLaneRecord('queue'), lease });
   await createDirectorySnapshot(files, Date.now).write({ from, snapshot, message: 'claimed' });
   const of = { runTag: 'tag', folder: '', startedAt: 0, runFolderOf: () => '/nowhere' };
   await put(files, { ...deadClaim, number: 2 });
@@ -31,7 +31,7 @@ async function heldCheckout() {
       const opened = await openPlaces({ folder, remote: null });
       if (opened.kind === 'missing') throw new Error(opened.why);
       const read = await opened.places[0]?.store.read();
-      const parsed = read?.kind === 'snapshot' ? laneIn(read.snapshot, 'queue') : null;
+      const parsed = read?.kind === 'snapshot' ? parseLaneIn(read.snapshot, 'queue') : null;
       return parsed?.kind === 'record' ? parsed.record.lease : 'unknown';
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { providerWords, waitOf } from '../../../src/isolation/provider-connection.ts';
+import { parseProviderWords, waitOf } from '../../../src/isolation/provider-connection.ts';
 
 test.each<readonly [body: string, words: string | null]>([
   ['{"error":{"message":"Slow down.","type":"rate_limit"}}', 'Slow down.'],
@@ -16,11 +16,11 @@ test.each<readonly [body: string, words: string | null]>([
   ['[]', null],
   ['', null],
 ])('%s', (body, words) => {
-  expect(providerWords(body)).toBe(words);
+  expect(parseProviderWords(body)).toBe(words);
 });
 
 test('words are no longer than a line', () => {
-  expect(providerWords(JSON.stringify({ message: 'x'.repeat(5_000) }))).toHaveLength(300);
+  expect(parseProviderWords(JSON.stringify({ message: 'x'.repeat(5_000) }))).toHaveLength(300);
 });
 
 test.each<readonly [header: string, ms: number | null]>([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nameOfTarget } from '../../../src/core/isolation/hosts.ts';
-import { registryHosts } from '../../../src/isolation/registries.ts';
+import { detectRegistryHosts } from '../../../src/isolation/registries.ts';
 
 /** Creates a machine with these programs; `answers` holds the output of some. */
 function machine(programs: readonly string[], answers: Readonly<Record<string, string>> = {}) {
@@ -13,7 +13,8 @@ function machine(programs: readonly string[], answers: Readonly<Record<string, s
   return { asked, run };
 }
 
-const named = async (...[asking]: Parameters<typeof registryHosts>) => (await registryHosts(asking)).map(nameOfTarget);
+const named = async (...[asking]: Parameters<typeof detectRegistryHosts>) =>
+  (await detectRegistryHosts(asking)).map(nameOfTarget);
 
 test('an empty machine names none', async () => {
   expect(await named({ run: machine([]).run, environment: {} })).toEqual([]);

@@ -5,7 +5,7 @@ import {
   RUNTIME,
   RUNTIME_PACKAGES,
   RUNTIME_VERSION,
-  runtimeManifests,
+  buildRuntimeManifests,
 } from '../../../src/isolation/rootless/install.ts';
 
 interface Entry {
@@ -44,7 +44,7 @@ test('the installation for a sandbox is pinned by package-lock.json, each packag
 });
 
 test('npm gets a lock for just that', () => {
-  const files = runtimeManifests();
+  const files = buildRuntimeManifests();
   expect(Object.keys(files)).toEqual(['package.json', 'package-lock.json']);
   expect(JSON.parse(files['package.json'] ?? '')).toMatchObject({ dependencies: { [RUNTIME]: RUNTIME_VERSION } });
   const lock = JSON.parse(files['package-lock.json'] ?? '') as typeof ours;

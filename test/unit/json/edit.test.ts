@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   appendChildren,
   applyEdits,
-  childIndent,
+  detectChildIndent,
   keepChildren,
   layoutOfJson,
   renderJsonValue,
@@ -26,7 +26,7 @@ function keeping(text: string, values: readonly unknown[]): string {
 function appending(text: string, list: JsonNode, value: unknown): string {
   const layout = layoutOfJson(text, itemsOf(list).length > 0 ? list : rootOf(text));
   return applyEdits(text, [
-    appendChildren(text, list, [renderJsonValue(value, layout, childIndent(text, list, layout))], layout),
+    appendChildren(text, list, [renderJsonValue(value, layout, detectChildIndent(text, list, layout))], layout),
   ]);
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tryJson } from '../../../src/core/text/try-json.ts';
-import { itemsOf, findMember, parseJson, positionsIn, valueOf } from '../../../src/json/parse.ts';
+import { itemsOf, findMember, parseJson, indexLines, valueOf } from '../../../src/json/parse.ts';
 import { runs } from '../../runs.ts';
 
 const problemsOf = (text: string): readonly string[] => {
@@ -120,5 +120,5 @@ test.each([['\n'], ['\r\n'], ['\r']])('positions count lines that end in %j', (e
   const parsed = parseJson(text);
   const list = parsed.kind === 'json' ? findMember(parsed.root, 'a') : null;
   const [item] = list === null ? [] : itemsOf(list);
-  expect(positionsIn(text)(item?.offset ?? -1)).toEqual({ line: 3, column: 3 });
+  expect(indexLines(text)(item?.offset ?? -1)).toEqual({ line: 3, column: 3 });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { LifecycleLabel } from '../../../src/core/people/labels.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import type { TaskObstacle, TaskProgress } from '../../../src/core/tasks/task.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
-import { labelWishes, labelWishesOfEnd, publishLabels } from '../../../src/publish/labels.ts';
+import { chooseLabels, labelWishesOfEnd, publishLabels } from '../../../src/publish/labels.ts';
 import { UserError } from '../../../src/errors.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
 import { createForge, createLog, createOrigin } from '../../loop/stage/in-memory.ts';
@@ -38,7 +38,7 @@ describe('the label that an issue should have', () => {
     ['blocked', null, [], 'ralph:blocked'],
   ])('%s, obstacle: %s, now: %j → %s', (state, obstacle, labels, wanted) => {
     expect(
-      labelWishes({
+      chooseLabels({
         tasks: [issueTask(1, { obstacle, labels })],
         progress: progress(state),
         notices: [],
@@ -49,7 +49,7 @@ describe('the label that an issue should have', () => {
 
   test('is not known while nobody has looked whether it still waits for approval', () => {
     expect(
-      labelWishes({
+      chooseLabels({
         tasks: [issueTask(1, { obstacle: 'unchecked', labels: ['ralph:needs-approval'] })],
         progress: {},
         notices: [],
@@ -66,7 +66,7 @@ describe('the label that an issue should have', () => {
       planTask(7).task,
     ];
     expect(
-      labelWishes({ tasks, progress: {}, notices: [first, second, third, notice(4)], notified: [first, second] }),
+      chooseLabels({ tasks, progress: {}, notices: [first, second, third, notice(4)], notified: [first, second] }),
     ).toEqual([
       { issue: 1, labels: [], wanted: 'ralph:needs-approval' },
       { issue: 2, labels: ['bug'], wanted: 'ralph:needs-approval' },
@@ -87,7 +87,7 @@ describe('a run that the gate ended', () => {
         issueTask(1, { obstacle: null, labels: ['ralph:working'] }),
         issueTask(2, { obstacle: null, labels: ['ralph:needs-approval'] }),
       ],
-      state: { ...initialState('queue', 0), tasks: progress('done') },
+      state: { ...createInitialState('queue', 0), tasks: progress('done') },
       notes: { ...base.notes, claimedBy: isWorked ? lease : null, notices: [notice(3)] },
       ...change,
     };

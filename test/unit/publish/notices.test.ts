@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { markerOf } from '../../../src/core/people/notifications.ts';
-import { initialState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../src/core/lane/state/state.ts';
 import type { ApprovalNotice } from '../../../src/core/people/consent.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { publishComments } from '../../../src/publish/answers.ts';
@@ -44,7 +44,7 @@ function ended(
   change: Partial<Extract<Intake, { kind: 'end' }>> = {},
 ): Extract<Intake, { kind: 'end' }> {
   const base = endIntake({ kind: 'blocked', reason: 'needs_human' });
-  return { ...base, state: initialState('queue', END), notes: { ...base.notes, notices }, ...change };
+  return { ...base, state: createInitialState('queue', END), notes: { ...base.notes, notices }, ...change };
 }
 
 /** Returns the first lines of the comments, by thread. */

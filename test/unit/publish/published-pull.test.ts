@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { noChange, noShare } from '../../../src/core/lane/change.ts';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
-import { MAX_TASKS_OF_PULL, pullsIn, withPublishedPull } from '../../../src/core/snapshot/stored-pull.ts';
+import { MAX_TASKS_OF_PULL, listStoredPulls, withPublishedPull } from '../../../src/core/snapshot/stored-pull.ts';
 import { taskOfIssue } from '../../../src/core/tasks/issue-task.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import { atUnverifiedMerge, createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
+import { moveToUnverifiedMerge, createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
 import { publishedPullOf } from '../../../src/handover/published-pull.ts';
 import { noon, policy, task } from '../core/core-fixtures.ts';
 
@@ -21,7 +21,7 @@ function workOn(tasks: Work['tasks'], own: Partial<LaneState>): Work {
     start: { kind: 'fresh' },
     pullRequest: null,
   } as const;
-  const state = { ...initialState('queue', noon), ...own };
+  const state = { ...createInitialState('queue', noon), ...own };
   const { notes } = endIntake({ kind: 'idle', reason: 'no_tasks' });
   const begun = createUntouchedWork(
     { lane, tasks, notes, proposal: null, state, head: 'a', remoteHead: null, shown: null, startedAt: noon },
@@ -86,7 +86,7 @@ describe('what is remembered of a published pull request', () => {
     const answer = (at: number) =>
       ({ kind: 'changed', commit: null, words: null, isOurs: false, at, posted: true }) as const;
     const reviewedAt = (items: LaneState['feedback']['items']) => {
-      const { feedback } = initialState('queue', noon);
+      const { feedback } = createInitialState('queue', noon);
       return publishedPullOf(workOn([], { feedback: { ...feedback, items } }), publication).reviewedAt;
     };
     expect(reviewedAt({ 'thread-1': { ...item, answer: answer(noon) } })).toBe(noon);
@@ -105,13 +105,13 @@ describe('what is remembered of a published pull request', () => {
     const change = { ...noChange, tasks: Object.fromEntries(tasks.map(({ id }) => [id, share])) };
     const agents = [{ name: 'claude', model: long }] as const;
     const published = publishedPullOf(workOn(tasks, { change }), { ...publication, agents });
-    expect(pullsIn(withPublishedPull(emptySnapshot, published))[0]?.tasks).toHaveLength(MAX_TASKS_OF_PULL);
+    expect(listStoredPulls(withPublishedPull(emptySnapshot, published))[0]?.tasks).toHaveLength(MAX_TASKS_OF_PULL);
   });
 });
 
 describe('a merge of what people pushed, which nothing has verified,', () => {
   const merge = (outcome: Work['outcome'], verifies: boolean): Pick<Work, 'outcome' | 'warnings' | 'head'> =>
-    atUnverifiedMerge({ ...workOn([labelled], {}), outcome }, 'merged', {
+    moveToUnverifiedMerge({ ...workOn([labelled], {}), outcome }, 'merged', {
       config: { policy: { ...policy, verifies } },
       clock: { now: () => noon },
     });

@@ -11,7 +11,7 @@ import { renderNotification, renderSettled } from '../../../src/report/pages/not
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
-import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { END, entry, report, taskReport } from './fixtures.ts';
@@ -244,11 +244,11 @@ test('what alone needs a person is the next step', () => {
   const stuck = feedbackTask({ state: 'blocked', reason: 'feedback_rounds' });
   const blocked = { ...answered({ feedback: [stuck] }), outcome: BLOCKED };
   const { what } = describeOutcome(blocked);
-  const next = renderSteps(nextSteps(blocked), 'log');
+  const next = renderSteps(suggestNextSteps(blocked), 'log');
   expect(what).toContain('`max-feedback-rounds` allows no more rounds');
   expect(next).toMatch(/^Push a fix yourself [^]*comment \/ralph retry on/);
   const two = answered({ feedback: [stuck, { ...stuck, task: { ...stuck.task, id: 'thread-12' } }] });
-  expect(renderSteps(nextSteps({ ...two, outcome: BLOCKED }), 'log')).toMatch(
+  expect(renderSteps(suggestNextSteps({ ...two, outcome: BLOCKED }), 'log')).toMatch(
     /comment \/ralph retry on the pull request/,
   );
 });

@@ -5,7 +5,7 @@ import { renderClosingBlock } from '../../../src/report/pages/progress.ts';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
-import { isolationLine, isolationProblems } from '../../../src/report/sentences/isolation.ts';
+import { renderIsolation, describeIsolationProblems } from '../../../src/report/sentences/isolation.ts';
 import { report } from './fixtures.ts';
 
 /** Returns good facts with some changes. */
@@ -86,11 +86,11 @@ describe('the line', () => {
       isolated({ ...none, keyHidden: false }, 'record'),
     ],
   ])('%s', (line, isolation) => {
-    expect(isolationLine(isolation)).toBe(line);
+    expect(renderIsolation(isolation)).toBe(line);
   });
 
   test('is one line, whatever a sentence of another job is', () => {
-    expect(isolationLine(isolated({ why: 'So\n::error::it\u202E is.' }, 'loop-job'))).toMatch(
+    expect(renderIsolation(isolated({ why: 'So\n::error::it\u202E is.' }, 'loop-job'))).toMatch(
       /0 processes left\. So ::error::it is\.$/,
     );
   });
@@ -157,7 +157,7 @@ describe('weak isolation', () => {
       ],
     ],
   ])('%s', (_, isolation, problems) => {
-    expect(isolationProblems(isolation)).toEqual(problems);
+    expect(describeIsolationProblems(isolation)).toEqual(problems);
   });
 
   test('at most five checks and ten hosts are named', () => {
@@ -166,7 +166,7 @@ describe('weak isolation', () => {
       ...['write to /etc', 'use capabilities', 'use rights of groups'],
     ];
     const refused = Object.fromEntries(Array.from({ length: 13 }, (_, at) => [`h${String(at)}:443`, 1]));
-    const [gaps, hosts] = isolationProblems(isolated({ ...failed(...names), refused }));
+    const [gaps, hosts] = describeIsolationProblems(isolated({ ...failed(...names), refused }));
     expect(gaps).toContain('signal the action, use Docker, write to /etc and 2 more.');
     expect(hosts).toContain('`h9:443` (1×) and 3 more.');
     expect(hosts).not.toContain('h10');

@@ -4,14 +4,14 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, test } from 'vitest';
 import {
   renderCode,
-  codeElement,
+  renderCodeElement,
   renderFence,
   renderLink,
   renderProse,
-  proseLines,
+  renderProseLines,
   renderText,
 } from '../../../src/report/markdown.ts';
-import { breakReferences, hasSkipWords, oneLine, plainTitle } from '../../../src/core/text/phrase.ts';
+import { breakReferences, hasSkipWords, toOneLine, toPlainTitle } from '../../../src/core/text/phrase.ts';
 import { runs } from '../../runs.ts';
 
 /** Makes the zero-width space that breaks references visible. */
@@ -86,7 +86,7 @@ describe('code', () => {
   });
 
   test('inside HTML even plain words need the element', () => {
-    expect(codeElement('npm test', 100)).toBe('<code>npm test</code>');
+    expect(renderCodeElement('npm test', 100)).toBe('<code>npm test</code>');
   });
 });
 
@@ -100,7 +100,7 @@ describe('prose: our sentence, foreign values', () => {
   });
 
   test('further lines become a list', () => {
-    expect(proseLines('2 problems:\n- `a` is wrong\n\n* b is wrong', 200)).toBe(
+    expect(renderProseLines('2 problems:\n- `a` is wrong\n\n* b is wrong', 200)).toBe(
       '2 problems:\n\n- `a` is wrong\n- b is wrong',
     );
   });
@@ -132,7 +132,7 @@ test.each([
 });
 
 test('a title is broken at references but not escaped: nothing renders there', () => {
-  expect(visible(plainTitle('Fix *all*\nof #3 for @octocat', 100))).toBe('Fix *all* of #·3 for @·octocat');
+  expect(visible(toPlainTitle('Fix *all*\nof #3 for @octocat', 100))).toBe('Fix *all* of #·3 for @·octocat');
 });
 
 describe('for any text', () => {
@@ -186,8 +186,8 @@ describe('for any text', () => {
     ['text', (value: string) => renderText(value, 100)],
     ['prose', (value: string) => renderProse(value, 100)],
     ['code', (value: string) => renderCode(value, 100)],
-    ['codeElement', (value: string) => codeElement(value, 100)],
-    ['plainTitle', (value: string) => plainTitle(value, 100)],
+    ['renderCodeElement', (value: string) => renderCodeElement(value, 100)],
+    ['toPlainTitle', (value: string) => toPlainTitle(value, 100)],
     ['fence', (value: string) => renderFence(value, 100)],
   ])('%s holds no mention, issue reference or address', (_name, render) => {
     fc.assert(
@@ -202,7 +202,7 @@ describe('for any text', () => {
     ['text', (value: string) => renderText(value, 100)],
     ['prose', (value: string) => renderProse(value, 100)],
     ['code', (value: string) => renderCode(value, 100)],
-    ['proseLines', (value: string) => proseLines(value, 100)],
+    ['renderProseLines', (value: string) => renderProseLines(value, 100)],
     ['fence', (value: string) => renderFence(value, 100)],
   ])('%s opens no HTML comment', (_name, render) => {
     fc.assert(
@@ -229,7 +229,7 @@ describe('for any text', () => {
       fc.property(foreign, (value) => {
         const html = page(renderText(value, 100));
         expect(html).toMatch(/^(?:<p>[^<]*<\/p>)?$/);
-        expect(shown(html)).toBe(breakReferences(oneLine(value, 100)));
+        expect(shown(html)).toBe(breakReferences(toOneLine(value, 100)));
       }),
       { numRuns: runs(2000) },
     );
@@ -242,7 +242,7 @@ describe('for any text', () => {
         fc.property(foreign, (value) => {
           const html = page(before + renderCode(value, 100));
           expect(html.match(/<(?!\/|p>|ul>|li>|t[a-z]+>)[^>]*>/g)).toEqual(['<code>']);
-          expect(shown(/<code>([^]*)<\/code>/.exec(html)?.[1] ?? '')).toBe(oneLine(value, 100));
+          expect(shown(/<code>([^]*)<\/code>/.exec(html)?.[1] ?? '')).toBe(toOneLine(value, 100));
         }),
         { numRuns: runs(2000) },
       );

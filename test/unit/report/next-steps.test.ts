@@ -3,21 +3,21 @@ import type { Outcome } from '../../../src/core/outcome.ts';
 import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import type { ShownProgress } from '../../../src/core/tasks/task.ts';
 import type { WorkedReport } from '../../../src/handover/report.ts';
-import { nextSteps } from '../../../src/report/next/for-run.ts';
-import { nextStepsForTask } from '../../../src/report/next/for-tasks.ts';
+import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
+import { suggestForTask } from '../../../src/report/next/for-tasks.ts';
 import {
   createCommandStep,
   KINDS,
   type NextStep,
-  nextStepsAfterRounds,
-  nextStepsAtHome,
-  nextStepsForFeedback,
-  nextStepsWhenReady,
+  suggestAfterRounds,
+  suggestAtHome,
+  suggestForFeedback,
+  suggestWhenReady,
   renderContinuation,
   buildStepList,
   renderSteps,
   createNextStep,
-  whereToWrite,
+  describeWhereToWrite,
 } from '../../../src/report/next/step.ts';
 import { renderNotification } from '../../../src/report/pages/notification.ts';
 import { renderClosingBlock } from '../../../src/report/pages/progress.ts';
@@ -122,7 +122,7 @@ describe('after a run', () => {
     ['a configuration', { kind: 'failed', reason: 'configuration', message: '' }, { headSha: null }, 'fix, rerun'],
     ['the infrastructure', { kind: 'failed', reason: 'infrastructure', message: '' }, { headSha: null }, 'rerun, note'],
   ])('%s', (_circumstance, outcome, change, kinds) => {
-    expect(kindsOf(nextSteps(report(outcome, change)))).toBe(kinds);
+    expect(kindsOf(suggestNextSteps(report(outcome, change)))).toBe(kinds);
   });
 
   test.each<readonly [string, Outcome, string]>([
@@ -135,7 +135,7 @@ describe('after a run', () => {
     ['paused by another person', { kind: 'paused', reason: 'by_person', by: 'octo' }, 'command resume, rerun'],
     ['a configuration', { kind: 'failed', reason: 'configuration', message: '' }, 'follow, rerun'],
   ])('at home: %s', (_circumstance, outcome, kinds) => {
-    expect(kindsOf(nextStepsAtHome(report(outcome)))).toBe(kinds);
+    expect(kindsOf(suggestAtHome(report(outcome)))).toBe(kinds);
   });
 });
 
@@ -153,28 +153,28 @@ describe('about one task', () => {
     ['no progress, and its turn again', { state: 'todo', attempts: 3 }, 'comment'],
     ['given up', { state: 'failed', attempts: 8 }, 'simplify, comment, raise'],
   ])('%s', (_circumstance, progress, kinds) => {
-    expect(kindsOf(nextStepsForTask(taskReport(7, progress), report(LIMIT)))).toBe(kinds);
+    expect(kindsOf(suggestForTask(taskReport(7, progress), report(LIMIT)))).toBe(kinds);
   });
 
   test('protected files are allowed by name', () => {
     const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
     const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
-    expect(renderSteps(nextStepsForTask(one, report(LIMIT, { change })), 'log')).toBe(
+    expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toBe(
       "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow and comment /ralph retry on the issue; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
     );
   });
 
   test('where nobody can comment, it is retried by hand', () => {
     const one = planTask(7, { state: 'failed', attempts: 8 });
-    expect(renderSteps(nextStepsForTask(one, report(LIMIT, { pullRequest: null })), 'log')).toContain(
+    expect(renderSteps(suggestForTask(one, report(LIMIT, { pullRequest: null })), 'log')).toContain(
       'run the workflow by hand with the command retry',
     );
   });
 });
 
 test('after the last round an answer may be enough', () => {
-  expect(kindsOf(nextStepsAfterRounds('thread', true))).toMatch(/^nothing, push, say, /);
-  expect(nextStepsAfterRounds('check', false)).toEqual(nextStepsForFeedback('check', 'used-up'));
+  expect(kindsOf(suggestAfterRounds('thread', true))).toMatch(/^nothing, push, say, /);
+  expect(suggestAfterRounds('check', false)).toEqual(suggestForFeedback('check', 'used-up'));
 });
 
 const issue = taskReport(7).task;
@@ -190,10 +190,10 @@ const WORDS: Readonly<Record<NextStep['kind'], readonly (string | typeof issue)[
   arm: [],
   fix: ['`main`'],
   push: ['a fix yourself'],
-  answer: whereToWrite(issue),
+  answer: describeWhereToWrite(issue),
   reply: ['the thread'],
   comment: [issue, ' with one comment'],
-  say: ['more', ...whereToWrite(planTask(7).task)],
+  say: ['more', ...describeWhereToWrite(planTask(7).task)],
   simplify: ['the task smaller'],
   close: ['', issue],
   finish: ['', planTask(7).task],
@@ -239,7 +239,7 @@ describe('each kind of step is rendered in each place', () => {
   });
 
   test('a task is linked on a page', () => {
-    expect(renderSteps([createNextStep('answer', whereToWrite(issue))], 'markdown')).toBe(
+    expect(renderSteps([createNextStep('answer', describeWhereToWrite(issue))], 'markdown')).toBe(
       'Answer the agent: in the text of [#7](https://github.com/acme/shop/issues/7) or in a comment on it.',
     );
   });
@@ -259,8 +259,8 @@ describe('each kind of step is rendered in each place', () => {
 
 test.each(OUTCOMES)('log, summary, pull request, answer and terminal have the steps of $kind ($reason)', (outcome) => {
   const ended = report(outcome);
-  const steps = renderSteps(nextSteps(ended), 'markdown');
-  expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(nextSteps(ended), 'log')}`);
+  const steps = renderSteps(suggestNextSteps(ended), 'markdown');
+  expect(renderClosingBlock(ended)).toContain(`Next: ${renderSteps(suggestNextSteps(ended), 'log')}`);
   for (const page of [renderSummary(ended), buildPullRequestText(ended, 0).body])
     expect(page).toContain(`**Next:** ${steps}`);
   // An issue's comment leads to the pull request, unless that may be missing or older than the run.
@@ -268,8 +268,10 @@ test.each(OUTCOMES)('log, summary, pull request, answer and terminal have the st
   if (outcome.kind === 'failed') expect(onIssue).toContain(`**Next:** ${steps}`);
   else expect(onIssue).toMatch(/\*\*: see pull request \[#7\]\(\S+\)\.\n(?![^]*\*\*Next:)/);
   const alone = { ...ended, pullRequest: null };
-  expect(renderStatusComment(alone, 'issue-13')).toContain(`**Next:** ${renderSteps(nextSteps(alone), 'markdown')}`);
-  expect(renderEndAtHome(ended)).toContain(`Next: ${renderSteps(nextStepsAtHome(ended), 'terminal')}`);
+  expect(renderStatusComment(alone, 'issue-13')).toContain(
+    `**Next:** ${renderSteps(suggestNextSteps(alone), 'markdown')}`,
+  );
+  expect(renderEndAtHome(ended)).toContain(`Next: ${renderSteps(suggestAtHome(ended), 'terminal')}`);
 });
 
 test('a notification has the steps of the task, of the pull request, or of the run', () => {
@@ -280,7 +282,7 @@ test('a notification has the steps of the task, of the pull request, or of the r
       ...{ needs: [{ kind, about }], report: ended, change: noChange, lastTask: null, notices: [], mentions: [] },
     });
   const next = (steps: readonly NextStep[]): string => `**Next:** ${renderSteps(steps, 'markdown')}`;
-  expect(notified('failed', 'issue-7')).toContain(next(nextStepsForTask(stuck, ended)));
-  expect(notified('ready', 'lane-queue')).toContain(next(nextStepsWhenReady(ended)));
-  expect(notified('circuit_open', 'lane-queue')).toContain(next(nextSteps(ended)));
+  expect(notified('failed', 'issue-7')).toContain(next(suggestForTask(stuck, ended)));
+  expect(notified('ready', 'lane-queue')).toContain(next(suggestWhenReady(ended)));
+  expect(notified('circuit_open', 'lane-queue')).toContain(next(suggestNextSteps(ended)));
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { nextSteps } from '../../../src/report/next/for-run.ts';
+import { suggestNextSteps } from '../../../src/report/next/for-run.ts';
 import { renderSteps } from '../../../src/report/next/step.ts';
 import { nameOutcome } from '../../../src/report/sentences/ends/outcome-name.ts';
 import { describeOutcome, renderHeadline } from '../../../src/report/sentences/outcome-text.ts';
-import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
+import { createLanelessReport, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
 import { record } from '../core/pipeline/pipeline-fixtures.ts';
@@ -467,7 +467,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
 ])('%s', (_rule, ...[outcome, change, what, next]) => {
   const ended = report(outcome, change);
   expect(describeOutcome(ended).what).toContain(what);
-  expect(renderSteps(nextSteps(ended), 'log')).toContain(next.replaceAll('`', ''));
+  expect(renderSteps(suggestNextSteps(ended), 'log')).toContain(next.replaceAll('`', ''));
 });
 
 test.each<[string, Parameters<typeof record>[], string]>([
@@ -499,14 +499,16 @@ test('a limit with failing tests does not recommend more of the same', () => {
   const iterations = [entry(1, { evidence: { verification: failed } })];
   const ended = report({ kind: 'limit', reason: 'iterations' }, { iterations });
   expect(renderHeadline(ended, 'log')).toBe('❌ npm test fails; iteration limit');
-  expect(renderSteps(nextSteps(ended), 'log')).toBe('Nothing to do: the next scheduled run continues from here.');
+  expect(renderSteps(suggestNextSteps(ended), 'log')).toBe(
+    'Nothing to do: the next scheduled run continues from here.',
+  );
 });
 
 describe('before anything is known', () => {
   test.each(OUTCOMES)('$kind ($reason) needs neither lane nor policy', (outcome) => {
-    const early = reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END });
+    const early = createLanelessReport({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END });
     const text = describeOutcome(early);
-    for (const sentence of [renderHeadline(early, 'log'), text.what, renderSteps(nextSteps(early), 'log')]) {
+    for (const sentence of [renderHeadline(early, 'log'), text.what, renderSteps(suggestNextSteps(early), 'log')]) {
       expect(sentence).not.toBe('');
       expect(sentence).not.toMatch(/undefined|null|NaN/);
     }

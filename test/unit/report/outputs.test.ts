@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildOutputs } from '../../../src/report/pages/outputs.ts';
-import { reportWithoutLane } from '../../../src/handover/report.ts';
+import { createLanelessReport } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, report } from './fixtures.ts';
 
 const NO_JOURNAL = { path: null, hash: null, receipt: null, history: null };
@@ -54,7 +54,7 @@ test('optional tasks are not open ones', () => {
 test('a run that ended before it had a lane leaves the unknown empty', () => {
   const outcome = { kind: 'failed', reason: 'configuration', message: 'x' } as const;
   const outputs = buildOutputs(
-    reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
+    createLanelessReport({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
     NO_JOURNAL,
   );
   expect(outputs).toMatchObject({

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  apiUsageLine,
+  renderApiUsage,
   formatCost,
   formatDuration,
   formatInstantFrom,
   formatTokens,
 } from '../../../src/report/format.ts';
-import { progressBar } from '../../../src/report/pages/progress-bar.ts';
+import { renderProgressBar } from '../../../src/report/pages/progress-bar.ts';
 import { renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../../src/report/pages/progress.ts';
 import type { RequestsSent } from '../../../src/ports/forge.ts';
 import { answer, END, entry, laneView, OUTCOMES, report, type EntryChange } from './fixtures.ts';
@@ -19,7 +19,7 @@ test.each([
   [99, 100, '[█████░]'],
   [6, 6, '[██████]'],
 ])('the bar for %i of %i is %s: full only when all is done', (done, total, bar) => {
-  expect(progressBar(done, total)).toBe(bar);
+  expect(renderProgressBar(done, total)).toBe(bar);
 });
 
 test('a progress line is one line', () => {
@@ -123,7 +123,7 @@ test.each<[RequestsSent, string]>([
   ],
   [{ sent: 1234, limit: 15_000, remaining: 0, resetAt: null }, 'GitHub API: 1,234 requests; 0 of 15,000 left.'],
 ])('what the run asked of GitHub, %j, is reported as %j', (usage, rendered) => {
-  expect(apiUsageLine(usage)).toBe(rendered);
+  expect(renderApiUsage(usage)).toBe(rendered);
 });
 
 test.each([

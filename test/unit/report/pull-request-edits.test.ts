@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
-import { peoplesChars, withPeoplesText } from '../../../src/report/pages/feedback-section.ts';
+import { countPeoplesChars, withPeoplesText } from '../../../src/report/pages/feedback-section.ts';
 import { renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { report, taskReport } from './fixtures.ts';
 
@@ -40,8 +40,8 @@ describe('body', () => {
   });
 
   test("people's text is counted", () => {
-    expect(peoplesChars(before)).toBe(0);
-    expect(peoplesChars({ title: '', body: `12345${before.body}6789` })).toBe(9);
+    expect(countPeoplesChars(before)).toBe(0);
+    expect(countPeoplesChars({ title: '', body: `12345${before.body}6789` })).toBe(9);
     expect(buildPullRequestText(report({ kind: 'limit', reason: 'iterations' }), 60_000).body.length).toBeLessThan(
       20_100,
     );

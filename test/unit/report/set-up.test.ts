@@ -6,7 +6,7 @@ import {
   uncheckedFinding,
   warningFinding,
 } from '../../../src/core/doctor/finding.ts';
-import { renderSetUp, setUpLines, setUpResult } from '../../../src/report/sentences/set-up.ts';
+import { renderSetUp, describeSetUp, summarizeSetUp } from '../../../src/report/sentences/set-up.ts';
 
 const label = problemFinding(
   'label',
@@ -49,8 +49,8 @@ test('worst first, the rest folded', () => {
 });
 
 test('nothing to do', () => {
-  expect(setUpResult([good])).toBe('✓ Nothing stops a run.');
-  expect(setUpLines([good])).toEqual(['✓ Fine.']);
+  expect(summarizeSetUp([good])).toBe('✓ Nothing stops a run.');
+  expect(describeSetUp([good])).toEqual(['✓ Fine.']);
 });
 
 test('text from outside is text: no markup, no mention, no second line', () => {
@@ -73,7 +73,7 @@ test('what could not be checked for one reason is one line with a list, behind t
     { ...good, where: 'a.yml' },
   ];
 
-  expect(setUpLines(findings)).toEqual([
+  expect(describeSetUp(findings)).toEqual([
     '⚠ Could not check whether the key is accepted: GitHub never shows secrets.',
     '    Look there. https://github.com/acme/shop/settings',
     '✓ Fine.',
@@ -82,5 +82,5 @@ test('what could not be checked for one reason is one line with a list, behind t
     '      https://github.com/acme/shop/settings',
   ]);
   expect(renderSetUp(findings).match(/^- ⚠/gm)).toHaveLength(2);
-  expect(setUpResult(findings)).toBe('⚠ 3 not checked');
+  expect(summarizeSetUp(findings)).toBe('⚠ 3 not checked');
 });

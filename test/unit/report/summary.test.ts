@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
 import { issueOfTask, type TaskObstacle } from '../../../src/core/tasks/task.ts';
-import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
+import { createLanelessReport, type TaskReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { READ_ONLY_EVENT } from '../../../src/state/cache-environment.ts';
 import { answer, END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
@@ -240,7 +240,7 @@ test('lists all problems of the configuration, and no table of nothing', () => {
     message: '2 problems:\n- `max-iterations` is `ten`\n- `verifi` is no input',
   } as const;
   const summary = renderSummary(
-    reportWithoutLane({
+    createLanelessReport({
       outcome,
       repositoryUrl: 'https://github.com/a/b',
       runUrl: 'https://github.com/a/b/actions/runs/1',

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { AutoMerge } from '../../../src/core/train/auto-merge.ts';
 import type { Train, TrainPull } from '../../../src/core/train/train.ts';
 import {
-  autoMergeWords,
-  nextToMerge,
+  renderAutoMerge,
+  renderNextToMerge,
   describePullStanding,
-  trainPart,
-  trainSection,
+  renderTrainPart,
+  renderTrainSection,
   withTrainPart,
 } from '../../../src/report/sentences/train.ts';
 
@@ -41,7 +41,7 @@ describe('which to merge next is said with the reason', () => {
       of(pull(1, { obstacle: 'checks' }), pull(2, { obstacle: 'unfinished' })),
     ],
   ])('%s', (expected, train) => {
-    expect(nextToMerge(train)).toBe(expected);
+    expect(renderNextToMerge(train)).toBe(expected);
   });
 });
 
@@ -58,14 +58,14 @@ test.each<[string, Partial<TrainPull>]>([
 });
 
 test('the section of the summary has the next one, and each that waits', () => {
-  expect(trainSection(of(pull(1), pull(2, { obstacle: 'checks' })))).toBe(
+  expect(renderTrainSection(of(pull(1), pull(2, { obstacle: 'checks' })))).toBe(
     [
       '### Merge order',
       '- Merge #1 next: it conflicts with none of the others, and has waited longest of those.',
       '- #2: a check fails, which a run works on.',
     ].join('\n'),
   );
-  expect([trainSection(null), trainSection(of(pull(1)))]).toEqual(['', '']);
+  expect([renderTrainSection(null), renderTrainSection(of(pull(1)))]).toEqual(['', '']);
 });
 
 test.each<[AutoMerge['kind'], string, string]>([
@@ -101,15 +101,15 @@ test.each<[AutoMerge['kind'], string, string]>([
   ],
 ])('auto-merge that is %s is explained on its page and in the summary', (kind, detail, expected) => {
   const autoMerge = { number: 1, kind, detail };
-  expect(autoMergeWords(autoMerge)).toBe(expected);
+  expect(renderAutoMerge(autoMerge)).toBe(expected);
   const train = { ...of(pull(1)), autoMerge };
-  expect(trainSection(train)).toContain(expected);
-  expect(trainPart(train, 1)).toContain(expected);
-  expect(trainPart(train, 2)).toBe('');
+  expect(renderTrainSection(train)).toContain(expected);
+  expect(renderTrainPart(train, 1)).toContain(expected);
+  expect(renderTrainPart(train, 2)).toBe('');
 });
 
 describe('the order on the page of a pull request', () => {
-  const part = trainPart(of(pull(1), pull(2, { behind: 'left' })), 2);
+  const part = renderTrainPart(of(pull(1), pull(2, { behind: 'left' })), 2);
   const body = 'Mine\n\n<!-- ralph:begin -->\n## done\n<!-- ralph:end -->\n\nAlso mine';
 
   test("is added to Ralph's part, replaced and removed, and nothing else changes", () => {
@@ -118,7 +118,7 @@ describe('the order on the page of a pull request', () => {
     expect(written).toContain('#2: it is only behind');
     expect(written.indexOf('Merge #1 next')).toBeLessThan(written.indexOf('<!-- ralph:end -->'));
     expect(withTrainPart(written, part)).toBe(written);
-    const other = trainPart(of(pull(2), pull(1)), 2);
+    const other = renderTrainPart(of(pull(2), pull(1)), 2);
     const rewritten = withTrainPart(written, other);
     expect(rewritten).toContain('Merge #2 next');
     expect(rewritten).not.toContain('Merge #1 next');

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { checkChain } from '../../../src/core/journal/parse-journal.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
-import { addSummary, inputTexts } from '../../../src/runner/results.ts';
+import { addSummary, readInputTexts } from '../../../src/runner/results.ts';
 import { readRunContext } from '../../../src/runner/run-context.ts';
-import { userAgent } from '../../../src/runner/user-agent.ts';
+import { formatUserAgent } from '../../../src/runner/user-agent.ts';
 import { readWorkspaceFile } from '../../../src/runner/workspace-files.ts';
 import { UserError } from '../../../src/errors.ts';
 
@@ -223,15 +223,13 @@ test.each([
   ['a1b2.main.__default ', 'ralph-action actions_orchestration_id/a1b2.main.__default'],
   ['a b\n(c)', 'ralph-action actions_orchestration_id/a_b__c_'],
 ])('the orchestration id %j of the job is in the user agent', (id, expected) => {
-  expect(userAgent({ ACTIONS_ORCHESTRATION_ID: id })).toBe(expected);
+  expect(formatUserAgent({ ACTIONS_ORCHESTRATION_ID: id })).toBe(expected);
 });
 
 test('inputs come under the names that the runner gives them', () => {
-  expect(inputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6', 'INPUT_MAX-PATCH-KIB': '' })).toEqual({
-    'max-iterations': '5',
-    max_iterations: '6',
-    'max-patch-kib': '',
-  });
+  expect(readInputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6', 'INPUT_MAX-PATCH-KIB': '' })).toEqual(
+    { 'max-iterations': '5', max_iterations: '6', 'max-patch-kib': '' },
+  );
 });
 
 describe('the summary', () => {

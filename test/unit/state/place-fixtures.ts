@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { initialState, type LaneState } from '../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
-import { emptyLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import {
   advanceInSnapshot,
   claimInSnapshot,
@@ -16,7 +16,7 @@ import {
   type Advancing,
   type ClaimAnswer,
 } from '../../../src/core/snapshot/changes.ts';
-import { emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
+import { emptySnapshot, parseLaneIn, withRecord, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
 import type {
   Carrier,
   NotKept,
@@ -86,7 +86,7 @@ async function change(place: SnapshotPlace, to: (snapshot: Snapshot) => Snapshot
 /** Returns the queue's record. */
 export async function recordIn(place: SnapshotPlace): Promise<LaneRecord> {
   const read = await place.read(null);
-  const parsed = laneIn(read.kind === 'snapshot' ? read.snapshot : emptySnapshot, 'queue');
+  const parsed = parseLaneIn(read.kind === 'snapshot' ? read.snapshot : emptySnapshot, 'queue');
   if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
   return parsed.record;
 }
@@ -98,7 +98,7 @@ export async function textIn(place: SnapshotPlace): Promise<string | null> {
 
 /** Returns a readable state of the lane `queue`. */
 export function stateOf(sequence: number, changed: Partial<LaneState> = {}): LaneState {
-  return { ...initialState('queue', noon), sequence, ...changed };
+  return { ...createInitialState('queue', noon), sequence, ...changed };
 }
 
 /** Returns a copy of the lane `queue` to save. */
@@ -111,7 +111,7 @@ export function copyOf(
 
 /** A lane at #40 without a lease. */
 export const freeAt40: LaneRecord = {
-  ...emptyLaneRecord('queue'),
+  ...createLaneRecord('queue'),
   sequence: 40,
   document: copyOf(40).document,
   savedBy: 'old',
@@ -204,7 +204,7 @@ export function verbsOf(state: StateStore, runTag: string, now: () => number): V
     orders: async (lane) => {
       const read = await state.read();
       if (read.kind !== 'snapshot') return read.kind === 'none' ? 'none' : read.why;
-      const parsed = laneIn(read.snapshot, lane);
+      const parsed = parseLaneIn(read.snapshot, lane);
       return parsed.kind === 'record' ? parsed.record.orders.map(({ kind }) => kind) : parsed.kind;
     },
   };

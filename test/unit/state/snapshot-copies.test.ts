@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { emptyLaneRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Session } from '../../../src/core/lane/session.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
@@ -23,7 +23,7 @@ const order = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment'
 
 /** Returns the record of a lane at `sequence`. */
 const record = (sequence: number, change: Partial<LaneRecord> = {}): LaneRecord => ({
-  ...emptyLaneRecord('queue'),
+  ...createLaneRecord('queue'),
   sequence,
   document: copyOf(sequence).document,
   savedBy: 'old',

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import {
   emptyBudget,
-  reservationFor,
+  planReservation,
   reserveUsage,
   serializeUsage,
   settleBudget,
-  windowsFor,
+  sumWindows,
   type Budget,
   type Reservation,
 } from '../../../src/core/sharing/budget.ts';
 import { changeUsage } from '../../../src/core/snapshot/changes.ts';
-import { budgetIn } from '../../../src/core/snapshot/snapshot.ts';
+import { parseBudgetIn } from '../../../src/core/snapshot/snapshot.ts';
 import type { SnapshotPlace } from '../../../src/ports/state.ts';
 import { createSnapshotStore } from '../../../src/state/snapshot-store.ts';
 import { withFaults } from '../../loop/stage/snapshot-place.ts';
@@ -36,9 +36,9 @@ const begin =
   (budget: Budget): Budget =>
     reserveUsage(
       budget,
-      reservationFor(
+      planReservation(
         { runTag, lane: 'queue', runUrl: '', runId: '', runAttempt: 1, expiresAt: noon + HOUR, tasks: [] },
-        windowsFor(budget, runTag, noon),
+        sumWindows(budget, runTag, noon),
         policy,
       ),
       noon,
@@ -55,13 +55,13 @@ function countersOf(place: SnapshotPlace, now = noon) {
   return {
     read: async () => {
       const read = await state.read();
-      return read.kind === 'snapshot' ? budgetIn(read.snapshot, now) : read;
+      return read.kind === 'snapshot' ? parseBudgetIn(read.snapshot, now) : read;
     },
     update: async (change: (budget: Budget) => Budget) => {
       const updated = await state.update(changeUsage(change, { message: 'usage', now }));
       if (updated.kind !== 'updated') return { kind: updated.kind, why: updated.why };
       return updated.answer === null
-        ? budgetIn(updated.snapshot, now)
+        ? parseBudgetIn(updated.snapshot, now)
         : { kind: 'newer' as const, why: updated.answer };
     },
   };
@@ -214,11 +214,11 @@ describe.each(places)("the repository's counters in a place: $place", ({ open })
     const first = await run.store.read();
     if (first.kind !== 'budget') throw new Error(JSON.stringify(first));
     expect(first.problem).toContain('cannot be read');
-    expect(windowsFor(first.budget, 'a', noon).hour?.calls).toBeGreaterThan(policy.maxCallsPerHour);
+    expect(sumWindows(first.budget, 'a', noon).hour?.calls).toBeGreaterThan(policy.maxCallsPerHour);
     await run.store.update((budget) => budget);
     const later = countersOf(run.elsewhere, noon + HOUR);
     expect(await later.read()).toMatchObject({ kind: 'budget', budget: first.budget, problem: null });
-    expect(windowsFor(first.budget, 'a', noon + HOUR).hour).toBeNull();
+    expect(sumWindows(first.budget, 'a', noon + HOUR).hour).toBeNull();
   });
 
   test('one that cannot be read grants nothing to the run that finds it', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { copyOf, freeAt40, places, putRecord, putText, recordIn, startRun, textIn } from './place-fixtures.ts';
@@ -201,7 +201,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     });
     expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     expect(await recordIn(run.elsewhere)).toEqual({
-      ...emptyLaneRecord('queue'),
+      ...createLaneRecord('queue'),
       sequence: 41,
       document: copyOf(41).document,
       savedBy: 'a',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { correctionIn, withoutNumbers } from '../../../testbed/corrections.ts';
-import { taskIn } from '../../../testbed/scripted-work.ts';
-import { workerScript } from '../../../testbed/worker-script.ts';
+import { findCorrection, withoutNumbers } from '../../../testbed/corrections.ts';
+import { parseNamedTask } from '../../../testbed/scripted-work.ts';
+import { createWorkerScript } from '../../../testbed/worker-script.ts';
 import type { FeedbackSubject } from '../../../src/core/feedback/subject.ts';
 import { composePrompt } from '../../../src/core/prompt/prompt.ts';
 import { promptParts, task } from '../core/core-fixtures.ts';
@@ -65,8 +65,8 @@ test.each([
     after: 'a\nours\ntheirs\nz\n',
   },
 ])('$what is done in one visit', ({ prompt, paths, before, after }) => {
-  const named = taskIn(prompt);
-  const correction = named === null ? null : correctionIn(prompt, named);
+  const named = parseNamedTask(prompt);
+  const correction = named === null ? null : findCorrection(prompt, named);
   expect(correction?.paths).toEqual(paths);
   expect(correction?.correct(before)).toBe(after);
 });
@@ -75,7 +75,7 @@ test.each([
   ['a task of the queue', 'issue-12', 'File: src/a.js'],
   ['a check that says something else', 'check-0123456789ab', '1 test failed'],
 ])('%s is work like any other', (_what, id, prompt) => {
-  expect(correctionIn(prompt, { id, title: 'x', item: null })).toBeNull();
+  expect(findCorrection(prompt, { id, title: 'x', item: null })).toBeNull();
 });
 
 test.each([
@@ -91,7 +91,7 @@ test.each([
 
 test('a model reads each file, writes it, and then says that it is done', () => {
   const prompts = [promptOf('conflict', 'conflict-base', 'The base has moved on.')];
-  const script = workerScript();
+  const script = createWorkerScript();
   const after = (texts: readonly string[]) =>
     typeof script === 'function' ? script({ prompts, results: texts.map((text) => ({ text, isError: false })) }) : null;
   expect(after([])).toMatchObject({ kind: 'read', path: 'src/a.js' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { holds, interpolate } from '../../../testbed/workflow/expressions.ts';
+import { isConditionTrue, interpolate } from '../../../testbed/workflow/expressions.ts';
 
 const contexts = {
   github: {
@@ -37,7 +37,7 @@ describe('a condition', () => {
     ['${{ false }} && ${{ false }}', true],
     ['${{ false }} ', false],
   ])('%s: %s', (condition, expected) => {
-    expect(holds(condition, contexts, { status: 'success' })).toBe(expected);
+    expect(isConditionTrue(condition, contexts, { status: 'success' })).toBe(expected);
   });
 
   test('a function of files is answered by the machine', () => {
@@ -46,9 +46,9 @@ describe('a condition', () => {
       ['there.yml', true],
       ['absent.yml', false],
     ] as const)
-      expect(holds(`hashFiles('${path}') != ''`, contexts, { status: 'success', functions: { hashFiles } })).toBe(
-        expected,
-      );
+      expect(
+        isConditionTrue(`hashFiles('${path}') != ''`, contexts, { status: 'success', functions: { hashFiles } }),
+      ).toBe(expected);
   });
 
   test.each([
@@ -58,6 +58,6 @@ describe('a condition', () => {
     ['success()', false],
     ["'always()' != ''", false],
   ])('after a failed step, %s: %s', (condition, expected) => {
-    expect(holds(condition, contexts, { status: 'failure' })).toBe(expected);
+    expect(isConditionTrue(condition, contexts, { status: 'failure' })).toBe(expected);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { feedbackEvents } from '../../../testbed/feedback-events.ts';
 import { addCheck, addStatus } from '../../../testbed/github/feedback/checks.ts';
 import { answerThread, submitReview } from '../../../testbed/github/feedback/reviews.ts';
-import { createState, newId, newIssue } from '../../../testbed/github/state.ts';
+import { createState, createStoredId, createStoredIssue } from '../../../testbed/github/state.ts';
 import type { Testbed } from '../../../testbed/testbed.ts';
 import { readEvent } from '../../../testbed/workflow/event.ts';
 import { intentOf } from '../gate/webhooks.ts';
@@ -18,9 +18,16 @@ const examples = JSON.parse(
 /** Returns an event of each kind about pull request #1 of ralph/queue. */
 function eventsOf(): Readonly<Record<string, { readonly name: string; readonly payload: Record<string, unknown> }>> {
   const state = createState({ owner: 'octo', name: 'sample', defaultBranch: 'main' }, now);
-  newIssue(state, { title: 'Work', body: '', author: { login: 'github-actions[bot]', type: 'Bot' } }, now);
+  createStoredIssue(state, { title: 'Work', body: '', author: { login: 'github-actions[bot]', type: 'Bot' } }, now);
   state.pulls.push({
-    ...{ id: newId(state), number: 1, head: 'ralph/queue', fork: null, maintainerCanModify: false, base: 'main' },
+    ...{
+      id: createStoredId(state),
+      number: 1,
+      head: 'ralph/queue',
+      fork: null,
+      maintainerCanModify: false,
+      base: 'main',
+    },
     ...{ draft: true, headSha: HEAD, baseSha: 'a'.repeat(40), mergedAt: null, reviewers: [] },
   });
   const comments = [{ path: 'a.ts', line: 3, body: 'Why?' }];

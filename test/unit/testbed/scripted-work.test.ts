@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLastTask, statusBlock, taskIn, visitOf } from '../../../testbed/scripted-work.ts';
+import { isLastTask, writeStatusBlock, parseNamedTask, visitOf } from '../../../testbed/scripted-work.ts';
 import { composePrompt } from '../../../src/core/prompt/prompt.ts';
 import { promptParts, task } from '../core/core-fixtures.ts';
 
@@ -10,12 +10,12 @@ test.each([
   { open: 11, last: false },
 ])('a prompt with $open open tasks names its task, and is about the last one: $last', ({ open, last }) => {
   const prompt = promptWith(open);
-  expect(taskIn(prompt)).toEqual({ id: 'issue-12', title: 'Say "hello" – twice', item: null });
+  expect(parseNamedTask(prompt)).toEqual({ id: 'issue-12', title: 'Say "hello" – twice', item: null });
   expect(isLastTask(prompt)).toBe(last);
 });
 
 test('a text without a task names none', () => {
-  expect(taskIn('do something')).toBeNull();
+  expect(parseNamedTask('do something')).toBeNull();
 });
 
 test('the first visit begins a task, the second finishes it in another file', () => {
@@ -33,7 +33,7 @@ test.each([
   },
   { finishes: true, exit: true, lines: ['STATUS: COMPLETE', 'EXIT_SIGNAL: true'] },
 ])('a visit with finishes: $finishes and exit: $exit claims $lines', ({ finishes, exit, lines }) => {
-  expect(statusBlock({ finishes, exit, tests: 'NOT_RUN', recommendation: 'none' }).split('\n')).toEqual(
+  expect(writeStatusBlock({ finishes, exit, tests: 'NOT_RUN', recommendation: 'none' }).split('\n')).toEqual(
     expect.arrayContaining(lines),
   );
 });

@@ -4,12 +4,12 @@ import {
   castScripted,
   castWithKey,
   castWithModel,
-  workflowFor,
+  buildAgentWorkflow,
   type CastAgent,
 } from '../../../testbed/story/agents.ts';
 import { TESTBED_KEY } from '../../../testbed/testbed.ts';
 import { parseWorkflow, usesAction } from '../../../testbed/workflow/workflow.ts';
-import { loginProblems } from '../../../src/config/agent-environment.ts';
+import { findLoginProblems } from '../../../src/config/agent-environment.ts';
 import { AGENTS, PACKAGED_AGENTS, type PackagedAgent } from '../../../src/core/agent-names.ts';
 
 const URL = 'http://127.0.0.1:1';
@@ -19,7 +19,7 @@ const template = (name: string): string =>
 
 /** Returns the inputs of the step with the action, or of the job that calls the reusable workflow. */
 function givenIn(name: string, { workflow }: CastAgent): Readonly<Record<string, string>> {
-  const text = workflowFor(template(name), workflow, { verify: 'npm test' });
+  const text = buildAgentWorkflow(template(name), workflow, { verify: 'npm test' });
   const [job] = Object.values(parseWorkflow(text).jobs);
   return { ...job?.steps.find(usesAction)?.with, ...job?.with, ...job?.secrets };
 }
@@ -59,7 +59,7 @@ test.each(PACKAGED_AGENTS)('%s is led to the scripted model with a key that open
   expect(inputs).toEqual({});
   expect(Object.values(env).filter((value) => value.startsWith(URL))).toHaveLength(1);
   expect(Object.values(secrets)).toEqual([TESTBED_KEY]);
-  expect(loginProblems({ ...env, ...secrets }, AGENTS[name].provider)).toEqual([]);
+  expect(findLoginProblems({ ...env, ...secrets }, AGENTS[name].provider)).toEqual([]);
 });
 
 describe("a person's own key", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { events } from '../../../testbed/testbed.ts';
 import { readEvent } from '../../../testbed/workflow/event.ts';
-import { dispatchInputs, parseWorkflow, whyNot } from '../../../testbed/workflow/workflow.ts';
+import { buildDispatchInputs, parseWorkflow, explainNotStarted } from '../../../testbed/workflow/workflow.ts';
 
 const JOB = 'jobs:\n  one:\n    runs-on: ubuntu-latest\n    steps:\n      - run: "true"\n';
 const on = (yaml: string) => parseWorkflow(`on: ${yaml}\n${JOB}`);
@@ -33,7 +33,7 @@ describe('an event starts a workflow', () => {
     ['{ workflow_run: { workflows: [CI], branches: ["ralph/**"] } }', ran('CI', 'ralph/queue'), true],
     ['{ workflow_run: { workflows: [CI], branches: ["ralph/**"] } }', ran('CI', 'main'), false],
   ])('on: %s', (yaml, event, starts) => {
-    expect(whyNot(on(yaml), event) === null).toBe(starts);
+    expect(explainNotStarted(on(yaml), event) === null).toBe(starts);
   });
 
   test('of a pull request by its usual types, where none are named', () => {
@@ -42,8 +42,10 @@ describe('an event starts a workflow', () => {
         action,
         pull_request: { number: 1, head: { ref: 'a', sha: 'b' }, base: { ref: 'main' } },
       });
-    expect(whyNot(on('pull_request'), closed('opened'))).toBeNull();
-    expect(whyNot(on('pull_request'), closed('closed'))).toBe('on: pull_request does not name the type closed');
+    expect(explainNotStarted(on('pull_request'), closed('opened'))).toBeNull();
+    expect(explainNotStarted(on('pull_request'), closed('closed'))).toBe(
+      'on: pull_request does not name the type closed',
+    );
   });
 });
 
@@ -58,10 +60,10 @@ describe('inputs of a dispatch', () => {
       { command: 'pause', n: 4, sure: true },
     ],
   ])('%j', (given, expected) => {
-    expect(dispatchInputs(workflow, given)).toEqual(expected);
+    expect(buildDispatchInputs(workflow, given)).toEqual(expected);
   });
   test.each([[{ command: 'puase' }], [{ other: 'x' }]])('%j is refused', (given) => {
-    expect(() => dispatchInputs(workflow, given)).toThrow();
+    expect(() => buildDispatchInputs(workflow, given)).toThrow();
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AgentName } from '../../../src/core/agent-names.ts';
-import { ambiguousLogins } from '../../../src/wiring/agents/providers.ts';
+import { describeAmbiguousLogins } from '../../../src/wiring/agents/providers.ts';
 
 const BEDROCK = { CLAUDE_CODE_USE_BEDROCK: '1' };
 const KEY = { ANTHROPIC_API_KEY: 'k' };
@@ -30,7 +30,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly AgentName[], boole
   ],
   ['a login of Anthropic', { CLAUDE_CODE_OAUTH_TOKEN: 't' }, ['claude'], true, null],
 ])('%s', (_, environment, agents, logsIn, names) => {
-  const found = ambiguousLogins(
+  const found = describeAmbiguousLogins(
     environment,
     agents.map((name) => ({ name })),
     logsIn,

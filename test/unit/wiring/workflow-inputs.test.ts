@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { WorkflowFile } from '../../../src/core/doctor/facts.ts';
 import { parseWorkflow } from '../../../src/core/doctor/workflow.ts';
-import { sharedInputs } from '../../../src/wiring/home/settings.ts';
+import { readSharedInputs } from '../../../src/wiring/home/settings.ts';
 
 const PATH = '.github/workflows/ralph.yml';
 
@@ -15,11 +15,11 @@ function workflowWith(inputs: Readonly<Record<string, string>>): WorkflowFile {
   return { kind: 'workflow', text: '', workflow };
 }
 
-describe('sharedInputs', () => {
+describe('readSharedInputs', () => {
   test('takes verify and allowed-tools of the workflow, and nothing else', () => {
     const file = workflowWith({ verify: 'npm ci\nnpm test', 'allowed-tools': 'Read', 'max-iterations': '3' });
 
-    expect(sharedInputs([file], {})).toEqual({
+    expect(readSharedInputs([file], {})).toEqual({
       inputs: { verify: 'npm ci\nnpm test', 'allowed-tools': 'Read' },
       note: `Uses verify (npm ci; npm test) and allowed-tools from ${PATH} in this checkout.`,
     });
@@ -28,14 +28,14 @@ describe('sharedInputs', () => {
   test('leaves out what the command line gives', () => {
     const file = workflowWith({ verify: 'npm test', 'allowed-tools': 'Read' });
 
-    expect(sharedInputs([file], { verify: 'make' })).toEqual({
+    expect(readSharedInputs([file], { verify: 'make' })).toEqual({
       inputs: { 'allowed-tools': 'Read' },
       note: `Uses allowed-tools from ${PATH} in this checkout.`,
     });
   });
 
   test('cannot take an expression, and says so', () => {
-    expect(sharedInputs([workflowWith({ verify: '${{ vars.VERIFY }}' })], {})).toEqual({
+    expect(readSharedInputs([workflowWith({ verify: '${{ vars.VERIFY }}' })], {})).toEqual({
       inputs: {},
       note: `The value of verify in ${PATH} is known only on GitHub; to set it, use --input.`,
     });
@@ -47,8 +47,8 @@ describe('sharedInputs', () => {
       workflowWith({ verify: 'cargo test', 'working-directory': 'api' }),
     ];
 
-    expect(sharedInputs(files, { 'working-directory': 'api' }).inputs).toEqual({ verify: 'cargo test' });
-    expect(sharedInputs(files, { 'working-directory': 'web' })).toEqual({ inputs: {}, note: null });
+    expect(readSharedInputs(files, { 'working-directory': 'api' }).inputs).toEqual({ verify: 'cargo test' });
+    expect(readSharedInputs(files, { 'working-directory': 'web' })).toEqual({ inputs: {}, note: null });
   });
 
   test.each([
@@ -56,6 +56,6 @@ describe('sharedInputs', () => {
     ['one that sets neither', [workflowWith({ verify: ' ' })]],
     ['one that cannot be read', [{ kind: 'unreadable', path: PATH, why: 'it is broken.' }] as const],
   ])('says nothing of %s', (_, files) => {
-    expect(sharedInputs(files, {})).toEqual({ inputs: {}, note: null });
+    expect(readSharedInputs(files, {})).toEqual({ inputs: {}, note: null });
   });
 });

@@ -1,5 +1,5 @@
-import { checksum } from '../accounts.ts';
-import { type GitHubState, newId } from '../state.ts';
+import { computeNameChecksum } from '../accounts.ts';
+import { type GitHubState, createStoredId } from '../state.ts';
 import type {
   Conclusion,
   Status,
@@ -54,7 +54,7 @@ export function addCheck(state: GitHubState, check: ReportedCheck, reportedAt: n
   const now = Math.max(reportedAt, before?.completedAt ?? 0);
   const steps = check.steps ?? usualSteps(check);
   const run: StoredCheckRun = {
-    id: newId(state),
+    id: createStoredId(state),
     name: check.name,
     status: check.status ?? (conclusion === null ? 'IN_PROGRESS' : 'COMPLETED'),
     conclusion,
@@ -125,7 +125,7 @@ function suiteOf(
   const known = state.suites.find(isSame);
   if (known !== undefined) return known;
   const added: StoredSuite = {
-    id: newId(state),
+    id: createStoredId(state),
     head,
     app,
     workflow: workflow === null ? null : workflowRun(state, workflow),
@@ -140,7 +140,7 @@ function suiteOf(
 
 function workflowRun(state: GitHubState, workflow: NonNullable<ReportedCheck['workflow']>): StoredWorkflowRun {
   const { name, event = 'pull_request' } = workflow;
-  return { id: newId(state), name, path: pathOf(workflow), event };
+  return { id: createStoredId(state), name, path: pathOf(workflow), event };
 }
 
 function pathOf({ name, path }: NonNullable<ReportedCheck['workflow']>): string {
@@ -180,5 +180,5 @@ function logOf(steps: readonly Step[], startedAt: number): string {
 
 /** Returns the key in the address of a log, which opens it. */
 export function signatureOf(run: StoredCheckRun): string {
-  return checksum(`log ${String(run.id)}`).toString(16);
+  return computeNameChecksum(`log ${String(run.id)}`).toString(16);
 }

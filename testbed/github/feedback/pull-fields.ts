@@ -1,6 +1,6 @@
 import type { GraphQLError } from 'graphql';
 import type { Person } from '../accounts.ts';
-import { connection, instant, type Slice } from '../graphql/graphql-parts.ts';
+import { sliceConnection, formatGithubInstant, type Slice } from '../graphql/graphql-parts.ts';
 import type { Call } from '../route.ts';
 import type { StoredComment, StoredPull } from '../state.ts';
 import type { StoredCheckRun, StoredReview, StoredReviewComment, StoredSuite, StoredThread } from './stored.ts';
@@ -20,7 +20,7 @@ interface RunFilter {
 }
 
 /** Returns a branch of this repository with its pull requests, or null if it does not exist. */
-export function refFields(at: Surroundings, qualifiedName: string): object | null {
+export function resolveRefFields(at: Surroundings, qualifiedName: string): object | null {
   const { state, token } = at.call;
   const name = qualifiedName.replace(/^refs\/heads\//, '');
   if (at.branches[name] === undefined) return null;
@@ -32,8 +32,8 @@ export function refFields(at: Surroundings, qualifiedName: string): object | nul
       const found = state.pulls
         .filter((pull) => pull.fork === null && pull.head === name && (states?.includes(stateOf(at, pull)) ?? true))
         .toSorted((left, right) => right.number - left.number);
-      return connection(
-        found.map((pull) => pullFields(at, pull)),
+      return sliceConnection(
+        found.map((pull) => resolvePullFields(at, pull)),
         slice,
       );
     },
@@ -41,7 +41,7 @@ export function refFields(at: Surroundings, qualifiedName: string): object | nul
 }
 
 /** Returns the repository's pull requests, most recently changed first. */
-export function pullsFields(
+export function resolvePullsFields(
   at: Surroundings,
   { states, slice }: { readonly states: readonly string[] | null; readonly slice: Slice },
 ): object {
@@ -50,14 +50,14 @@ export function pullsFields(
   const found = pulls
     .filter((pull) => states?.includes(stateOf(at, pull)) ?? true)
     .toSorted((left, right) => updatedAt(right) - updatedAt(left));
-  return connection(
-    found.map((pull) => pullFields(at, pull)),
+  return sliceConnection(
+    found.map((pull) => resolvePullFields(at, pull)),
     slice,
   );
 }
 
 /** Returns a pull request with the feedback of people and CI. */
-export function pullFields(at: Surroundings, pull: StoredPull): object {
+export function resolvePullFields(at: Surroundings, pull: StoredPull): object {
   const { state, render } = at.call;
   const base = at.branches[pull.base];
   const head = headOf(at, pull);
@@ -65,28 +65,30 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
   return {
     __typename: 'PullRequest',
     state: stateOf(at, pull),
-    closedAt: closedAt === null ? null : instant(closedAt),
+    closedAt: closedAt === null ? null : formatGithubInstant(closedAt),
     // The stand-in does not know how people merged, so it names the head.
-    mergeCommit: pull.mergedAt === null ? null : commitFields(at, pull.headSha),
+    mergeCommit: pull.mergedAt === null ? null : resolveCommitFields(at, pull.headSha),
     id: `PR_${String(pull.id)}`,
     number: pull.number,
     body: state.issues.find((issue) => issue.number === pull.number)?.body ?? '',
-    createdAt: instant(state.issues.find((issue) => issue.number === pull.number)?.createdAt ?? at.call.now),
+    createdAt: formatGithubInstant(
+      state.issues.find((issue) => issue.number === pull.number)?.createdAt ?? at.call.now,
+    ),
     mergeStateStatus: () => mergeStateOf(at, pull),
     reviewDecision: () => decisionOf(at, pull),
     reviewRequests: (slice: Slice) =>
-      connection(
+      sliceConnection(
         pull.reviewers.map((login) => ({ login })),
         slice,
       ),
     latestOpinionatedReviews: ({ writersOnly, ...slice }: Slice & { readonly writersOnly?: boolean | null }) =>
-      connection(
+      sliceConnection(
         opinionsOn(at, pull, writersOnly === true).map((review) => reviewFields(at, review)),
         slice,
       ),
     autoMergeRequest: () => {
       const by = state.autoMerge.get(pull.number);
-      return by === undefined ? null : { enabledAt: instant(at.call.now), enabledBy: at.actor(by) };
+      return by === undefined ? null : { enabledAt: formatGithubInstant(at.call.now), enabledBy: at.actor(by) };
     },
     isInMergeQueue: state.mergeQueue.has(pull.number),
     url: render.site(`/pull/${String(pull.number)}`),
@@ -96,18 +98,18 @@ export function pullFields(at: Surroundings, pull: StoredPull): object {
     headRefOid: head,
     baseRefName: pull.base,
     baseRefOid: base ?? pull.baseSha,
-    baseRef: base === undefined ? null : { name: pull.base, target: commitFields(at, base) },
+    baseRef: base === undefined ? null : { name: pull.base, target: resolveCommitFields(at, base) },
     mergeable: () => at.call.mergeable({ ...pull, headSha: head, baseSha: base ?? pull.baseSha }),
-    commits: (slice: Slice) => connection([{ commit: commitFields(at, head) }], slice),
+    commits: (slice: Slice) => sliceConnection([{ commit: resolveCommitFields(at, head) }], slice),
     reviewThreads: (slice: Slice) =>
-      connection(
+      sliceConnection(
         state.threads.filter((thread) => thread.pull === pull.number).map((thread) => threadFields(at, thread)),
         slice,
       ),
     comments: (slice: Slice) =>
-      connection(state.comments.filter(({ issue }) => issue === pull.number).map(at.comment), slice),
+      sliceConnection(state.comments.filter(({ issue }) => issue === pull.number).map(at.comment), slice),
     reviews: (slice: Slice) =>
-      connection(
+      sliceConnection(
         state.reviews
           .filter((review) => review.pull === pull.number && isSeen(at, review))
           .map((review) => reviewFields(at, review)),
@@ -177,7 +179,7 @@ function threadFields(at: Surroundings, thread: StoredThread): object {
     diffSide: side,
     startDiffSide: startSide,
     comments: (slice: Slice) =>
-      connection(
+      sliceConnection(
         comments.map((comment) => commentFields(at, comment, hunk)),
         slice,
       ),
@@ -192,7 +194,7 @@ function commentFields({ call: { state }, actor }: Surroundings, comment: Stored
     state: review?.state === 'PENDING' ? 'PENDING' : 'SUBMITTED',
     isMinimized: comment.minimized,
     body: comment.body,
-    createdAt: instant(comment.createdAt),
+    createdAt: formatGithubInstant(comment.createdAt),
     diffHunk: hunk,
     author: actor(comment.author),
     pullRequestReview: review === undefined ? null : { fullDatabaseId: String(review.id) },
@@ -207,13 +209,13 @@ function reviewFields({ call: { render }, actor }: Surroundings, review: StoredR
     url: render.site(`/pull/${String(pull)}#pullrequestreview-${String(id)}`),
     state,
     body,
-    submittedAt: submittedAt === null ? null : instant(submittedAt),
+    submittedAt: submittedAt === null ? null : formatGithubInstant(submittedAt),
     author: actor(author),
   };
 }
 
 /** Returns a commit with its checks and statuses. */
-export function commitFields(at: Surroundings, oid: string): object {
+export function resolveCommitFields(at: Surroundings, oid: string): object {
   const { state, token } = at.call;
   return {
     __typename: 'Commit',
@@ -222,14 +224,14 @@ export function commitFields(at: Surroundings, oid: string): object {
     author: { email: state.emails.get(oid) ?? 'ann@example.com' },
     parents: async (slice: Slice) => {
       const parents = [await at.call.parentOf(oid), state.mergedParents.get(oid) ?? null];
-      return connection(
-        parents.filter((parent) => parent !== null).map((parent) => commitFields(at, parent)),
+      return sliceConnection(
+        parents.filter((parent) => parent !== null).map((parent) => resolveCommitFields(at, parent)),
         slice,
       );
     },
     checkSuites: (slice: Slice) => {
       if (token.permissions.checks === undefined) throw at.forbidden();
-      return connection(
+      return sliceConnection(
         state.suites.filter(({ head }) => head === oid).map((suite) => suiteFields(at, suite)),
         slice,
       );
@@ -243,7 +245,9 @@ export function commitFields(at: Surroundings, oid: string): object {
       if (token.permissions.statuses === undefined) throw at.forbidden();
       const newest = new Map(state.statuses.filter(({ head }) => head === oid).map((one) => [one.context, one]));
       if (newest.size === 0) return null;
-      return { contexts: [...newest.values()].map((one) => ({ ...one, createdAt: instant(one.createdAt) })) };
+      return {
+        contexts: [...newest.values()].map((one) => ({ ...one, createdAt: formatGithubInstant(one.createdAt) })),
+      };
     },
   };
 }
@@ -270,7 +274,7 @@ function suiteFields(at: Surroundings, suite: StoredSuite): object {
     databaseId: suite.id,
     status: suite.status,
     conclusion: suite.conclusion,
-    createdAt: instant(suite.createdAt),
+    createdAt: formatGithubInstant(suite.createdAt),
     url: render.site(`/commit/${suite.head}/checks?check_suite_id=${String(suite.id)}`),
     app: { slug: suite.app },
     workflowRun: () => {
@@ -285,7 +289,7 @@ function suiteFields(at: Surroundings, suite: StoredSuite): object {
       };
     },
     checkRuns: ({ filterBy, ...slice }: Slice & { readonly filterBy?: RunFilter | null }) =>
-      connection(
+      sliceConnection(
         filtered(suite.runs, filterBy ?? {}).map((run) => runFields(at, run, suite)),
         slice,
       ),
@@ -306,8 +310,8 @@ function runFields({ call: { render } }: Surroundings, run: StoredCheckRun, { wo
   return {
     __typename: 'CheckRun',
     ...{ databaseId: id, name, status, conclusion, title, summary },
-    startedAt: instant(startedAt),
-    completedAt: completedAt === null ? null : instant(completedAt),
+    startedAt: formatGithubInstant(startedAt),
+    completedAt: completedAt === null ? null : formatGithubInstant(completedAt),
     detailsUrl:
       workflow === null
         ? render.site(`/runs/${String(id)}`)

@@ -1,5 +1,5 @@
 import { personOf } from '../accounts.ts';
-import { type GitHubState, newId } from '../state.ts';
+import { type GitHubState, createStoredId } from '../state.ts';
 import type { ReviewState, StoredReview, StoredReviewComment, StoredThread } from './stored.ts';
 
 /** A review comment on a line, or on the lines from `startLine` to `line`. */
@@ -30,7 +30,7 @@ export function submitReview(
 ): { readonly review: StoredReview; readonly threads: readonly StoredThread[] } {
   const author = personOf(state, review.by);
   const submitted: StoredReview = {
-    id: newId(state),
+    id: createStoredId(state),
     pull: review.pull,
     author,
     state: review.state,
@@ -53,7 +53,7 @@ function beginThread(
   { pull, comment }: { readonly pull: number; readonly comment: Written },
 ): StoredThread {
   return {
-    id: newId(state),
+    id: createStoredId(state),
     pull,
     path,
     line,
@@ -69,7 +69,7 @@ function beginThread(
 }
 
 function newComment(state: GitHubState, body: string, { review, author, now }: Written): StoredReviewComment {
-  return { id: newId(state), review, author, createdAt: now, body, updatedAt: now, minimized: false };
+  return { id: createStoredId(state), review, author, createdAt: now, body, updatedAt: now, minimized: false };
 }
 
 /** Answers in a thread; GitHub creates a separate review for each answer. */

@@ -1,4 +1,4 @@
-import { type GitHubAnswer, type Call, notFound, page, type Route, text, tooLong } from '../route.ts';
+import { type GitHubAnswer, type Call, notFound, paginateItems, type Route, text, refuseTooLong } from '../route.ts';
 import { checkRunOf, signatureOf } from './checks.ts';
 import { answerThread } from './reviews.ts';
 import type { StoredReviewComment, StoredThread } from './stored.ts';
@@ -18,7 +18,7 @@ function reply(call: Call): GitHubAnswer {
     ({ pull, comments: [first] }) => String(pull) === parameters['number'] && String(first?.id) === parameters['id'],
   );
   if (thread === undefined) return notFound;
-  const refused = tooLong(body['body'], 'PullRequestReviewComment');
+  const refused = refuseTooLong(body['body'], 'PullRequestReviewComment');
   if (refused !== null) return refused;
   const comment = answerThread(state, thread, { by: viewer.login, body: text(body['body']), now });
   return { status: 201, body: commentJson(call, thread, comment) };
@@ -50,7 +50,7 @@ function commentJson({ render, state }: Call, thread: StoredThread, comment: Sto
 function listAnnotations(call: Call): GitHubAnswer {
   const found = checkRunOf(call.state, Number(call.parameters['id']));
   if (found === null) return notFound;
-  return page(call, found.run.annotations, ({ path, line, level, message }) => ({
+  return paginateItems(call, found.run.annotations, ({ path, line, level, message }) => ({
     path,
     blob_href: call.render.site(`/blob/${found.suite.head}/${path}`),
     start_line: line,

@@ -9,10 +9,10 @@ export interface Slice {
 }
 
 /** Returns a slice of a list. GitHub requires `first` or `last` and returns at most 100 entries. */
-export function connection(entries: readonly object[], { first, last, before, after }: Slice): object {
+export function sliceConnection(entries: readonly object[], { first, last, before, after }: Slice): object {
   const size = first ?? last ?? 0;
   if (size < 1 || size > 100)
-    throw failure(
+    throw createGraphqlFailure(
       size > 100 ? 'EXCESSIVE_PAGINATION' : 'MISSING_PAGINATION_BOUNDARIES',
       'You must provide a `first` or `last` value between 1 and 100 to properly paginate the connection.',
     );
@@ -45,11 +45,11 @@ function placeOf(cursor: string): number {
  * Creates an error in GitHub's form, with the type beside the message; the `graphql` package would put it under
  * `extensions`.
  */
-export function failure(type: string, message: string): GraphQLError {
+export function createGraphqlFailure(type: string, message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { type } });
 }
 
 /** Formats an instant as GitHub does, without a fraction of a second. */
-export function instant(at: number): string {
+export function formatGithubInstant(at: number): string {
   return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -1,13 +1,18 @@
 import type { GraphQLError } from 'graphql';
 import { accountOf, type Person, personOf } from '../accounts.ts';
-import { commitFields, pullFields, pullsFields, refFields } from '../feedback/pull-fields.ts';
-import { connection, failure, instant, type Slice } from './graphql-parts.ts';
+import {
+  resolveCommitFields,
+  resolvePullFields,
+  resolvePullsFields,
+  resolveRefFields,
+} from '../feedback/pull-fields.ts';
+import { sliceConnection, createGraphqlFailure, formatGithubInstant, type Slice } from './graphql-parts.ts';
 import { createIssueMutations } from './issue-mutations.ts';
 import { editComment, editIssue } from '../people.ts';
 import type { Call } from '../route.ts';
 import {
-  newIssue,
-  sameName,
+  createStoredIssue,
+  isSameName,
   type StoredComment,
   type StoredEdit,
   type StoredEvent,
@@ -27,44 +32,47 @@ export function createRoot(call: Call): object {
       const { repository } = state;
       const isOurs = `${owner}/${name}`.toLowerCase() === `${repository.owner}/${repository.name}`.toLowerCase();
       if (!isOurs || token.permissions.metadata === undefined)
-        throw failure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
+        throw createGraphqlFailure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
       return {
         id: 'R_1',
         issues: ({ orderBy, ...slice }: Slice & { readonly orderBy?: { readonly field: string } | null }) => {
           if (token.permissions.issues === undefined) throw forbidden();
           const issues = state.issues.filter(({ number }) => !isPull(number));
           const at = (issue: StoredIssue): number => (orderBy?.field === 'UPDATED_AT' ? issue.updatedAt : issue.number);
-          return connection(issues.toSorted((one, other) => at(other) - at(one)).map(issueFields), slice);
+          return sliceConnection(issues.toSorted((one, other) => at(other) - at(one)).map(issueFields), slice);
         },
         label: ({ name: wanted }: { readonly name: string }) => {
-          const known = state.labels.find((label) => sameName(label.name, wanted));
+          const known = state.labels.find((label) => isSameName(label.name, wanted));
           return known === undefined ? null : { id: `LA_${String(known.id)}` };
         },
         issue: ({ number }: Numbered) => found(number, isPull(number) ? undefined : issueOf(number), 'an Issue'),
         ref: async ({ qualifiedName }: { readonly qualifiedName: string }) => {
           if (token.permissions.contents === undefined) throw forbidden();
-          return refFields(await pullSurroundings(), qualifiedName);
+          return resolveRefFields(await pullSurroundings(), qualifiedName);
         },
         viewerDefaultMergeMethod: 'SQUASH',
         object: async ({ oid }: { readonly oid: string }) => {
           if (token.permissions.contents === undefined) throw forbidden();
-          return commitFields(await pullSurroundings(), oid);
+          return resolveCommitFields(await pullSurroundings(), oid);
         },
         defaultBranchRef: async () => {
           if (token.permissions.contents === undefined) throw forbidden();
           const { defaultBranch } = state.repository;
-          return { ...refFields(await pullSurroundings(), defaultBranch), rules: rulesOf };
+          return { ...resolveRefFields(await pullSurroundings(), defaultBranch), rules: rulesOf };
         },
         pullRequests: async ({ states, ...slice }: Slice & { readonly states?: readonly string[] | null }) => {
           if (token.permissions.pull_requests === undefined) throw forbidden();
-          return pullsFields(await pullSurroundings(), { states: states ?? null, slice });
+          return resolvePullsFields(await pullSurroundings(), { states: states ?? null, slice });
         },
         pullRequest: async ({ number }: Numbered) => {
           if (token.permissions.pull_requests === undefined) throw forbidden();
           const pull = state.pulls.find((candidate) => candidate.number === number);
           if (pull === undefined)
-            throw failure('NOT_FOUND', `Could not resolve to a PullRequest with the number of ${String(number)}.`);
-          return pullFields(await pullSurroundings(), pull);
+            throw createGraphqlFailure(
+              'NOT_FOUND',
+              `Could not resolve to a PullRequest with the number of ${String(number)}.`,
+            );
+          return resolvePullFields(await pullSurroundings(), pull);
         },
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
       };
@@ -74,17 +82,17 @@ export function createRoot(call: Call): object {
 
     createIssue: ({ input }: { readonly input: { readonly title: string; readonly body?: string } }) => {
       if (token.permissions.issues !== 'write') throw forbidden();
-      if (!state.settings.issuesEnabled) throw failure('UNPROCESSABLE', 'Repository has issues disabled.');
+      if (!state.settings.issuesEnabled) throw createGraphqlFailure('UNPROCESSABLE', 'Repository has issues disabled.');
       const { title, body = '' } = input;
       const author = personOf(state, call.viewer.login);
-      return { issue: issueFields(newIssue(state, { title, body, author }, call.now)) };
+      return { issue: issueFields(createStoredIssue(state, { title, body, author }, call.now)) };
     },
 
     updateIssue: ({ input }: { readonly input: { readonly id: string; readonly body?: string } }) => {
       if (token.permissions.issues !== 'write') throw forbidden();
       const issue = state.issues.find(({ id }) => input.id === `I_${String(id)}`);
       if (issue === undefined)
-        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.id}'.`);
+        throw createGraphqlFailure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.id}'.`);
       editIssue(state, issue.number, { body: input.body ?? '', by: call.viewer.login, now: call.now });
       return { issue: issueFields(issue) };
     },
@@ -104,7 +112,7 @@ export function createRoot(call: Call): object {
     convertPullRequestToDraft: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
       const pull = pullToChange(input.pullRequestId);
       if (!state.settings.draftsSupported)
-        throw failure('UNPROCESSABLE', 'Draft pull requests are not supported in this repository.');
+        throw createGraphqlFailure('UNPROCESSABLE', 'Draft pull requests are not supported in this repository.');
       pull.draft = true;
       return { pullRequest: { id: input.pullRequestId, isDraft: true } };
     },
@@ -119,11 +127,14 @@ export function createRoot(call: Call): object {
       const { branches } = await pullSurroundings();
       const head = branches[pull.head] ?? pull.headSha;
       if (input.expectedHeadOid !== undefined && input.expectedHeadOid !== head)
-        throw failure('UNPROCESSABLE', `Expected head oid ${input.expectedHeadOid}, but it is ${head}`);
+        throw createGraphqlFailure('UNPROCESSABLE', `Expected head oid ${input.expectedHeadOid}, but it is ${head}`);
       if (!state.settings.autoMergeAllowed)
-        throw failure('UNPROCESSABLE', 'Pull request Auto merge is not allowed for this repository');
+        throw createGraphqlFailure('UNPROCESSABLE', 'Pull request Auto merge is not allowed for this repository');
       if (state.settings.requiredApprovals === 0)
-        throw failure('UNPROCESSABLE', `Pull request Pull request is in ${state.settings.mergeableWord} status`);
+        throw createGraphqlFailure(
+          'UNPROCESSABLE',
+          `Pull request Pull request is in ${state.settings.mergeableWord} status`,
+        );
       state.autoMerge.set(pull.number, personOf(state, call.viewer.login));
       return { clientMutationId: null };
     },
@@ -132,7 +143,7 @@ export function createRoot(call: Call): object {
       const pull = pullToChange(input.pullRequestId);
       if (token.permissions.contents !== 'write') throw forbidden();
       if (!state.autoMerge.delete(pull.number))
-        throw failure('UNPROCESSABLE', "Can't disable auto-merge for this pull request.");
+        throw createGraphqlFailure('UNPROCESSABLE', "Can't disable auto-merge for this pull request.");
       return { pullRequest: { id: input.pullRequestId } };
     },
 
@@ -140,7 +151,7 @@ export function createRoot(call: Call): object {
       const pull = pullToChange(input.id);
       if (token.permissions.contents !== 'write') throw forbidden();
       if (!state.mergeQueue.delete(pull.number))
-        throw failure('UNPROCESSABLE', 'The pull request is not in the merge queue.');
+        throw createGraphqlFailure('UNPROCESSABLE', 'The pull request is not in the merge queue.');
       return { mergeQueueEntry: null };
     },
 
@@ -149,7 +160,10 @@ export function createRoot(call: Call): object {
       if (pulls !== 'write' || contents !== 'write') throw forbidden();
       const thread = state.threads.find(({ id }) => input.threadId === `PRRT_${String(id)}`);
       if (thread === undefined)
-        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.threadId}'.`);
+        throw createGraphqlFailure(
+          'NOT_FOUND',
+          `Could not resolve to a node with the global id of '${input.threadId}'.`,
+        );
       thread.isResolved = true;
       return { thread: { isResolved: true } };
     },
@@ -159,7 +173,7 @@ export function createRoot(call: Call): object {
       if (issues !== 'write' && pulls !== 'write') throw forbidden();
       const comment = state.comments.find(({ id }) => input.id === `IC_${String(id)}`);
       if (comment === undefined)
-        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.id}'.`);
+        throw createGraphqlFailure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.id}'.`);
       editComment(state, comment.id, { body: input.body, by: call.viewer.login, now: call.now });
       return { issueComment: { databaseId: comment.id } };
     },
@@ -169,7 +183,10 @@ export function createRoot(call: Call): object {
       if (issues !== 'write' && pulls !== 'write') throw forbidden();
       const comment = state.comments.find(({ id }) => input.subjectId === `IC_${String(id)}`);
       if (comment === undefined)
-        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.subjectId}'.`);
+        throw createGraphqlFailure(
+          'NOT_FOUND',
+          `Could not resolve to a node with the global id of '${input.subjectId}'.`,
+        );
       comment.minimized = true;
       return {
         minimizedComment: {
@@ -183,14 +200,14 @@ export function createRoot(call: Call): object {
 
   function rulesOf(slice: Slice): object {
     const parameters = { __typename: 'RequiredStatusChecksParameters', strictRequiredStatusChecksPolicy: true };
-    return connection(state.settings.mustBeCurrent ? [{ parameters }] : [], slice);
+    return sliceConnection(state.settings.mustBeCurrent ? [{ parameters }] : [], slice);
   }
 
   function pullToChange(nodeId: string): StoredPull {
     if (token.permissions.pull_requests !== 'write') throw forbidden();
     const pull = state.pulls.find(({ id }) => nodeId === `PR_${String(id)}`);
     if (pull === undefined)
-      throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
+      throw createGraphqlFailure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
     return pull;
   }
 
@@ -202,7 +219,7 @@ export function createRoot(call: Call): object {
     const { issues, pull_requests: pulls } = token.permissions;
     if (issues === undefined && (pulls === undefined || !isPull(number))) throw forbidden();
     if (issue === undefined)
-      throw failure('NOT_FOUND', `Could not resolve to ${what} with the number of ${String(number)}.`);
+      throw createGraphqlFailure('NOT_FOUND', `Could not resolve to ${what} with the number of ${String(number)}.`);
     return issueFields(issue);
   }
 
@@ -221,27 +238,33 @@ export function createRoot(call: Call): object {
       title: issue.title,
       body: issue.body,
       closed: issue.state === 'closed',
-      createdAt: instant(issue.createdAt),
+      createdAt: formatGithubInstant(issue.createdAt),
       author: actor(issue.author),
       includesCreatedEdit: issue.edits.length > 0,
       ...lastChange(lastEdit),
       userContentEdits: (slice: Slice) =>
-        connection(
-          written.toReversed().map(({ by, at, text }) => ({ editedAt: instant(at), editor: actor(by), diff: text })),
+        sliceConnection(
+          written
+            .toReversed()
+            .map(({ by, at, text }) => ({ editedAt: formatGithubInstant(at), editor: actor(by), diff: text })),
           slice,
         ),
       timelineItems: ({ itemTypes, ...slice }: Slice & { readonly itemTypes?: readonly string[] | null }) =>
-        connection(
+        sliceConnection(
           issue.events.filter(({ kind }) => itemTypes?.includes(eventTypes[kind].itemType) ?? true).map(eventFields),
           slice,
         ),
       comments: (slice: Slice) =>
-        connection(state.comments.filter((comment) => comment.issue === issue.number).map(commentFields), slice),
+        sliceConnection(state.comments.filter((comment) => comment.issue === issue.number).map(commentFields), slice),
     };
   }
 
   function eventFields(event: StoredEvent): object {
-    const did = { __typename: eventTypes[event.kind].name, createdAt: instant(event.at), actor: actor(event.by) };
+    const did = {
+      __typename: eventTypes[event.kind].name,
+      createdAt: formatGithubInstant(event.at),
+      actor: actor(event.by),
+    };
     if (event.kind === 'labeled' || event.kind === 'unlabeled') return { ...did, label: { name: event.label } };
     if ('what' in event) return { ...did, ...givenFields(event) };
     return event.kind === 'renamed' ? { ...did, previousTitle: event.from, currentTitle: event.to } : did;
@@ -259,13 +282,13 @@ export function createRoot(call: Call): object {
 
   function commentFields({ id, issue, author, body, createdAt, updatedAt, edited, minimized }: StoredComment): object {
     return {
-      ...{ id: `IC_${String(id)}`, fullDatabaseId: String(id), updatedAt: instant(updatedAt) },
+      ...{ id: `IC_${String(id)}`, fullDatabaseId: String(id), updatedAt: formatGithubInstant(updatedAt) },
       url: call.render.site(`/issues/${String(issue)}#issuecomment-${String(id)}`),
       authorAssociation: call.render.association(author),
       author: actor(author),
       viewerDidAuthor: author.login === call.viewer.login,
       body,
-      createdAt: instant(createdAt),
+      createdAt: formatGithubInstant(createdAt),
       isMinimized: minimized,
       ...lastChange(edited ?? undefined),
     };
@@ -273,7 +296,7 @@ export function createRoot(call: Call): object {
 
   function lastChange(edit: StoredEdit | undefined): object {
     return {
-      lastEditedAt: edit === undefined ? null : instant(edit.at),
+      lastEditedAt: edit === undefined ? null : formatGithubInstant(edit.at),
       editor: edit === undefined ? null : actor(edit.by),
     };
   }
@@ -297,7 +320,7 @@ export function createRoot(call: Call): object {
   }
 
   function forbidden(): GraphQLError {
-    return failure(
+    return createGraphqlFailure(
       'FORBIDDEN',
       `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`,
     );

@@ -54,7 +54,7 @@ export const graphqlExhausted: GitHubAnswer = {
 const judged = new Map<string, Promise<readonly Violation[]>>();
 
 /** Validates a query against GitHub's schema. */
-export function graphqlViolations(query: string): Promise<readonly Violation[]> {
+export function findGraphqlViolations(query: string): Promise<readonly Violation[]> {
   const known = judged.get(query) ?? judge(query);
   judged.set(query, known);
   return known;

@@ -1,5 +1,5 @@
 import type { GraphQLError } from 'graphql';
-import { failure } from './graphql-parts.ts';
+import { createGraphqlFailure } from './graphql-parts.ts';
 import { labelIssue, unlabelIssue } from '../people.ts';
 import type { Call } from '../route.ts';
 import { reactTo } from '../routes-issues.ts';
@@ -83,9 +83,9 @@ export function createIssueMutations(
 }
 
 function locked(what: string): GraphQLError {
-  return failure('FORBIDDEN', `Unable to create ${what} because issue is locked.`);
+  return createGraphqlFailure('FORBIDDEN', `Unable to create ${what} because issue is locked.`);
 }
 
 function unresolved(nodeId: string): GraphQLError {
-  return failure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
+  return createGraphqlFailure('NOT_FOUND', `Could not resolve to a node with the global id of '${nodeId}'.`);
 }

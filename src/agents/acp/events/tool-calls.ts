@@ -56,13 +56,18 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
       const hasBegun = hadBegun || status === 'in_progress';
       pending.add(id, { known, hasBegun });
       const command = known['kind'] === 'execute' && Object.keys(input).length === 0 ? commandOf(known) : null;
-      return { id, status, hasBegun, ...askedCall(command === null ? known : { ...known, rawInput: { command } }) };
+      return {
+        id,
+        status,
+        hasBegun,
+        ...parseAskedCall(command === null ? known : { ...known, rawInput: { command } }),
+      };
     },
   };
 }
 
 /** Returns what a tool call asks for. Its title is not read, because it may be the model's own words. */
-export function askedCall(call: JsonObject): AskedCall {
+export function parseAskedCall(call: JsonObject): AskedCall {
   const input = asObject(call['rawInput']) ?? {};
   const meta = asObject(call['_meta']);
   const tool =

@@ -1,4 +1,4 @@
-import { costAt, type Price } from '../../../core/spending/prices.ts';
+import { computeCostAt, type Price } from '../../../core/spending/prices.ts';
 import type { AgentEvent, AgentFailure, Dialect } from '../../reading/agent-event.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 import type { AskedCall } from '../../rules/permission.ts';
@@ -112,7 +112,7 @@ export function createUpdates({
   /** An agent that reports tokens and no cost costs them at the model's price, if that is known. */
   function usedEvent(usage: Usage | null, costUsd: number | null): AgentEvent {
     const given = usage === null || costUsd !== null || cost.now !== null || cost.before > 0 ? null : price();
-    const priced = usage === null || given === null ? null : costAt(given, usage);
+    const priced = usage === null || given === null ? null : computeCostAt(given, usage);
     return { kind: 'used', tokens: usage && usage.input + usage.output, costUsd: costUsd ?? priced };
   }
 
@@ -123,7 +123,7 @@ export function createUpdates({
     if (!shown.has(call.id) && (call.status !== 'pending' || isDescribed)) {
       if (shown.size >= MAX_SHOWN) shown.clear();
       shown.add(call.id);
-      events.push({ kind: 'tool-use', id: call.id, tool: toolName(call), command: detailOf(call) });
+      events.push({ kind: 'tool-use', id: call.id, tool: nameTool(call), command: detailOf(call) });
     }
     if (isOver) {
       shown.delete(call.id);
@@ -134,7 +134,7 @@ export function createUpdates({
 }
 
 /** Returns the name under which a call is reported; that of every command is the same. */
-export function toolName({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): string {
+export function nameTool({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): string {
   return kind === 'command' ? 'execute' : (tool ?? kind);
 }
 
@@ -144,23 +144,23 @@ export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'u
 }
 
 /** Returns a failure of which only the words are known. */
-export function plainFailure(text: string): AgentFailure {
+export function createPlainFailure(text: string): AgentFailure {
   return { text, status: null, at: null };
 }
 
 /** Returns the failure that a response to a prompt tells, or null. */
-export function stopFailure(reason: unknown): AgentFailure | null {
+export function parseStopFailure(reason: unknown): AgentFailure | null {
   switch (reason) {
     case 'end_turn':
       return null;
     case 'max_turn_requests':
-      return plainFailure('The agent used up its turns.');
+      return createPlainFailure('The agent used up its turns.');
     case 'max_tokens':
-      return plainFailure("The model's answer reached its maximum length.");
+      return createPlainFailure("The model's answer reached its maximum length.");
     case 'refusal':
-      return plainFailure('The agent refused to continue.');
+      return createPlainFailure('The agent refused to continue.');
     default:
-      return plainFailure('The agent ended its turn without a result.');
+      return createPlainFailure('The agent ended its turn without a result.');
   }
 }
 
@@ -168,7 +168,7 @@ export function stopFailure(reason: unknown): AgentFailure | null {
 const AUTH_REQUIRED = -32_000;
 
 /** Returns the failure that an error in the protocol tells; agents put the provider's words into its data. */
-export function protocolFailure(code: number, message: string, data: unknown): AgentFailure {
+export function parseProtocolFailure(code: number, message: string, data: unknown): AgentFailure {
   const details = asObject(data);
   const own = asString(data) ?? asString(details?.['details']) ?? asString(details?.['message']) ?? '';
   const text = [message.replace(/^Internal error(?:: )?/, ''), own].filter((part) => part !== '').join(': ');

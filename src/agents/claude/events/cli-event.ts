@@ -1,5 +1,5 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
-import { failedServers, parseDenials } from '../../reading/agent-event.ts';
+import { listFailedServers, parseDenials } from '../../reading/agent-event.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /** One event of the CLI's stream-json, reduced to the fields in use. `session` is null if the event names none. */
@@ -159,7 +159,7 @@ function parseSystem(event: JsonObject, session: string | null): CliEvent {
         error: asString(event['error']),
       };
     case 'init': {
-      const failed = failedServers(event['mcp_servers']);
+      const failed = listFailedServers(event['mcp_servers']);
       return failed.length === 0 ? { kind: 'other', session } : { kind: 'servers', session, failed };
     }
     case 'task_started':

@@ -4,7 +4,7 @@ import { createDenial } from '../../reading/agent-event.ts';
 import { asString } from '../../reading/json-value.ts';
 import { createPendingCalls } from '../../reading/capped-bytes.ts';
 import type { CliEvent, ClaudeFailure, RateLimit, Result, ToolUse } from './cli-event.ts';
-import { classifyClaudeFailure, failureInText, claudeLimitOf } from './failure.ts';
+import { classifyClaudeFailure, parseFailureText, claudeLimitOf } from './failure.ts';
 
 /**
  * The parts of the agent's stream that a person following the run may see, and signs of activity. Texts are capped, not
@@ -59,7 +59,7 @@ interface EventCollector {
 
 /** Returns the transcript of an output without events: it is the agent's message, or the CLI's own error. */
 export function transcriptOfText(text: string, now: number): Transcript {
-  const failure = failureInText(text);
+  const failure = parseFailureText(text);
   return {
     ...createEventCollector().transcript('text', now),
     finalMessage: text,
@@ -188,13 +188,13 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
     case 'assistant': {
       const { nested } = event;
       const text = event.text ?? event.failure?.text ?? '';
-      return eventsOrUnshown([
-        ...(text.trim() === '' ? [] : [textEvent(text, nested)]),
+      return ensureShownEvents([
+        ...(text.trim() === '' ? [] : [buildTextEvent(text, nested)]),
         ...event.tools.map((tool) => toolEvent(tool, nested)),
       ]);
     }
     case 'tool-results':
-      return eventsOrUnshown(event.failed.map((failed) => ({ kind: 'tool-result', failed })));
+      return ensureShownEvents(event.failed.map((failed) => ({ kind: 'tool-result', failed })));
     case 'denied':
       return [{ kind: 'denied', tool: capText(event.tool, MAX_NAME_CHARS) }];
     case 'retry':
@@ -224,12 +224,12 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
 }
 
 /** Returns the events, or one `unshown` event if there are none. */
-export function eventsOrUnshown(events: readonly StreamEvent[]): readonly StreamEvent[] {
+export function ensureShownEvents(events: readonly StreamEvent[]): readonly StreamEvent[] {
   return events.length > 0 ? events : [UNSHOWN];
 }
 
 /** Returns the event for a line of output that is not an event: a plain-text agent's words, or noise. */
-export function textEvent(text: string, nested: boolean): StreamEvent {
+export function buildTextEvent(text: string, nested: boolean): StreamEvent {
   return { kind: 'text', nested, text: capText(text, MAX_TEXT_CHARS) };
 }
 

@@ -15,11 +15,11 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
   const kind =
     named(SUBTYPES, subtype) ??
     named(TERMINAL_REASONS, terminalReason) ??
-    (limitIn(text) === null ? null : 'rate-limit') ??
+    (findLimitText(text) === null ? null : 'rate-limit') ??
     named(MESSAGE_ERRORS, error) ??
     named(API_ERRORS, apiError) ??
     byText(text) ??
-    kindOfStatus(status ?? statusIn(text)) ??
+    kindOfStatus(status ?? parseStatusIn(text)) ??
     kindOfProviderText(text) ??
     'other';
   return { kind, text: capText(text, MAX_TEXT_CHARS) };
@@ -37,11 +37,11 @@ export function failureOfMissingResult({
 }
 
 /** Returns the CLI's own error if it is the whole output as text, or null. */
-export function failureInText(output: string): ClaudeFailure | null {
+export function parseFailureText(output: string): ClaudeFailure | null {
   const text = output.trim();
   const own = text.length <= MAX_TEXT_CHARS && !isAboutErrors(text) && WHOLE_TEXTS.some((form) => form.test(text));
   return own
-    ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) }
+    ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: parseStatusIn(text) }
     : null;
 }
 
@@ -49,12 +49,12 @@ export function failureInText(output: string): ClaudeFailure | null {
  * Returns the beginning of a CLI error about a reached usage limit, for example `You've hit your weekly limit`, or null
  * for another text.
  */
-export function limitIn(text: string): string | null {
+export function findLimitText(text: string): string | null {
   return LIMIT.exec(text.trimStart())?.[0] ?? null;
 }
 
 /** Returns the HTTP status in an error text of the CLI, which is its only place in older versions. */
-export function statusIn(text: string): number | null {
+export function parseStatusIn(text: string): number | null {
   const status = /^API Error(?: \([^()]{1,200}\))?: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(
     text.trimStart(),
   )?.[1];
@@ -175,7 +175,9 @@ export function claudeLimitOf(
   const limit = reportedLimit(failure, rejected, now);
   if (limit === null) return null;
   const whole =
-    limit.resumeAt === null && isByPerson(limitIn(failure?.text ?? '')) ? { ...limit, byPerson: true as const } : limit;
+    limit.resumeAt === null && isByPerson(findLimitText(failure?.text ?? ''))
+      ? { ...limit, byPerson: true as const }
+      : limit;
   return confirmed(whole, failure, { rejected, now });
 }
 
@@ -202,7 +204,7 @@ function hasSecondSign(
   { rejected, now }: { readonly rejected: RateLimit | null; readonly now: number },
 ): boolean {
   if (failure === null) return false;
-  const text = limitIn(failure.text);
+  const text = findLimitText(failure.text);
   const isNamed = rejected === null ? hasLimitField(failure) && text !== null : hasLimitField(failure) || text !== null;
   const isShort = window === 'five-hour' || (text !== null && windowOfText(text) === 'five-hour');
   // A sign of a five-hour limit does not confirm a longer wait.
@@ -217,7 +219,7 @@ function reportedLimit(failure: ClaudeFailure | null, rejected: RateLimit | null
     return { window: windowOfType(rejected.type), resumeAt };
   }
   if (failure === null) return null;
-  const limit = limitIn(text);
+  const limit = findLimitText(text);
   const epoch = limit && /^\|(\d{9,13})\b/.exec(text.trimStart().slice(limit.length))?.[1];
   if (epoch) return { window: 'unknown', resumeAt: parseResetEpoch(Number(epoch)) };
   if (limit !== null || failure.apiError === 'usage_limit_reached')
@@ -245,6 +247,6 @@ function hasLimitField({ apiError, error, status }: ClaudeFailure): boolean {
 
 /** Returns true if the provider is overloaded: 429 and 529 after the CLI's own retries. */
 function isOverload(failure: ClaudeFailure): boolean {
-  const status = failure.status ?? statusIn(failure.text);
+  const status = failure.status ?? parseStatusIn(failure.text);
   return status === 429 || status === 529 || failure.error === 'rate_limit' || failure.error === 'overloaded';
 }

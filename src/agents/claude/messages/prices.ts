@@ -83,7 +83,7 @@ export interface Terms {
 }
 
 /** Returns the cost of a model's tokens in US dollars. */
-export function costUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
+export function computeCostUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const inputTokens = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
   const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(plainModelName(model));

@@ -1,19 +1,19 @@
-import { mostTokensIn, type Spent } from '../../../core/spending/meter.ts';
+import { computeMaxTokens, type Spent } from '../../../core/spending/meter.ts';
 import type { Prices } from '../../../core/spending/prices.ts';
 import type { AgentRequest, ModelProtocol } from '../../../ports/broker.ts';
 import {
-  bearerKey,
+  findBearerKey,
   createProtocol,
-  firstFound,
+  findFirstResult,
   headersOf,
-  headerText,
+  joinHeader,
   isGiven,
   type SecretFor,
-  shortRequest,
+  shortenRequest,
 } from '../../passing/protocol.ts';
-import { createAccount, tokensIn } from '../../passing/usage.ts';
+import { createAccount, estimateTokens } from '../../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
-import { costUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
+import { computeCostUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 
 /** A request that one of a provider's endpoints accepts. */
@@ -142,7 +142,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
     },
     headers: (given, secretFor) => forwardedHeaders(given, secretFor, own),
     endpoint: (method, target) => api.endpoint(method, target),
-    nameRequest: shortRequest,
+    nameRequest: shortenRequest,
     pass: (message, { target, model: named, isFree }, { body }) => {
       const reach = reachesOutByMessages(message, mayWebSearch);
       if (reach !== null) return reach;
@@ -161,7 +161,10 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
         account: (contentType: string) =>
           createAccount(createClaudeUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
-            spentBy(counts ?? { ...NO_TOKENS, input: tokensIn(asked.chars), output: tokensIn(chars) }, asked),
+            spentBy(
+              counts ?? { ...NO_TOKENS, input: estimateTokens(asked.chars), output: estimateTokens(chars) },
+              asked,
+            ),
           ),
       };
       return { target, body: JSON.stringify(withPassedBetas(message)), costs: isFree ? null : costs };
@@ -193,7 +196,7 @@ interface PricedRequest extends Terms {
 function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean): Spent {
   const most = maxTokensIn(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
-  return spentBy({ ...NO_TOKENS, input: tokensIn(asked.chars), output }, asked);
+  return spentBy({ ...NO_TOKENS, input: estimateTokens(asked.chars), output }, asked);
 }
 
 /**
@@ -201,7 +204,7 @@ function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean
  * answer that it allows.
  */
 function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
-  const input = mostTokensIn(body);
+  const input = computeMaxTokens(body);
   const kind = /"ttl":\s*"1h"/.test(body)
     ? 'cacheWriteHour'
     : body.includes('"cache_control"')
@@ -217,7 +220,7 @@ function maxTokensIn({ max_tokens: given }: JsonObject): number {
 function spentBy(counts: ClaudeTokenCounts, terms: Terms): Spent {
   const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;
   const tokens = input + cacheWrite + cacheWriteHour + cacheRead + output;
-  return { tokens, outputTokens: output, costUsd: costUsd(counts, terms) };
+  return { tokens, outputTokens: output, costUsd: computeCostUsd(counts, terms) };
 }
 
 /** Returns the headers to forward. `own` are the user's, which win. */
@@ -226,10 +229,10 @@ function forwardedHeaders(
   secretFor: SecretFor,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> | null {
-  const key = secretFor(headerText(given['x-api-key']));
-  const token = bearerKey(given, secretFor);
+  const key = secretFor(joinHeader(given['x-api-key']));
+  const token = findBearerKey(given, secretFor);
   if (key === null && token === null) return null;
-  const betas = passedBetas(headerText(given['anthropic-beta']).split(','));
+  const betas = passedBetas(joinHeader(given['anthropic-beta']).split(','));
   // A subscription's token is refused without this beta; the CLI sends it if it knows that it has one.
   if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
   return headersOf(given, PASSED, {
@@ -267,7 +270,7 @@ function toolIn(tools: unknown, mayWebSearch: boolean): string | null {
 /** Returns content at any depth that the provider would fetch from elsewhere. */
 function sourceIn(value: unknown, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
-  if (Array.isArray(value)) return firstFound(asArray(value), (part) => sourceIn(part, depth + 1));
+  if (Array.isArray(value)) return findFirstResult(asArray(value), (part) => sourceIn(part, depth + 1));
   const content = asObject(value);
   if (content === null) return null;
   const kind = asObject(content['source'])?.['type'];
@@ -276,7 +279,7 @@ function sourceIn(value: unknown, depth: number): string | null {
     return `content from a source of the kind ${JSON.stringify(kind).slice(0, 60)}`;
   if (isGiven(content['file_id'])) return 'content from a stored file';
   const parts = Object.entries(content).filter(([name]) => !OPAQUE.has(name));
-  return firstFound(parts, ([, part]) => sourceIn(part, depth + 1));
+  return findFirstResult(parts, ([, part]) => sourceIn(part, depth + 1));
 }
 
 /** Creates the API of Google Vertex AI. `models` is the path of the models of one project in one location. */

@@ -1,9 +1,9 @@
 import {
   combineCounts,
   createAnswerReader,
-  largerCounts,
-  jsonObjectIn,
-  tokensIn,
+  mergeCounts,
+  parseJsonObject,
+  estimateTokens,
   type UsageReader,
 } from '../../passing/usage.ts';
 import { createEventData } from '../../reading/agent-event.ts';
@@ -29,7 +29,7 @@ export function createClaudeUsage(contentType: string): ClaudeUsage {
 }
 
 function read(answer: string): Pick<ClaudeUsage, 'counts' | 'isComplete'> {
-  const counts = answer.endsWith('}') ? countsIn(jsonObjectIn(answer)) : null;
+  const counts = answer.endsWith('}') ? countsIn(parseJsonObject(answer)) : null;
   return { counts: () => counts, isComplete: () => counts !== null };
 }
 
@@ -43,12 +43,12 @@ function createEventCounter() {
     read: (event: string): void => {
       if (event.includes('"content_block_delta"')) since += tokensOf(event);
       else if (/"message_(?:start|delta)"/.test(event)) {
-        const reported = countsIn(jsonObjectIn(event));
+        const reported = countsIn(parseJsonObject(event));
         if (reported !== null && reported.output > 0 && event.includes('"message_delta"')) {
           since = 0;
           isComplete = true;
         }
-        counts = largerCounts(counts, reported);
+        counts = mergeCounts(counts, reported);
       }
     },
     counts: (): ClaudeTokenCounts | null =>
@@ -59,9 +59,9 @@ function createEventCounter() {
 
 /** Returns roughly how many tokens a delta adds, at least one. */
 function tokensOf(event: string): number {
-  const delta = asObject(jsonObjectIn(event)?.['delta']);
+  const delta = asObject(parseJsonObject(event)?.['delta']);
   const texts = ['text', 'thinking', 'partial_json'].map((name) => asString(delta?.[name]) ?? '');
-  return Math.max(1, tokensIn(texts.join('').length));
+  return Math.max(1, estimateTokens(texts.join('').length));
 }
 
 /** Creates a reader for Amazon's frames: binary, with the event as JSON inside base64 inside JSON. */
@@ -111,7 +111,7 @@ function countsIn(value: unknown): ClaudeTokenCounts | null {
         .map(kindsIn)
         .reduce((a, b) => combineCounts(a, b, (one, other) => one + other), NO_TOKENS)
     : null;
-  return largerCounts(kindsIn(usage), sum);
+  return mergeCounts(kindsIn(usage), sum);
 }
 
 function kindsIn(value: unknown): ClaudeTokenCounts {

@@ -1,4 +1,4 @@
-import { indexAfterLine, decodeKept, LINE_FEED } from '../../reading/capped-bytes.ts';
+import { findLineEnd, decodeKept, LINE_FEED } from '../../reading/capped-bytes.ts';
 
 const BACKSLASH = 0x5c;
 
@@ -38,7 +38,7 @@ export const COMMA = 0x2c;
  * Returns the index of the first byte from `from` on that is visible or ends the line. The bytes of a byte order mark
  * count as blanks.
  */
-export function firstVisible(bytes: Uint8Array, from: number): number {
+export function findFirstVisible(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && isBlank(bytes[at])) at += 1;
   return at;
@@ -53,11 +53,11 @@ export function isBlank(byte: number | undefined): boolean {
 
 /** True if an array of objects opens at `at`. */
 export function opensArray(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === OPEN_BRACKET && bytes[firstInArray(bytes, at + 1)] === OPEN_BRACE;
+  return bytes[at] === OPEN_BRACKET && bytes[findFirstInArray(bytes, at + 1)] === OPEN_BRACE;
 }
 
 /** Returns the index of the first byte from `from` on that is neither blank nor between two elements. */
-export function firstInArray(bytes: Uint8Array, from: number): number {
+export function findFirstInArray(bytes: Uint8Array, from: number): number {
   let at = from;
   while (isBlank(bytes[at]) || bytes[at] === LINE_FEED || bytes[at] === COMMA) at += 1;
   return at;
@@ -82,7 +82,7 @@ export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
  * Returns where an event begins in the line from `from` to before `to`, at its start or after text that a terminal
  * overwrites or hides; -1 if no event begins there.
  */
-export function eventStart(bytes: Uint8Array, from: number, to: number): number {
+export function findEventStart(bytes: Uint8Array, from: number, to: number): number {
   let isFresh = true;
   for (let at = from; at < to; at += 1) {
     const byte = bytes[at];
@@ -105,7 +105,7 @@ function endOfControl(bytes: Uint8Array, from: number): number {
 
 /** Returns the index after the line at `from`; the last one may lack its line feed. */
 export function endOfLine(bytes: Uint8Array, from: number): number {
-  const behind = indexAfterLine(bytes, from);
+  const behind = findLineEnd(bytes, from);
   return behind === -1 ? bytes.length : behind;
 }
 

@@ -2,42 +2,42 @@ import type { Analysis, Transcript, TranscriptReader } from '../../../core/analy
 import { holdsMarker } from '../../../core/analysis/status-block.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import {
-  indexAfterLine,
+  findLineEnd,
   type InstantSource,
   createCappedBytes,
   decodeKept,
   endsObject,
   type Kept,
-  currentInstant,
+  readClock,
 } from '../../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../../reading/json-value.ts';
 import { type CliEvent, parseCliEvent } from '../events/cli-event.ts';
 import {
   createEventCollector,
-  eventsOrUnshown,
+  ensureShownEvents,
   type StreamEvent,
   streamEventsOf,
-  textEvent,
+  buildTextEvent,
   transcriptOfText,
 } from '../events/collector.ts';
 import {
   introducesNext,
   createJsonWalker,
   endOfLine,
-  eventStart,
-  firstVisible,
+  findEventStart,
+  findFirstVisible,
   hasProse,
   OPEN_BRACE,
   startsLikeEvent,
 } from './line-bytes.ts';
 import {
-  arrayIn,
+  findArrayIn,
   createTextLines,
-  elementsIn,
+  findElementsIn,
   endOfObject,
   type FoundObjects,
   isEmpty,
-  objectsIn,
+  findObjectsIn,
   parseObject,
 } from './text-lines.ts';
 
@@ -129,7 +129,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
         at = behindText;
         continue;
       }
-      const behind = indexAfterLine(chunk, at);
+      const behind = findLineEnd(chunk, at);
       const line = chunk.subarray(at, behind === -1 ? chunk.length : behind);
       at += line.length;
       if (isFresh && behind !== -1) reading.take({ head: line, tail: null });
@@ -145,7 +145,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
 
   function end(): Transcript {
     if (pending.length() > 0) takePending();
-    return (secondReading() ?? reading).transcript(currentInstant(now));
+    return (secondReading() ?? reading).transcript(readClock(now));
   }
 
   /**
@@ -169,10 +169,10 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
 /** Returns the index after the line at `from`, or after the object or array that begins in it outside of a fence. */
 function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   if (reading.inFence()) return endOfLine(bytes, from);
-  const first = firstVisible(bytes, from);
+  const first = findFirstVisible(bytes, from);
   const mayArrayCome = reading.eventCount() === 0;
   if (bytes[first] === OPEN_BRACE) return endOfObject(bytes, from, mayArrayCome);
-  const array = mayArrayCome ? elementsIn(bytes, first) : null;
+  const array = mayArrayCome ? findElementsIn(bytes, first) : null;
   return array === null ? endOfLine(bytes, from) : bytes.length - array.behind.length;
 }
 
@@ -210,16 +210,16 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     if (texts.inFence()) return takeText(line);
     if (hasSession && isUnread(line)) {
       takeEvent(UNREAD, 'line');
-      if (onEvent !== null) eventsOrUnshown(shownOf(line)).forEach((shown) => onEvent(shown));
+      if (onEvent !== null) ensureShownEvents(shownOf(line)).forEach((shown) => onEvent(shown));
       return;
     }
-    const first = firstVisible(line.head, 0);
-    const array = eventCount() === 0 ? arrayIn(line, first) : null;
+    const first = findFirstVisible(line.head, 0);
+    const array = eventCount() === 0 ? findArrayIn(line, first) : null;
     if (array !== null) return takeFound(array, 'element');
-    const start = line.head[first] === OPEN_BRACE ? first : eventStart(line.head, 0, line.head.length);
+    const start = line.head[first] === OPEN_BRACE ? first : findEventStart(line.head, 0, line.head.length);
     const maxFailures = startsLikeEvent(line.head, start) ? MAX_EVENT_FAILURES : MAX_FAILURES;
     if (start === -1 || failures >= maxFailures) return takeText(line);
-    const found = objectsIn(line, start);
+    const found = findObjectsIn(line, start);
     failures = found === null ? failures + 1 : 0;
     if (found === null) takeText(line);
     else takeFound(found, 'line');
@@ -264,7 +264,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     witness.sawText(lines.head);
     if (onEvent === null) return;
     for (const line of decodeKept({ head: lines.head, tail: null }).split('\n'))
-      if (line.trim() !== '') onEvent(textEvent(line, false));
+      if (line.trim() !== '') onEvent(buildTextEvent(line, false));
   }
 
   function keep({ head, tail }: Kept): void {

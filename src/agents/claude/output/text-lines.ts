@@ -1,14 +1,14 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { indexAfterLine, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
+import { findLineEnd, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
 import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import {
   CARRIAGE_RETURN,
   COMMA,
   createJsonWalker,
   endOfLine,
-  eventStart,
-  firstInArray,
-  firstVisible,
+  findEventStart,
+  findFirstInArray,
+  findFirstVisible,
   hasProse,
   isBlank,
   OPEN_BRACE,
@@ -77,11 +77,11 @@ export function createTextLines(): TextLines {
     let end = from;
     while (end < enough) {
       end = indexAfterPlainLines(bytes, end, enough);
-      const first = firstVisible(bytes, end);
+      const first = findFirstVisible(bytes, end);
       if (fence === null && bytes[first] === OPEN_BRACE && (json.object || startsLikeEvent(bytes, first))) return end;
       if (fence === null && json.array && opensArray(bytes, first)) return end;
-      const behind = indexAfterLine(bytes, first);
-      if (behind === -1 || (fence === null && eventStart(bytes, end, behind) !== -1)) return end;
+      const behind = findLineEnd(bytes, first);
+      if (behind === -1 || (fence === null && findEventStart(bytes, end, behind) !== -1)) return end;
       follow(bytes, end, behind);
       end = behind;
     }
@@ -94,7 +94,7 @@ export function createTextLines(): TextLines {
 
   function follow(bytes: Uint8Array, from: number, to: number): void {
     if (!followsFences) return;
-    for (let at = from; at !== -1 && at < to; at = indexAfterLine(bytes, at)) fence = fenceAfter(bytes, at, to, fence);
+    for (let at = from; at !== -1 && at < to; at = findLineEnd(bytes, at)) fence = fenceAfter(bytes, at, to, fence);
   }
 
   function ignoreFences(): void {
@@ -142,7 +142,7 @@ const TILDE = 0x7e;
  * text, ignoring underlining; `to` is after that line, or after further ones.
  */
 function fenceAfter(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
-  const first = firstVisible(bytes, from);
+  const first = findFirstVisible(bytes, from);
   const start = open === null ? indexAfterListMark(bytes, first) : first;
   const mark = bytes[start];
   if (mark !== BACKTICK && mark !== TILDE) return open;
@@ -150,13 +150,15 @@ function fenceAfter(bytes: Uint8Array, from: number, to: number, open: Fence | n
   while (bytes[end] === mark) end += 1;
   const length = end - start;
   if (open !== null)
-    return mark === open.mark && length >= open.length && endsLine(bytes, firstVisible(bytes, end), to) ? null : open;
+    return mark === open.mark && length >= open.length && endsLine(bytes, findFirstVisible(bytes, end), to)
+      ? null
+      : open;
   if (
     length < 3 ||
     (mark === TILDE &&
       first - from > MAX_FENCE_INDENT &&
       start === first &&
-      endsLine(bytes, firstVisible(bytes, end), to))
+      endsLine(bytes, findFirstVisible(bytes, end), to))
   )
     return null;
   if (mark === BACKTICK) while (!endsLine(bytes, end, to) && bytes[end] !== BACKTICK) end += 1;
@@ -187,7 +189,7 @@ function indexAfterListMark(bytes: Uint8Array, from: number): number {
   const byte = bytes[at];
   const isMark =
     at > from ? byte === POINT || byte === CLOSE_PARENTHESIS : byte === MINUS || byte === PLUS || byte === STAR;
-  const behind = isMark ? firstVisible(bytes, at + 1) : from;
+  const behind = isMark ? findFirstVisible(bytes, at + 1) : from;
   return isMark && behind > at + 1 ? behind : from;
 }
 
@@ -199,7 +201,7 @@ function isDigit(byte: number | undefined): boolean {
  * Returns the object that begins at `start` and ends the line, or several events on one line; null if there is no such
  * object.
  */
-export function objectsIn(line: Kept, start: number): FoundObjects | null {
+export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
   const rest = { head: line.head.subarray(start), tail: line.tail };
   const object = endsObject(rest) ? parseObject(rest) : null;
   if (object === null) return gluedObjects(line, start);
@@ -220,7 +222,7 @@ function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null 
     const object = parseObject({ head: head.subarray(at, walk.at), tail });
     if (object === null) break;
     objects.push(object);
-    at = firstVisible(head, walk.at);
+    at = findFirstVisible(head, walk.at);
   }
   const behind = head.subarray(at);
   if (objects.length === 0 || head[at] === COMMA || (head[at] !== OPEN_BRACE && hasProse(behind))) return null;
@@ -228,26 +230,26 @@ function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null 
 }
 
 /** Returns the array of objects that opens at `start`, on one line or several, or null. */
-export function elementsIn(bytes: Uint8Array, start: number): FoundArray | null {
+export function findElementsIn(bytes: Uint8Array, start: number): FoundArray | null {
   if (!opensArray(bytes, start)) return null;
   const objects: JsonObject[] = [];
-  let at = firstInArray(bytes, start + 1);
+  let at = findFirstInArray(bytes, start + 1);
   while (bytes[at] === OPEN_BRACE) {
     const walk = createJsonWalker().walk(bytes, at, bytes.length);
     if (walk.kind === 'closed') {
       const object = parseObject({ head: bytes.subarray(at, walk.at), tail: null });
       if (object !== null) objects.push(object);
     }
-    at = walk.kind === 'open' ? bytes.length : walk.kind === 'closed' ? firstInArray(bytes, walk.at) : walk.at;
+    at = walk.kind === 'open' ? bytes.length : walk.kind === 'closed' ? findFirstInArray(bytes, walk.at) : walk.at;
   }
   const isWhole = bytes[at] === CLOSE_BRACKET;
   return { before: bytes.subarray(0, start), objects, behind: bytes.subarray(isWhole ? at + 1 : at), isWhole };
 }
 
 /** Returns the objects of a line that is an array, complete or cut off; of one too long to keep, the remaining ones. */
-export function arrayIn(line: Kept, start: number): FoundObjects | null {
+export function findArrayIn(line: Kept, start: number): FoundObjects | null {
   if (line.tail !== null) return elementsOfCut(line, start);
-  const array = elementsIn(line.head, start);
+  const array = findElementsIn(line.head, start);
   return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
 }
 
@@ -256,7 +258,7 @@ export function arrayIn(line: Kept, start: number): FoundObjects | null {
  * the gap.
  */
 function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
-  const first = elementsIn(head, start);
+  const first = findElementsIn(head, start);
   if (first === null || tail === null) return null;
   const objects = [...first.objects];
   for (let at = tail.indexOf(COMMA); at !== -1; at = tail.indexOf(COMMA, at)) {
@@ -283,7 +285,7 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
     const start = end;
     end = endOfLine(bytes, start);
     if (walker.walk(bytes, start, end).kind !== 'open') return end;
-  } while (mayContinue(bytes, end) && !(mayArrayCome && opensArray(bytes, firstVisible(bytes, end))));
+  } while (mayContinue(bytes, end) && !(mayArrayCome && opensArray(bytes, findFirstVisible(bytes, end))));
   return end;
 }
 
@@ -293,7 +295,7 @@ export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boole
  */
 function mayContinue(bytes: Uint8Array, from: number): boolean {
   const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
-  return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);
+  return !isFresh && JSON_STARTS.has(bytes[findFirstVisible(bytes, from)] ?? 0);
 }
 
 /** Returns true if the bytes are only blanks and line feeds. */

@@ -1,4 +1,4 @@
-import { type AgentEvent, type Dialect, sessionEvents, UUID } from '../../reading/agent-event.ts';
+import { type AgentEvent, type Dialect, buildSessionEvents, UUID } from '../../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 
 /** The dialect of `codex exec --json`, 0.169. It reports no denials, and its number of requests is unknown. */
@@ -25,7 +25,7 @@ export const codexDialect: Dialect = {
 function parseLine(line: JsonObject): readonly AgentEvent[] | null {
   switch (line['type']) {
     case 'thread.started':
-      return [...sessionEvents(line['thread_id'], UUID), ACTIVITY];
+      return [...buildSessionEvents(line['thread_id'], UUID), ACTIVITY];
     case 'item.started':
       return parseItem(line['item'], parseStarted);
     case 'item.completed':

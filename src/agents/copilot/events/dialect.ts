@@ -2,9 +2,9 @@ import { tryJson } from '../../../core/text/try-json.ts';
 import {
   type AgentEvent,
   type Dialect,
-  failedServers,
+  listFailedServers,
   type AgentFailure,
-  sessionEvents,
+  buildSessionEvents,
   UUID,
 } from '../../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
@@ -77,11 +77,11 @@ function parseEvent(type: string, data: JsonObject, nested: boolean): readonly A
     case 'assistant.turn_retry':
       return [{ kind: 'retry', cause: asString(data['reason']) ?? 'unknown', status: null }];
     case 'session.mcp_servers_loaded': {
-      const failed = failedServers(data['servers']);
+      const failed = listFailedServers(data['servers']);
       return failed.length === 0 ? [] : [{ kind: 'servers', failed }];
     }
     case 'session.mcp_server_status_changed': {
-      const failed = failedServers([{ name: data['serverName'], status: data['status'] }]);
+      const failed = listFailedServers([{ name: data['serverName'], status: data['status'] }]);
       return failed.length === 0 ? [] : [{ kind: 'servers', failed }];
     }
     case 'session.error':
@@ -118,7 +118,7 @@ function parseResult(line: JsonObject, failure: AgentFailure | null): readonly A
   const code = line['exitCode'];
   if (typeof code !== 'number') return null;
   const unnamed = code === 0 ? null : { text: `It ended with exit code ${code}`, status: null, at: null };
-  return [...sessionEvents(line['sessionId'], UUID), { kind: 'end', failure: failure ?? unnamed }];
+  return [...buildSessionEvents(line['sessionId'], UUID), { kind: 'end', failure: failure ?? unnamed }];
 }
 
 /** Parses usage. Tokens of the cache are part of the input. */

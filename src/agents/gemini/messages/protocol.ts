@@ -1,8 +1,8 @@
-import { mostTokensIn, type Spent } from '../../../core/spending/meter.ts';
-import { costAt, givenPriceOf, priceOf, type Prices } from '../../../core/spending/prices.ts';
+import { computeMaxTokens, type Spent } from '../../../core/spending/meter.ts';
+import { computeCostAt, givenPriceOf, priceOf, type Prices } from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
-import { createProtocol, headersOf, headerText, shortRequest } from '../../passing/protocol.ts';
-import { createAccount, tokensIn } from '../../passing/usage.ts';
+import { createProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
+import { createAccount, estimateTokens } from '../../passing/usage.ts';
 import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
@@ -105,12 +105,12 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     hasPrice: (model) => priceOf(prices, model) !== null,
     shortAnswer: () => null,
     headers: (given, secretFor) => {
-      const key = secretFor(headerText(given['x-goog-api-key']));
+      const key = secretFor(joinHeader(given['x-goog-api-key']));
       // The `accept` header fixes the form in which the answer is parsed.
       return key === null ? null : headersOf(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
     },
     endpoint: endpointOf,
-    nameRequest: namedRequest,
+    nameRequest: shortenGeminiRequest,
     pass: (message, { model, isFree, isStream }, { target, body }) => {
       const reach = reachesOutOfGemini(message, mayWebSearch);
       if (reach !== null) return reach;
@@ -122,7 +122,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
         account: (contentType: string) =>
           createAccount(createGeminiUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
-            spentBy(counts ?? { input: tokensIn(asked.chars), cached: 0, output: tokensIn(chars) }, asked),
+            spentBy(counts ?? { input: estimateTokens(asked.chars), cached: 0, output: estimateTokens(chars) }, asked),
           ),
       };
       return { target, body: JSON.stringify(message), costs: isFree ? null : costs };
@@ -142,12 +142,12 @@ interface PricedRequest {
 function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean): Spent {
   const most = mostOutput(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
-  return spentBy({ input: tokensIn(asked.chars), cached: 0, output }, asked);
+  return spentBy({ input: estimateTokens(asked.chars), cached: 0, output }, asked);
 }
 
 /** Returns the maximum cost: by the request's length in bytes, and the longest answer that it allows. */
 function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
-  return spentBy({ input: mostTokensIn(body), cached: 0, output: mostOutput(message) }, asked);
+  return spentBy({ input: computeMaxTokens(body), cached: 0, output: mostOutput(message) }, asked);
 }
 
 function mostOutput(message: JsonObject): number {
@@ -169,7 +169,7 @@ function spentBy(counts: GeminiTokenCounts, { model, prices }: PricedRequest): S
       ? price
       : { input: 2 * price.input, cachedInput: 2 * price.cachedInput, output: 1.5 * price.output };
   const { input, output } = counts;
-  return { tokens: input + output, outputTokens: output, costUsd: asked === null ? 0 : costAt(asked, counts) };
+  return { tokens: input + output, outputTokens: output, costUsd: asked === null ? 0 : computeCostAt(asked, counts) };
 }
 
 /** Returns the endpoint, or null if Gemini CLI does not need it. */
@@ -185,9 +185,9 @@ export function endpointOf(method: string, target: string): Endpoint | null {
 }
 
 /** Returns a request for the log, without its query, which could contain a key. */
-export function namedRequest(method: string, target: string): string {
+export function shortenGeminiRequest(method: string, target: string): string {
   const [path = '', ...query] = target.split('?');
-  return `${shortRequest(method, path)}${query.length === 0 ? '' : ' with a query'}`;
+  return `${shortenRequest(method, path)}${query.length === 0 ? '' : ' with a query'}`;
 }
 
 /**

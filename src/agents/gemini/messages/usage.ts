@@ -1,5 +1,5 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { createAnswerReader, largerCounts, jsonObjectIn, type UsageReader } from '../../passing/usage.ts';
+import { createAnswerReader, mergeCounts, parseJsonObject, type UsageReader } from '../../passing/usage.ts';
 import { createEventData } from '../../reading/agent-event.ts';
 import { asAmount, asObject, type JsonObject } from '../../reading/json-value.ts';
 
@@ -23,7 +23,7 @@ export function createGeminiUsage(contentType: string): GeminiUsage {
   if (!contentType.includes('text/event-stream')) return createAnswerReader(MAX_CHARS, readAnswer);
   const { read, counts, isComplete } = createEventCounter();
   const push = createEventData(MAX_CHARS, (data) => {
-    read(jsonObjectIn(data));
+    read(parseJsonObject(data));
   });
   return { push, counts, isComplete };
 }
@@ -51,7 +51,7 @@ function createEventCounter() {
       isComplete ||=
         Array.isArray(candidates) && candidates.some((one) => asObject(one)?.['finishReason'] !== undefined);
       const usage = asObject(event?.['usageMetadata']);
-      if (usage !== null) counts = largerCounts(counts, countsIn(usage));
+      if (usage !== null) counts = mergeCounts(counts, countsIn(usage));
     },
     counts: (): GeminiTokenCounts | null =>
       counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) },

@@ -10,7 +10,7 @@ import {
 import { isLaneId, issueOfId } from '../../../core/tasks/ids.ts';
 import { cutText } from '../../../core/text/phrase.ts';
 import { createRedactor, mapTexts } from '../../../core/text/redact.ts';
-import { plainLine } from '../../arguments.ts';
+import { toPlainLine } from '../../arguments.ts';
 import { readLane, type StatePlace } from '../../lane/read-lane.ts';
 import { readCheckoutFile } from '../../command.ts';
 import { laneOfLocalRun, type LocalPicture } from '../monitor-schema.ts';
@@ -85,11 +85,11 @@ export async function readLocal({ where, last, place, isAlive }: LocalWorld, now
     state,
   };
   return {
-    ...mapTexts(picture, (text) => plainLine(text, MAX_TEXT_CHARS)),
+    ...mapTexts(picture, (text) => toPlainLine(text, MAX_TEXT_CHARS)),
     output:
       output === null
         ? null
-        : { file: plainLine(output.file), at: new Date(output.at).toISOString(), lines: output.lines },
+        : { file: toPlainLine(output.file), at: new Date(output.at).toISOString(), lines: output.lines },
   };
 }
 

@@ -1,5 +1,5 @@
 import { completeSentence } from '../../../core/text/phrase.ts';
-import { effectiveOrders } from '../../../core/sharing/orders.ts';
+import { selectEffectiveOrders } from '../../../core/sharing/orders.ts';
 import { isHashedId, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
 import { formatCost, formatDuration } from '../../../report/format.ts';
@@ -30,8 +30,8 @@ type OurRun = Extract<LocalPicture['run'], { kind: 'ours' }>;
 type OtherRun = Extract<LocalPicture['run'], { kind: 'other' }>;
 
 /** Returns the facts about the local run, in the order of the screen. */
-export function localFacts(local: LocalPicture, now: number): readonly RunFact[] {
-  const lane = knownLane(local);
+export function listLocalFacts(local: LocalPicture, now: number): readonly RunFact[] {
+  const lane = parseKnownLane(local);
   switch (local.run.kind) {
     case 'ours':
       return [...ourFacts(local.run, local, now), ...local.beside.map(besideFact), ...laneFacts(lane, local.run, now)];
@@ -50,7 +50,7 @@ export function localFacts(local: LocalPicture, now: number): readonly RunFact[]
 }
 
 /** Returns the local run's lane from the state directory, or null if it cannot be read. */
-export function knownLane(local: LocalPicture): ReportedLane | null {
+export function parseKnownLane(local: LocalPicture): ReportedLane | null {
   const [place] = local.state?.places ?? [];
   return place?.kind === 'branch' ? place : null;
 }
@@ -239,7 +239,7 @@ function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: num
     ...(pause === null
       ? []
       : [fact('paused', 3, [createPiece(`by ${pause.by}, ${formatInstant(Date.parse(pause.at))}`, 'warning')])]),
-    ...effectiveOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
+    ...selectEffectiveOrders(ordersWaiting.map((waiting) => ({ ...waiting, kind: waiting.order }))).map(
       ({ order, task, by }) =>
         fact('order', 4, [createPiece(`${order}${task === null ? '' : ` ${task}`}, by ${by}: obeyed next`, 'warning')]),
     ),

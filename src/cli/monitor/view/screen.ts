@@ -1,7 +1,7 @@
 import { formatInstant } from '../../../core/countdown.ts';
 import { formatDuration } from '../../../report/format.ts';
 import { barOf } from '../../../report/pages/progress-bar.ts';
-import { spendSummary } from '../../../report/sentences/spend.ts';
+import { summarizeSpend } from '../../../report/sentences/spend.ts';
 import type { Overview } from '../../../report/overview/lane-waits.ts';
 import {
   type Condition,
@@ -26,7 +26,7 @@ import {
   widthOf,
   wrapSentence,
 } from './columns.ts';
-import { type RunFact, isGoingOn, knownLane, localFacts } from './facts.ts';
+import { type RunFact, isGoingOn, parseKnownLane, listLocalFacts } from './facts.ts';
 import type { ScreenState } from './session.ts';
 
 const BAR_CELLS = 10;
@@ -90,7 +90,7 @@ function localBody(picture: Picture, local: LocalPicture, { columns, rows }: Siz
   return kept(
     [
       { rank: 3, lines: localHeader(picture, local, columns, now) },
-      ...localFacts(local, now).map((fact) => ({ rank: fact.rank, lines: factLines(fact, columns) })),
+      ...listLocalFacts(local, now).map((fact) => ({ rank: fact.rank, lines: factLines(fact, columns) })),
       ...picture.problems.map((problem) => ({ rank: 7, lines: wrapSentence(problem, columns, 'warning') })),
       outputBlock(local, columns),
     ],
@@ -187,7 +187,7 @@ function keysOf(picture: Picture, session: ScreenState): readonly Line[] {
       key('a', 'local run'),
       key('↑↓', 'choose'),
     ];
-  const isPaused = picture.local !== null && (knownLane(picture.local)?.pause ?? null) !== null;
+  const isPaused = picture.local !== null && (parseKnownLane(picture.local)?.pause ?? null) !== null;
   return [
     key('q', 'quit'),
     key('p', isPaused ? 'resume' : 'pause'),
@@ -208,7 +208,7 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
     ...lanes.map(({ branchId: lane, place }) => widthOf([createPiece(nameOfLaneAt(lane, place))])),
   );
   const summary = wrapSentence(summaryOf(lanes.filter((lane) => lane.kind === 'branch')), columns, 'plain');
-  const spent = wrapSentence(`Last 31 days: ${spendSummary(spend)}`, columns, 'faint');
+  const spent = wrapSentence(`Last 31 days: ${summarizeSpend(spend)}`, columns, 'faint');
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : renderRowDetails(chosen, columns, now).slice(0, DETAIL_ROWS);
   const list = lanes.map((lane, index) => rowOf(lane, { width, isSelected: index === selected }));

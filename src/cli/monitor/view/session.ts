@@ -2,7 +2,7 @@ import { nameOfTaskId, type LaneId } from '../../../core/tasks/ids.ts';
 import { isStuck } from '../../../core/tasks/task.ts';
 import type { OverviewLane } from '../../../report/overview/lane-waits.ts';
 import { laneOfLocalRun, type Picture } from '../monitor-schema.ts';
-import { knownLane } from './facts.ts';
+import { parseKnownLane } from './facts.ts';
 import type { TextStyle } from './columns.ts';
 
 /** The state of the screen after a person's keys. */
@@ -39,7 +39,7 @@ interface Pressed {
 const nothing: Asked = { kind: 'nothing' };
 
 /** Returns the initial state of the screen. */
-export function initialSession(shows: Picture['shows']): ScreenState {
+export function createScreenState(shows: Picture['shows']): ScreenState {
   return { shows, selected: 0, asking: null, message: null, isOrdering: false };
 }
 
@@ -125,7 +125,7 @@ interface Target {
 /** Returns the target of orders to the local run, or a sentence if no run would obey them. */
 function targetOfLocal({ local }: Picture): Target | string {
   if (local === null) return 'The local run has not been read yet.';
-  if (local.run.kind === 'other' && knownLane(local) === null)
+  if (local.run.kind === 'other' && parseKnownLane(local) === null)
     return 'This is a run of another Ralph, which takes no orders: end it where it was started.';
   const [place] = local.state?.places ?? [];
   if (place === undefined)

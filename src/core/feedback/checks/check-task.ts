@@ -2,7 +2,7 @@ import type { ObjectId } from '../../evidence.ts';
 import type { Task } from '../../tasks/task.ts';
 import { findUnseen, normalizeBlanks } from '../../text/cleaned.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
-import { capText, moreLine, completeSentence } from '../../text/phrase.ts';
+import { capText, formatMoreLine, completeSentence } from '../../text/phrase.ts';
 import type { Annotation, CheckDetails, CheckNow } from '../pull-request-now.ts';
 import { FEEDBACK_PRIORITY } from '../subject.ts';
 import { taskIdOfCheck } from './checks.ts';
@@ -81,14 +81,14 @@ function taskBody(check: CheckNow, { job, step, annotations, log, missing }: Che
     ...(shortName(job ?? '') === '' ? [] : [`Job: ${shortName(job ?? '')}`]),
     ...(shortName(step ?? '') === '' ? [] : [`Step: ${shortName(step ?? '')}`]),
   ];
-  const end = logText(log ?? '');
+  const end = trimJobLog(log ?? '');
   const summary = capText(cleanText(check.summary).text.trim(), MAX_SUMMARY_CHARS);
   return [
     facts.join('\n'),
     withHeading('Annotations:', annotationLines(annotations).join('\n')),
     withHeading('Summary:', summary),
     withHeading('End of the log:', end),
-    missing === null ? '' : completeSentence(plainMessage(missing, MAX_ANNOTATION_CHARS)),
+    missing === null ? '' : completeSentence(toPlainMessage(missing, MAX_ANNOTATION_CHARS)),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
@@ -100,13 +100,13 @@ function withHeading(title: string, text: string): string {
 
 function annotationLines(annotations: readonly Annotation[]): readonly string[] {
   const shown = annotations.slice(0, MAX_ANNOTATIONS).map(annotationLine);
-  return [...shown, ...moreLine(annotations.length - shown.length)];
+  return [...shown, ...formatMoreLine(annotations.length - shown.length)];
 }
 
 function annotationLine({ path, line, level, message }: Annotation): string {
-  const where = `${plainMessage(path, MAX_PATH_CHARS)}${line === null ? '' : `:${line}`}`;
-  const grade = plainMessage(level, 20);
-  return `- ${where}${grade === '' ? '' : ` (${grade})`}: ${plainMessage(message, MAX_ANNOTATION_CHARS)}`;
+  const where = `${toPlainMessage(path, MAX_PATH_CHARS)}${line === null ? '' : `:${line}`}`;
+  const grade = toPlainMessage(level, 20);
+  return `- ${where}${grade === '' ? '' : ` (${grade})`}: ${toPlainMessage(message, MAX_ANNOTATION_CHARS)}`;
 }
 
 /** Cleans a name and cuts it to one short line. */
@@ -118,7 +118,7 @@ function shortName(raw: string): string {
  * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps,
  * colours, runner marks and invisible characters. Equal lines in a row become one.
  */
-export function logText(raw: string): string {
+export function trimJobLog(raw: string): string {
   const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(cleanCheckLine));
   const kept: string[] = [];
   let room = MAX_LOG_CHARS;
@@ -131,7 +131,7 @@ export function logText(raw: string): string {
 }
 
 /** Returns a text of a check as one plain line. */
-export function plainMessage(raw: string, maxChars: number): string {
+export function toPlainMessage(raw: string, maxChars: number): string {
   return capText(
     raw
       .slice(0, READ_FACTOR * maxChars)

@@ -70,7 +70,7 @@ const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
 );
 
 /** Returns each lock file name among the paths once, with the command that regenerates the file. */
-export function lockCommands(paths: readonly string[]): readonly (readonly [name: string, words: string])[] {
+export function listLockCommands(paths: readonly string[]): readonly (readonly [name: string, words: string])[] {
   return [...new Set(paths.map(fileNameOf))].flatMap((name) => {
     const command = COMMANDS.get(name);
     return command === undefined ? [] : [[name, command.words] as const];
@@ -78,10 +78,7 @@ export function lockCommands(paths: readonly string[]): readonly (readonly [name
 }
 
 /** Returns the lock files whose tool the project names, with the commands that regenerate them. */
-export function lockFilesToRegenerate(
-  paths: readonly string[],
-  named: readonly LockTool[],
-): readonly LockFileToRegenerate[] {
+export function selectLockFiles(paths: readonly string[], named: readonly LockTool[]): readonly LockFileToRegenerate[] {
   return paths
     .flatMap((path) => {
       const command = path.length > MAX_LOCK_PATH_CHARS ? undefined : COMMANDS.get(fileNameOf(path));
@@ -95,14 +92,14 @@ export function lockFilesToRegenerate(
 const MAX_NAMING_CHARS = 64 * 1024;
 
 /** Returns the tools that shell commands call. */
-export function toolsCalledIn(commands: string): readonly LockTool[] {
+export function findCalledTools(commands: string): readonly LockTool[] {
   const called = new Set<string>(commands.slice(0, MAX_NAMING_CHARS).split(COMMAND_END).map(programOf));
   return LOCK_TOOLS.filter((tool) => called.has(tool));
 }
 
 /** Returns the tools that a Markdown text calls in its code. */
-export function toolsNamedIn(markdown: string): readonly LockTool[] {
-  return toolsCalledIn(codeOf(markdown.slice(0, MAX_NAMING_CHARS)));
+export function findNamedTools(markdown: string): readonly LockTool[] {
+  return findCalledTools(codeOf(markdown.slice(0, MAX_NAMING_CHARS)));
 }
 
 const COMMAND_END = /\r\n?|\n|&&|\|\||[;|&(){}`]/;

@@ -1,4 +1,4 @@
-import { findUnseen, plainLines } from '../../text/cleaned.ts';
+import { findUnseen, toLineFeeds } from '../../text/cleaned.ts';
 import type { Suggestion } from '../subject.ts';
 import type { AskedThread } from './threads.ts';
 
@@ -19,7 +19,7 @@ const MAX_CHARS = 20_000;
  * Returns the suggested change of the comment that asks; null if there is none, or if it cannot be applied
  * mechanically.
  */
-export function suggestionIn({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
+export function parseSuggestion({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
   // A removed line has its number in the old file.
   if (line === null || side !== 'right' || startSide === 'left' || isOutdated) return null;
@@ -60,7 +60,7 @@ function seenLines(hunk: string, count: number): readonly string[] | null {
 
 /** Returns the lines of a comment's only suggestion, verbatim; null if the comment asks for anything else. */
 function suggestedLines(text: string): readonly string[] | null {
-  const { words, suggestions } = parseFences(plainLines(text));
+  const { words, suggestions } = parseFences(toLineFeeds(text));
   const [lines] = suggestions;
   if (lines === undefined || suggestions.length > 1) return null;
   const written = lines.join('\n');

@@ -1,12 +1,18 @@
 import { withoutCommand } from '../../people/command.ts';
 import type { Task, TaskComment } from '../../tasks/task.ts';
-import { findUnseen, normalizeBlanks, plainLines } from '../../text/cleaned.ts';
+import { findUnseen, normalizeBlanks, toLineFeeds } from '../../text/cleaned.ts';
 import { cleanText } from '../../text/clean.ts';
-import { capText, flattenText, oneLine } from '../../text/phrase.ts';
+import { capText, flattenText, toOneLine } from '../../text/phrase.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { PullRequestNow, ThreadNow } from '../pull-request-now.ts';
-import { commentTaskId, FEEDBACK_PRIORITY, reviewTaskId, threadTaskId, type FeedbackSubject } from '../subject.ts';
-import { suggestionIn } from './suggestions.ts';
+import {
+  formatCommentTaskId,
+  FEEDBACK_PRIORITY,
+  formatReviewTaskId,
+  formatThreadTaskId,
+  type FeedbackSubject,
+} from '../subject.ts';
+import { parseSuggestion } from './suggestions.ts';
 import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
 
 /** Maximum characters in a prompt for all comments of one task. */
@@ -27,7 +33,7 @@ export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullReque
   const { line, path } = thread;
   const place = `${endOfPath(path)}${line === null ? '' : `:${line}`}`;
   return feedbackTask({
-    id: threadTaskId(first.id),
+    id: formatThreadTaskId(first.id),
     title: taskTitle(`${by.login} on ${place}`, words),
     body: threadBody(asked),
     comments: newestComments(asked),
@@ -41,7 +47,7 @@ export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullReque
       by: by.login,
       path,
       line,
-      suggestion: suggestionIn(asked),
+      suggestion: parseSuggestion(asked),
     },
   });
 }
@@ -63,7 +69,7 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
   const isReview = review.state !== 'comment';
   const verb = review.state === 'changes-requested' ? 'requests changes' : isReview ? 'comments' : 'asks';
   return feedbackTask({
-    id: isReview ? reviewTaskId(review.id) : commentTaskId(review.id),
+    id: isReview ? formatReviewTaskId(review.id) : formatCommentTaskId(review.id),
     title: taskTitle(`${by.login} ${verb}`, words),
     body: isReview
       ? 'What the review says as a whole; its comments on single lines are tasks of their own.'
@@ -105,14 +111,14 @@ function endOfPath(path: string): string {
 /** Builds a title from the first line that is neither quotation nor code. */
 function taskTitle(who: string, words: string): string {
   const said = words.split('\n').find((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:>|`{3}|~{3})/.test(line));
-  return oneLine(said === undefined ? who : `${who}: ${said}`, MAX_TITLE_CHARS);
+  return toOneLine(said === undefined ? who : `${who}: ${said}`, MAX_TITLE_CHARS);
 }
 
 function threadBody({ thread, asking, leftOut, review }: AskedThread): string {
   const { path, originalLine, isOutdated } = thread;
   const parts = [
     [
-      `File: ${oneLine(path, MAX_PATH_CHARS)}`,
+      `File: ${toOneLine(path, MAX_PATH_CHARS)}`,
       ...describeLines(thread),
       ...(isOutdated
         ? [
@@ -183,7 +189,7 @@ function visibleText(text: string, maxChars: number): string {
 
 /** Returns code without invisible characters. */
 function withoutInvisible(code: string): string {
-  const text = plainLines(code).toWellFormed();
+  const text = toLineFeeds(code).toWellFormed();
   let seen = '';
   let done = 0;
   for (const { start, end } of findUnseen(text)) {

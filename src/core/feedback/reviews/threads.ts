@@ -1,8 +1,8 @@
-import { commandIn, isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
+import { parseCommandComment, isOwnComment, parseAnswer, withoutCommand } from '../../people/command.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
-import { commentTaskId, reviewTaskId, threadTaskId } from '../subject.ts';
+import { formatCommentTaskId, formatReviewTaskId, formatThreadTaskId } from '../subject.ts';
 
 /** Maximum length of a courtesy; the agent reads longer texts. */
 const MAX_CHARS = 80;
@@ -83,7 +83,7 @@ type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
  * Returns the threads that need an answer from Ralph, or from the person to whom Ralph left them. Comments by untrusted
  * accounts are ignored.
  */
-export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
+export function selectThreadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
   const found = now.threads
     .map((thread) => askedThread(thread, now, { isTrusted, known }))
     .filter((one) => one !== null);
@@ -94,13 +94,13 @@ export function threadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known
  * Returns the reviews whose own text needs an answer, and the comments, all of them requests. GitHub has no replies to
  * them, so the memory records which are answered.
  */
-export function reviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
+export function selectReviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = [...now.reviews, ...now.comments].flatMap((review) => {
     const { id, by, state, text } = review;
     const mayAsk = ASKING_STATES.includes(state) || (state === 'approved' && isRequest(text));
     if (by === null || !mayAsk || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, { saidAt: review.at ?? 0, text })) return [];
-    const answer = answerTo(known, state === 'comment' ? commentTaskId(id) : reviewTaskId(id), id);
+    const answer = answerTo(known, state === 'comment' ? formatCommentTaskId(id) : formatReviewTaskId(id), id);
     // An unposted change may still fail verification.
     const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
     return isOver ? [] : [{ review, by }];
@@ -133,7 +133,7 @@ export function recoverAnswers(
 ): readonly AnswerInThread[] {
   return threads.flatMap((thread) => {
     const [first, ...replies] = thread.comments;
-    if (first === undefined || Object.hasOwn(items, threadTaskId(first.id))) return [];
+    if (first === undefined || Object.hasOwn(items, formatThreadTaskId(first.id))) return [];
     // Anybody can write Ralph's marker, so an account without write permission does not count as Ralph.
     const ours = replies.findLast(
       ({ by, text }) => by !== null && (isTrusted(by) || by.kind === 'bot') && commentAnsweredBy(text) !== null,
@@ -150,7 +150,7 @@ export function recoverAnswers(
  * Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last
  * first.
  */
-export function authorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
+export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
     ...threads.flatMap(({ comments }) => comments.map(({ by, at, text }) => ({ by, at, text }))),
     ...[...reviews, ...comments].map(({ by, at, text }) => ({ by, at: at ?? 0, text })),
@@ -188,7 +188,8 @@ function askedThread(
   );
   const asking = considered[position];
   if (asking === undefined) return null;
-  const isLeft = answerTo(known, threadTaskId(thread.comments[0]?.id ?? 0), asking.comment.id)?.kind === 'given-up';
+  const isLeft =
+    answerTo(known, formatThreadTaskId(thread.comments[0]?.id ?? 0), asking.comment.id)?.kind === 'given-up';
   if (!isLeft && position <= lastAnswered(considered)) return null;
   return {
     thread,
@@ -263,7 +264,7 @@ function isApprovedSince(
 
 /** Returns true if a text asks Ralph by its name for work. */
 function isRequest(text: string): boolean {
-  return commandIn(text)?.kind === 'request';
+  return parseCommandComment(text)?.kind === 'request';
 }
 
 function asks(text: string): boolean {

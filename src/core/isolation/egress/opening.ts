@@ -145,7 +145,7 @@ function reader(bytes: Uint8Array): Reader {
  * Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as `
  * as other.example`.
  */
-export function discrepancySuffix(
+export function findHostSuffix(
   opening: Exclude<Opening, { kind: 'more' }>,
   { host, port }: HostAndPort,
 ): string | null {
@@ -153,7 +153,7 @@ export function discrepancySuffix(
     case 'tls':
       // A connection to an address needs no server name, but some programs send the address as one.
       if (opening.name === null) return parseAddress(host) === null ? ' without a server name' : null;
-      return asHost(opening.name) === host ? null : otherNameSuffix(opening.name);
+      return asHost(opening.name) === host ? null : formatOtherName(opening.name);
     case 'http':
       // The proxy checks each request on this connection separately.
       return port === HTTPS_PORT ? WITHOUT_TLS : null;
@@ -163,7 +163,7 @@ export function discrepancySuffix(
 }
 
 /** Returns the suffix that a host gets in reports if a connection to it named another host. */
-export function otherNameSuffix(name: string): string {
+export function formatOtherName(name: string): string {
   return ` as ${asHost(name) ?? 'another name'}`;
 }
 

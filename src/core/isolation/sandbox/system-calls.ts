@@ -44,7 +44,7 @@ const NUMBERS: Readonly<Record<string, Pick<CallNumbers, 'close' | 'prctl' | 'un
 };
 
 /** Returns the numbers for a processor, named as Node names it, or null if they are not known. */
-export function callNumbers(processor: string): CallNumbers | null {
+export function findCallNumbers(processor: string): CallNumbers | null {
   const [abi] = ABIS[processor] ?? [];
   const numbers = NUMBERS[processor];
   if (abi === undefined || numbers === undefined) return null;
@@ -83,7 +83,7 @@ type Line = Instruction | { readonly label: string };
  * namespace of the sandbox separates, io_uring, and socket families that a network namespace does not separate.
  * Programs of 32 bits get the same limits. Returns null for an unknown processor.
  */
-export function callFilter(processor: string): string | null {
+export function buildCallFilter(processor: string): string | null {
   const abis = ABIS[processor];
   if (abis === undefined) return null;
   const lines: readonly Line[] = [

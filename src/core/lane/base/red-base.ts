@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findErrors, fingerprintOf } from '../../analysis/analysis.ts';
 import { MAX_NEWLY_RED, type Verification } from '../../evidence.ts';
 import type { Immutable } from '../../policy.ts';
-import { failingTests, type TestReport } from '../../proof/test-report.ts';
+import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 
 /** Maximum number of distinct failures of one verification that are compared; later ones are ignored. */
@@ -82,7 +82,7 @@ function baseFailureOf(line: string): Failure {
 
 /** Returns the failing tests that a reporter names, in an order that does not depend on the run. */
 function failuresOf(report: TestReport): readonly Failure[] {
-  return failingTests(report)
+  return listFailingTests(report)
     .map(([name]) => ({ text: capText(name, MAX_SHOWN_CHARS), fingerprint: `…${name.slice(-MAX_NAME_CHARS)}` }))
     .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
 }

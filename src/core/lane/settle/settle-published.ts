@@ -2,7 +2,7 @@ import type { Feedback } from '../../feedback/memory.ts';
 import type { Policy } from '../../policy.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
-import { whyGivenUp } from '../../tasks/stepping-aside.ts';
+import { explainGivenUp } from '../../tasks/stepping-aside.ts';
 import { isFinished } from '../../tasks/task.ts';
 import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
 import { type LaneState, MAX_REFUSAL_CHARS, type PublishedLane } from '../state/state.ts';
@@ -53,7 +53,7 @@ export function loseProgress(
   }
   const tasks = Object.fromEntries(
     Object.entries(after.tasks).map(([id, { attempts, approval, answer, ceiling }]) => {
-      const reason = whyGivenUp(id, { attempts, ceiling }, policy);
+      const reason = explainGivenUp(id, { attempts, ceiling }, policy);
       const known = { ...progressOf(before.tasks, id), attempts, approval, answer, ceiling };
       return [id, reason === null || isFinished(known) ? known : { ...known, state: 'failed' as const, reason }];
     }),

@@ -4,7 +4,7 @@ import {
   chooseAgent,
   isFailure,
   isOutage,
-  passedOverAgents,
+  listPassedOverAgents,
   type Providers,
 } from '../../agents/providers.ts';
 import type { Evidence } from '../../evidence.ts';
@@ -14,11 +14,11 @@ import { hasCalledAgent, hasAgentChangedContent, rememberSteps } from '../../pip
 import type { Policy } from '../../policy.ts';
 import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
-import { type SetAsideReason, progressAfter, stepAside } from '../../tasks/stepping-aside.ts';
+import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
 import { holdForBase } from '../verification.ts';
-import { hasAgentAnswered, type CircuitView, noSignals, pushSignals, type Signals, viewCircuit } from '../circuit.ts';
+import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
 import { bookCall, bookUsage, type CallUsage } from '../ledger.ts';
 import {
@@ -83,7 +83,7 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
 
 /** Returns the state in the turn of an agent, which continues with its own session. */
 function inTurnOf(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
-  const [before] = passedOverAgents(policy.agents, state.providers, agent, now);
+  const [before] = listPassedOverAgents(policy.agents, state.providers, agent, now);
   return dropExpiredSessions(switchAgent(state, agent, before?.why ?? 'by_order', now), policy, now);
 }
 
@@ -126,7 +126,7 @@ export function settleIteration(
     signals:
       judgement.neutral || agentFailed
         ? state.signals
-        : pushSignals(signalsFor(state, facts.task.id), iterationSignals(facts, judgement)),
+        : recordSignals(signalsFor(state, facts.task.id), iterationSignals(facts, judgement)),
     lastIteration: {
       taskId: facts.task.id,
       progress: judgement.verdict.progress,
@@ -212,7 +212,7 @@ function signalsFor({ signals, lastIteration }: LaneState, id: TaskId): Signals 
 function iterationSignals(
   facts: IterationFacts,
   { verdict, claimsEverything }: Judgement,
-): Parameters<typeof pushSignals>[1] {
+): Parameters<typeof recordSignals>[1] {
   const { analysis, evidence } = facts;
   const overruled = verdict.vetoes.length > 0 || verdict.discrepancies.length > 0;
   return {
@@ -228,7 +228,7 @@ function iterationSignals(
 
 /** Books the time of an iteration outside of its calls; calls are booked as they end. */
 function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, now: number): LaneState {
-  const calls = callUsagesIn(evidence);
+  const calls = listCallUsages(evidence);
   // Journals of earlier versions book the only call of an iteration as long as the iteration.
   if (calls === null) return state;
   const called = calls.reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
@@ -240,7 +240,7 @@ function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, n
  * Returns the agent calls of an iteration as they were booked, or null for a journal of an earlier version, which does
  * not contain them.
  */
-export function callUsagesIn({ steps, call }: Pick<Evidence, 'steps' | 'call'>): readonly CallUsage[] | null {
+export function listCallUsages({ steps, call }: Pick<Evidence, 'steps' | 'call'>): readonly CallUsage[] | null {
   if (steps.length > 0) return steps.flatMap(({ calls }) => calls);
   return call === undefined ? null : [call];
 }
@@ -257,7 +257,7 @@ function settleTask(
 ): LaneState {
   const { id } = facts.task;
   const { progress, taskDone } = judged.judgement.verdict;
-  const after = progressAfter(state, facts, judged);
+  const after = computeProgressAfter(state, facts, judged);
   // A task that was worked on again without being finished, or given back to a person, no longer has its finished
   // content.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';

@@ -15,8 +15,8 @@ export interface CachedState {
  * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. It leaves out
  * approvals, people's requests, sessions and verifications.
  */
-export function restrictiveParts(state: LaneState, signed: boolean): CachedState {
-  const { state: kept, dropped } = signedParts(state, false);
+export function selectRestrictiveParts(state: LaneState, signed: boolean): CachedState {
+  const { state: kept, dropped } = selectSignedParts(state, false);
   return {
     dropped,
     state: {
@@ -36,7 +36,7 @@ export function restrictiveParts(state: LaneState, signed: boolean): CachedState
  * Returns the trusted state of a lane that is only in a cache. Approvals are looked up again; a pause and a session
  * count if they were signed with the agent's key.
  */
-export function signedParts(state: LaneState, signed: boolean): CachedState {
+export function selectSignedParts(state: LaneState, signed: boolean): CachedState {
   const known = Object.entries(state.tasks).map(([id, task]) => {
     return [id, { ...task, approval: undefined, retried: signed ? task.retried : undefined }] as const;
   });

@@ -1,4 +1,4 @@
-import { newestItems, withShorterWords } from '../../feedback/memory.ts';
+import { keepNewestItems, withShorterWords } from '../../feedback/memory.ts';
 import type { TaskId } from '../../tasks/ids.ts';
 import { untouchedProgress, withChangedTasks } from '../../tasks/queue.ts';
 import { isBegun, isFinished, isStuck, type TaskProgress } from '../../tasks/task.ts';
@@ -80,7 +80,7 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
   (state) => ({
     ...state,
     change: withShortShares(state.change),
-    feedback: withShorterWords({ ...state.feedback, items: newestItems(state.feedback.items, 60) }),
+    feedback: withShorterWords({ ...state.feedback, items: keepNewestItems(state.feedback.items, 60) }),
   }),
   // Only reached by a lane with hundreds of tasks.
   (state) => {
@@ -100,7 +100,7 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
     },
     change: { ...state.change, ...withFewerLeftOut(state.change) },
     notified: state.notified.slice(-50),
-    feedback: { ...state.feedback, items: newestItems(state.feedback.items, 20) },
+    feedback: { ...state.feedback, items: keepNewestItems(state.feedback.items, 20) },
   }),
 ];
 

@@ -14,11 +14,18 @@ import { countBytes } from '../../text/phrase.ts';
 import { tryJson } from '../../text/try-json.ts';
 import { redBaseSchema } from '../base/red-base.ts';
 import { changeSchema, noChange } from '../change.ts';
-import { type Circuit, circuitSchema, closedCircuit, noSignals, signalsSchema, unreadableCircuit } from '../circuit.ts';
+import {
+  type Circuit,
+  circuitSchema,
+  createClosedCircuit,
+  noSignals,
+  signalsSchema,
+  unreadableCircuit,
+} from '../circuit.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS, restingSchema, sessionSchema, transitionSchema, withTransition } from '../session.ts';
 import { migrateState } from './state-migrations.ts';
-import { plausibleWindows, parseWindows, type Windows } from '../windows.ts';
+import { limitWindows, parseWindows, type Windows } from '../windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
 export const STATE_VERSION = 9;
@@ -187,13 +194,13 @@ export type ParsedState =
   | { readonly kind: 'newer'; readonly version: number };
 
 /** Returns the state of a lane that never ran. */
-export function initialState(lane: LaneId, now: number): LaneState {
+export function createInitialState(lane: LaneId, now: number): LaneState {
   return {
     version: STATE_VERSION,
     lane,
     sequence: 0,
     savedAt: now,
-    circuit: closedCircuit(0),
+    circuit: createClosedCircuit(0),
     windows: { hour: null, day: null },
     signals: noSignals,
     agent: null,
@@ -229,8 +236,8 @@ export function initialState(lane: LaneId, now: number): LaneState {
  * Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to
  * continue.
  */
-export function stateToProbe(lane: LaneId, now: number): LaneState {
-  const state = { ...initialState(lane, now), circuit: unreadableCircuit };
+export function createProbeState(lane: LaneId, now: number): LaneState {
+  const state = { ...createInitialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
     at: now,
     subject: 'state',
@@ -289,7 +296,7 @@ export function parseState(document: string, lane: LaneId): ParsedState {
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);
   if (parsed.kind !== 'state') return parsed;
-  const windows = plausibleWindows(parsed.state.windows, now);
+  const windows = limitWindows(parsed.state.windows, now);
   const providers = capProviderTimes(parsed.state.providers, now);
   const state: LaneState = { ...parsed.state, windows, providers };
   if (windows === parsed.state.windows) return { ...parsed, state };

@@ -1,9 +1,9 @@
 import type { Evidence } from '../../evidence.ts';
 import type { HintCode } from '../../prompt/hints.ts';
-import { holdingReviews } from '../../pipeline/step-record.ts';
-import { reviewWords } from '../../pipeline/review.ts';
+import { listHoldingReviews } from '../../pipeline/step-record.ts';
+import { describeReview } from '../../pipeline/review.ts';
 import { progressOf } from '../../tasks/queue.ts';
-import { firstNames } from '../../text/phrase.ts';
+import { joinNames } from '../../text/phrase.ts';
 import { hasChangedSinceStart, claimsDone, claimsEverything, type IterationFacts } from './claims.ts';
 import type { LaneState } from '../state/state.ts';
 
@@ -60,20 +60,20 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
   if (evidence.beside !== undefined && isIdle && (claims || (filesModified ?? 0) > 0)) {
     found.push({
       hint: 'work_beside',
-      sentence: `It changed nothing in the work tree and left work beside it, where it is not published: ${firstNames(evidence.beside, 5)}.`,
+      sentence: `It changed nothing in the work tree and left work beside it, where it is not published: ${joinNames(evidence.beside, 5)}.`,
     });
   }
-  const [held] = claims ? holdingReviews(evidence.steps) : [];
+  const [held] = claims ? listHoldingReviews(evidence.steps) : [];
   if (held !== undefined) {
     found.push({
       hint: 'held_by_review',
-      sentence: `It claimed finished work, but step ${held.step} does not let it pass; ${reviewWords(held.review)}.`,
+      sentence: `It claimed finished work, but step ${held.step} does not let it pass; ${describeReview(held.review)}.`,
     });
   }
   if (claims && evidence.marked !== undefined) {
     found.push({
       hint: 'marked',
-      sentence: `It claimed finished work, but added conflict markers: ${firstNames(evidence.marked, 5)}.`,
+      sentence: `It claimed finished work, but added conflict markers: ${joinNames(evidence.marked, 5)}.`,
     });
   }
   if (claims && evidence.merge === 'open') {
@@ -87,10 +87,10 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
       // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
       sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldPathsOf(evidence).join(', ').slice(0, 300)}.`,
     });
-  } else if (claims && pathsStillRefused(state, facts).length > 0) {
+  } else if (claims && listPathsStillRefused(state, facts).length > 0) {
     found.push({
       hint: 'push_refused',
-      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${firstNames(pathsStillRefused(state, facts), 5)}.`,
+      sentence: `It claimed finished work, but files that the git server refused are as they were and are not in the branch: ${joinNames(listPathsStillRefused(state, facts), 5)}.`,
     });
   }
   return found;
@@ -108,7 +108,7 @@ export function withheldPathsOf({ withheld, withheldHere }: Evidence): readonly 
  * Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration
  * changed them.
  */
-export function pathsStillRefused(
+export function listPathsStillRefused(
   state: LaneState,
   { task, evidence: { withheld } }: IterationFacts,
 ): readonly string[] {

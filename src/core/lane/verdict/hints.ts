@@ -19,7 +19,7 @@ interface HintFacts {
 }
 
 /** Returns the hints for the next prompt, most important first. */
-export function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
+export function chooseHints({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
   const spoke = evidence.end.kind === 'exited' && analysis.agentError === null && hasCalledAgent(evidence.steps);
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
   if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))

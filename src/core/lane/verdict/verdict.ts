@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Analysis } from '../../analysis/analysis.ts';
 import type { Evidence } from '../../evidence.ts';
 import { CONFLICT_TASK, isFeedback } from '../../feedback/subject.ts';
-import { hasCalledAgent, failingSteps, holdingReviews } from '../../pipeline/step-record.ts';
+import { hasCalledAgent, listFailingSteps, listHoldingReviews } from '../../pipeline/step-record.ts';
 import { countSchema, type Immutable, type Policy } from '../../policy.ts';
 import type { HintCode } from '../../prompt/hints.ts';
 import { parseLeftOutReason } from '../../review/left-out.ts';
@@ -10,7 +10,7 @@ import { isTestFile } from '../../review/test-files.ts';
 import { isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { countTasks, progressOf } from '../../tasks/queue.ts';
 import { isFinished } from '../../tasks/task.ts';
-import { firstNames } from '../../text/phrase.ts';
+import { joinNames } from '../../text/phrase.ts';
 import { isKnownRed } from '../verification.ts';
 import { hasAgentAnswered, circuitWords } from '../circuit.ts';
 import {
@@ -25,8 +25,8 @@ import {
   wasMarked,
 } from './claims.ts';
 import { judgeDenials } from '../denials.ts';
-import { discrepanciesOf, type Discrepancy, pathsStillRefused } from './discrepancies.ts';
-import { hintsAfter } from './hints.ts';
+import { discrepanciesOf, type Discrepancy, listPathsStillRefused } from './discrepancies.ts';
+import { chooseHints } from './hints.ts';
 import type { LaneState, LastIteration } from '../state/state.ts';
 
 export const verdictSchema = z.object({
@@ -91,7 +91,7 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
   const changed = hasChangedContent(evidence);
-  const stepsHold = failingSteps(evidence.steps).length === 0 && holdingReviews(evidence.steps).length === 0;
+  const stepsHold = listFailingSteps(evidence.steps).length === 0 && listHoldingReviews(evidence.steps).length === 0;
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
@@ -151,7 +151,7 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
     providerFailed: analysis.agentError?.kind === 'server' || analysis.agentError?.kind === 'rate-limit',
     verification,
     claimsEverything: claimsAll,
-    hints: hintsAfter(facts, {
+    hints: chooseHints(facts, {
       progress,
       questionOnly,
       verification,
@@ -230,7 +230,7 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence } = facts;
   return (
     claimsDone(analysis) &&
-    failingSteps(evidence.steps).length === 0 &&
+    listFailingSteps(evidence.steps).length === 0 &&
     // If nothing is required, the claims of several iterations decide.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
@@ -250,7 +250,7 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
   const { merge } = evidence;
   // For files that the server refused, the task waits with the server's words.
-  const ofServer = pathsStillRefused(state, facts);
+  const ofServer = listPathsStillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
   if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
   if (!claimsDone(analysis) && analysis.signal.status !== 'BLOCKED') return false;
@@ -298,11 +298,11 @@ function vetoesOf(
       hint: 'veto_open_tasks',
       sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.`,
     });
-  const failing = failingSteps(steps);
+  const failing = listFailingSteps(steps);
   if (failing.length > 0)
     found.push({
       hint: 'veto_steps',
-      sentence: `It claimed to be done, but steps of the pipeline did not pass: ${firstNames(
+      sentence: `It claimed to be done, but steps of the pipeline did not pass: ${joinNames(
         failing.map(({ name }) => name),
         5,
       )}.`,

@@ -55,7 +55,7 @@ const QUOTED_HERE_DOCUMENT = /(?<!<)<<-?\s*['"\\]/;
  * Returns the variables that a command uses as `${NAME}` and that are set neither for the step nor by the command.
  * Empty if that cannot be determined.
  */
-export function unsetVariablesIn(command: string, variables: StepVariables): readonly string[] {
+export function findUnsetVariables(command: string, variables: StepVariables): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { names, words } = scanShell(command);
   const isSet = (name: string): boolean => Object.hasOwn(variables, name) || GIVEN.test(name) || sets(words, name);
@@ -66,7 +66,7 @@ export function unsetVariablesIn(command: string, variables: StepVariables): rea
  * Returns the variables whose values a command needs and does not set itself: `$NAME` and `${NAME…}` without a default,
  * outside of single quotes. Empty if that cannot be determined.
  */
-export function variablesNeededBy(command: string): readonly string[] {
+export function findNeededVariables(command: string): readonly string[] {
   if (SETS_ANYTHING.test(command) || QUOTED_HERE_DOCUMENT.test(command)) return [];
   const { needed, words } = scanShell(command);
   return [...new Set(needed)].slice(0, MAX_NAMES).filter((name) => !GIVEN.test(name) && !sets(words, name));
@@ -174,7 +174,7 @@ export function parseDuration(value: string | number): number | null {
 }
 
 /** Returns the problems of a file as sentences with file, line and column, in file order. */
-export function problemLines(file: string, problems: readonly PipelineProblem[]): readonly string[] {
+export function formatPipelineProblems(file: string, problems: readonly PipelineProblem[]): readonly string[] {
   const more = problems.length - MAX_PROBLEMS;
   const listed = [...problems]
     .sort((a, b) => (a.at?.line ?? 0) - (b.at?.line ?? 0) || (a.at?.column ?? 0) - (b.at?.column ?? 0))

@@ -1,6 +1,6 @@
 import { parseLocatedJson, type LocatedJson } from '../../../json/located.ts';
 import { parseLocatedYaml, type LocatedYaml } from '../../../yaml/located.ts';
-import { nearestName } from '../../text/nearest.ts';
+import { findNearest } from '../../text/nearest.ts';
 import { isSharedFileName, PIPELINE_FILES, stepKinds } from '../pipeline.ts';
 
 /** A file as plain data. Variables stay as texts such as `${MAX:-5}`, whether quoted or not. */
@@ -32,7 +32,7 @@ export function areSteps(steps: unknown): boolean {
         step !== null &&
         'type' in step &&
         typeof step.type === 'string' &&
-        (isKind(step.type) || ('name' in step && nearestName(step.type, stepKinds) !== null)),
+        (isKind(step.type) || ('name' in step && findNearest(step.type, stepKinds) !== null)),
     )
   );
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { nearestName } from '../../text/nearest.ts';
-import { oneLine } from '../../text/phrase.ts';
+import { findNearest } from '../../text/nearest.ts';
+import { toOneLine } from '../../text/phrase.ts';
 import { BREAKER_KEYS, configSchemas, FILE_KEYS, STEP_KEYS } from '../file-schema.ts';
 import { stepKinds } from '../pipeline.ts';
 
@@ -31,7 +31,7 @@ export function describeSchemaIssues(issues: readonly z.core.$ZodIssue[], data: 
 function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   // A union on `type` fails only if the step's type is unknown.
   if (issue.code === 'invalid_union' && issue.path.at(-1) === 'type') {
-    const near = typeof value === 'string' ? nearestName(value, stepKinds) : null;
+    const near = typeof value === 'string' ? findNearest(value, stepKinds) : null;
     const hint = near === null ? '' : `: did you mean "${near}"?`;
     return `is ${describeValue(value)}, not a type of step (${stepKinds.join(', ')})${hint}`;
   }
@@ -54,9 +54,9 @@ function typeWords(expected: string): string {
 function unknownKey(key: string, path: readonly PropertyKey[], data: unknown): string {
   const known = keysAt(path, data);
   const ofConfig = path.length === 2 ? configKeys(valueAt(data, path)) : [];
-  const quoted = `\`${oneLine(key, 60)}\``;
+  const quoted = `\`${toOneLine(key, 60)}\``;
   if (ofConfig.includes(key)) return `${quoted} belongs in \`config\` of the step`;
-  const near = nearestName(key, known);
+  const near = findNearest(key, known);
   return `${quoted} is not known here${near === null ? '' : `: did you mean \`${near}\`?`}`;
 }
 
@@ -87,5 +87,5 @@ function valueAt(data: unknown, path: readonly PropertyKey[]): unknown {
 function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
-  return oneLine(JSON.stringify(value), 60);
+  return toOneLine(JSON.stringify(value), 60);
 }

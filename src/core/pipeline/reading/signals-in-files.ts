@@ -9,7 +9,7 @@ const settingSchema = z.looseObject({ signals: doneSignalsSchema.optional() });
  * Returns the known signals and those that pipeline files add, up to the first file with steps, which is the effective
  * one. `texts` is keyed by path. `problems` are sentences that begin with file, line, column and key.
  */
-export function signalsInFiles(texts: Readonly<Record<string, string>>): {
+export function parseSignalFiles(texts: Readonly<Record<string, string>>): {
   readonly signals: DoneSignals;
   readonly problems: readonly string[];
 } {

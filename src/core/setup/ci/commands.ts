@@ -134,7 +134,7 @@ const NO_PROGRAM =
  * Returns the variables that commands read and none of them sets, so that a step of the set-up may have set them. Names
  * that may stand for a credential are left out.
  */
-export function openVariables(texts: readonly string[], set: ReadonlySet<string>): readonly string[] {
+export function findOpenVariables(texts: readonly string[], set: ReadonlySet<string>): readonly string[] {
   const all = texts.map((text) => text.replaceAll(/'[^']*'/g, '')).join('\n');
   const names = [...all.matchAll(/\$\{?([A-Z][A-Z0-9_]*)\b(?!:?-)/g)].map(([, name = '']) => name);
   const isSet = (name: string): boolean => set.has(name) || new RegExp(`\\b${name}=`).test(all);

@@ -1,20 +1,20 @@
-import { oneLine } from '../../text/phrase.ts';
+import { toOneLine } from '../../text/phrase.ts';
 import type { UnreadLine } from '../project.ts';
 import type { CiStep } from './jobs.ts';
 
 /** Returns the note on a job that runs in a container; empty for a job on the runner itself. */
-export function containerNotes(image: string): readonly UnreadLine[] {
+export function describeContainerJob(image: string): readonly UnreadLine[] {
   const why =
     "the agent's job runs on the runner itself: add steps that install what the image has and the runner lacks";
-  return image === '' ? [] : [{ what: `container: ${oneLine(image, 80)}`, why }];
+  return image === '' ? [] : [{ what: `container: ${toOneLine(image, 80)}`, why }];
 }
 
 /**
  * Returns the steps of a job in a container as they can run on the runner: there is no root, and the system is Ubuntu.
  */
-export function stepsOnRunner(steps: readonly CiStep[]): readonly CiStep[] {
+export function convertContainerSteps(steps: readonly CiStep[]): readonly CiStep[] {
   return steps.map((step) => {
-    if (step.kind === 'local') return { ...step, steps: stepsOnRunner(step.steps) };
+    if (step.kind === 'local') return { ...step, steps: convertContainerSteps(step.steps) };
     if (step.kind !== 'run') return step;
     const { command } = step;
     if (OF_ANOTHER_SYSTEM.test(command.text))

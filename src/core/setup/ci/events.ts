@@ -4,7 +4,7 @@ import { isRecord, parseYamlMap, type YamlMap } from './yaml-data.ts';
 export type CheckingEvent = 'pull_request' | 'push';
 
 /** Returns the event by which a workflow checks changes, if possible on branches other than the main one. */
-export function checkingEvent(workflow: YamlMap): CheckingEvent | null {
+export function findCheckingEvent(workflow: YamlMap): CheckingEvent | null {
   const events = eventsOf(workflow);
   if (events.has('pull_request') || events.has('merge_group')) return 'pull_request';
   const push = events.get('push');
@@ -34,7 +34,7 @@ function eventsOf({ on }: YamlMap): ReadonlyMap<string, unknown> {
  * Returns the name of a workflow that checks pull requests, by which `workflow_run` refers to it; empty for any other
  * workflow.
  */
-export function pullRequestWorkflowNames(path: string, text: string): readonly string[] {
+export function listPullRequestWorkflows(path: string, text: string): readonly string[] {
   const workflow = parseYamlMap(text);
   if (workflow === null || !checksPullRequests(workflow)) return [];
   const { name } = workflow;

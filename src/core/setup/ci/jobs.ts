@@ -1,8 +1,8 @@
-import { oneLine, shellText } from '../../text/phrase.ts';
+import { toOneLine, quoteShellText } from '../../text/phrase.ts';
 import { commandsOfScript, purposeOf } from './commands.ts';
-import { checkingEvent } from './events.ts';
+import { findCheckingEvent } from './events.ts';
 import { conditionMayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
-import { likeliestCombination } from './matrix.ts';
+import { chooseCombination } from './matrix.ts';
 import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** Names and values, such as variables or inputs. */
@@ -49,7 +49,7 @@ export const PLAIN_FOLDER = /^(?:[A-Za-z0-9_][\w.-]*)(?:\/[A-Za-z0-9_][\w.-]*)*$
 export function parseCheckingJobs(workflows: readonly string[], texts: ReadonlyMap<string, string>): readonly CiJob[] {
   const found = workflows.flatMap((path) => {
     const workflow = parseYamlMap(texts.get(path) ?? '');
-    const event = workflow === null ? null : checkingEvent(workflow);
+    const event = workflow === null ? null : findCheckingEvent(workflow);
     if (workflow === null || event === null) return [];
     const ref = event === 'push' ? 'refs/heads/main' : 'refs/pull/1/merge';
     const github = { event_name: event, ref, workspace: '.', [OPEN]: null };
@@ -73,7 +73,7 @@ function jobsIn(place: Place): readonly CiJob[] {
 function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const { path, workflow, texts, depth } = place;
   const base: Contexts = { ...place.contexts, runner: { os: 'Linux', arch: 'X64', [OPEN]: null } };
-  const matrix = likeliestCombination(mapIn(job, 'strategy')['matrix'], base, prereleaseKeys(job));
+  const matrix = chooseCombination(mapIn(job, 'strategy')['matrix'], base, prereleaseKeys(job));
   const contexts = matrix === null ? base : { ...base, matrix };
   if (!conditionMayHold(job['if'], contexts)) return [];
   const called = textIn(job, 'uses');
@@ -89,7 +89,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
     {
       path,
       id,
-      name: oneLine(textIn(job, 'name') || id, 80),
+      name: toOneLine(textIn(job, 'name') || id, 80),
       needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
       services: resolvedMap(mapIn(job, 'services'), contexts),
       container: isRecord(container) ? textIn(container, 'image') : scalarText(container),
@@ -214,7 +214,9 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   if (name === 'actions/download-artifact') return [{ kind: 'download' }];
   if (NO_SET_UP.test(name)) return [];
   const local = localPath(uses);
-  const unread = (why: string): readonly CiStep[] => [{ kind: 'unread', what: oneLine(uses, 100), why, isSetUp: true }];
+  const unread = (why: string): readonly CiStep[] => [
+    { kind: 'unread', what: toOneLine(uses, 100), why, isSetUp: true },
+  ];
   if (local === null && !(IS_SET_UP.test(name) && PLAIN_ACTION.test(uses))) return [];
   const inputs: (readonly [string, string])[] = [];
   for (const [key, value] of entriesOf(given)) {
@@ -266,7 +268,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   const commands = commandsOfScript(script);
   const unread = (what: string, why: string): CiStep => ({
     kind: 'unread',
-    what: oneLine(what, 100),
+    what: toOneLine(what, 100),
     why,
     isSetUp: false,
   });
@@ -274,7 +276,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
   // A terminal around the shell is put around each command.
   const terminal = /^(?:(script)|(unbuffer))\s.*\bbash \{0\}/.exec(shell);
-  if (terminal === null && !/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${oneLine(shell, 20)}`)];
+  if (terminal === null && !/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${toOneLine(shell, 20)}`)];
   const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';
   const place = resolveText(written, env.contexts);
   if (place.kind === 'unknown') return [unread(first, place.why)];
@@ -295,7 +297,9 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
     if (text === '') return [];
     const [, script, unbuffer] = terminal ?? [];
     const within =
-      script === undefined ? `unbuffer bash -c ${shellText(text)}` : `script -qec ${shellText(text)} /dev/null`;
+      script === undefined
+        ? `unbuffer bash -c ${quoteShellText(text)}`
+        : `script -qec ${quoteShellText(text)} /dev/null`;
     const isWithin = (script ?? unbuffer) !== undefined && purposeOf(text) === 'test';
     return [{ kind: 'run', command: { text: isWithin ? within : text, env: env.known, folder } }];
   });

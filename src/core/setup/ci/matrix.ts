@@ -10,7 +10,7 @@ const MAX_COMBINATIONS = 300;
  * Returns the combination of a matrix that is most like a current Linux machine, or null if only GitHub knows the
  * matrix. The newest version of an `unsettled` key may be a prerelease, so the one before it is preferred.
  */
-export function likeliestCombination(
+export function chooseCombination(
   matrix: unknown,
   contexts: Contexts,
   unsettled: readonly string[],

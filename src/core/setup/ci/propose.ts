@@ -1,6 +1,6 @@
 import type { CiProposal, Stack, UnreadLine } from '../project.ts';
-import { openVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
-import { containerNotes, stepsOnRunner } from './containers.ts';
+import { findOpenVariables, programsOf, purposeOf, type CommandPurpose } from './commands.ts';
+import { describeContainerJob, convertContainerSteps } from './containers.ts';
 import type { CiCommand, CiJob, CiStep } from './jobs.ts';
 import { renderVerifyLine, buildVerifyLines, buildSetUpSteps, buildSetUpCommand } from './render.ts';
 import type { YamlMap } from './yaml-data.ts';
@@ -41,12 +41,12 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     verify,
     offered: offered.slice(0, MAX_OFFERED),
     programs: programsOf(texts),
-    variables: openVariables(
+    variables: findOpenVariables(
       texts,
       new Set(parts.flatMap(({ commands }) => commands.flatMap(({ command }) => command.env.map(([name]) => name)))),
     ),
     unread: unique(
-      chosen.flatMap(({ job, plan }) => [...containerNotes(job.container), ...plan.unread]),
+      chosen.flatMap(({ job, plan }) => [...describeContainerJob(job.container), ...plan.unread]),
       ({ what }) => what,
     ).slice(0, MAX_UNREAD),
     services: Object.assign({}, ...chosen.map(({ job }) => job.services)) as YamlMap,
@@ -59,7 +59,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
 }
 
 /** Returns the lines of CI that may be tests, but contain unknown values. */
-export function unreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
+export function listUnreadTests(jobs: readonly CiJob[]): readonly UnreadLine[] {
   const found = jobs
     .flatMap(({ steps }) => flatten(steps))
     .flatMap((step) =>
@@ -91,7 +91,7 @@ interface Plan {
 }
 
 function planOf(job: CiJob): Plan {
-  const steps = job.container === '' ? job.steps : stepsOnRunner(job.steps);
+  const steps = job.container === '' ? job.steps : convertContainerSteps(job.steps);
   const flat = flatten(steps);
   const all = flat.flatMap((step) =>
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],

@@ -1,10 +1,10 @@
 import { purposeOf } from './commands.ts';
 import type { CiCommand, CiStep, NamedValues } from './jobs.ts';
-import { shellText } from '../../text/phrase.ts';
+import { quoteShellText } from '../../text/phrase.ts';
 
 /** Renders a command as one line of `verify`, which starts at the root. */
 export function renderVerifyLine({ text, env, folder }: CiCommand): string {
-  const pairs = telling(env).map(([name, value]) => `${name}=${shellText(value)}`);
+  const pairs = telling(env).map(([name, value]) => `${name}=${quoteShellText(value)}`);
   const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
   const line =
     pairs.length === 0 ? text : isSimple ? `${pairs.join(' ')} ${text}` : `export ${pairs.join(' ')} && ${text}`;

@@ -1,4 +1,4 @@
-import { shellText } from '../../text/phrase.ts';
+import { quoteShellText } from '../../text/phrase.ts';
 import { entriesOf, isRecord, listIn, mapIn, scalarText, textIn, type YamlMap } from './yaml-data.ts';
 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
@@ -68,7 +68,7 @@ function stepsOf(name: string, service: YamlMap): readonly string[] | null {
     [PLAIN_IMAGE.test(image), PLAIN_OPTIONS.test(options), CONTAINER_NAME.test(name)].every(Boolean);
   if (!isStartable) return null;
   const each = (option: string, values: readonly string[]): readonly string[] =>
-    values.map((value) => `--${option} ${shellText(value)}`);
+    values.map((value) => `--${option} ${quoteShellText(value)}`);
   const start = [
     `docker run --detach --name ${name}`,
     ...each('publish', listIn(service, 'ports').map(scalarText)),

@@ -25,7 +25,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   readonly tasks: readonly FileTask[];
   readonly problems: readonly TaskProblem[];
 } {
-  const path = beadsFile(Object.keys(files));
+  const path = findBeadsFile(Object.keys(files));
   if (path === undefined) return { tasks: [], problems: [] };
   const { beads, problems } = beadsById(files[path] ?? '');
   const work = [...beads.values()].filter(isWork);
@@ -53,7 +53,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
 }
 
 /** Returns the path whose issues are read, of the paths of a folder; the others are ignored. */
-export function beadsFile(paths: readonly string[]): string | undefined {
+export function findBeadsFile(paths: readonly string[]): string | undefined {
   return ['.beads/issues.jsonl', '.beads/beads.jsonl', ...paths.toSorted()].find(
     (path) => paths.includes(path) && /^\.beads\/[^/]+\.jsonl$/.test(path) && !SIDE_FILES.test(path),
   );

@@ -1,4 +1,4 @@
-import { beadsFile, parseBeads } from './beads.ts';
+import { findBeadsFile, parseBeads } from './beads.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
 import {
@@ -60,7 +60,7 @@ export function parseTaskFilesAndArchive(
  * tasks back.
  */
 export function fileOfSource(paths: readonly string[], source: FileSource): string | undefined {
-  return source === 'beads' ? beadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));
+  return source === 'beads' ? findBeadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));
 }
 
 const nothing: ParsedTasks = { tasks: [], problems: [] };

@@ -56,7 +56,7 @@ interface LaneFacts {
  * file says, unless a person retried it. On a lane that `beginsAgain`, all earlier work is in the base or lost, so only
  * the base says what is done, except for `unmarked` tasks.
  */
-export function fileProgress(
+export function mergeFileProgress(
   progress: ProgressById,
   tasks: readonly FileTask[],
   { beginsAgain, retriesAll, byHand, allFilesRead }: LaneFacts,

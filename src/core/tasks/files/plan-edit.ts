@@ -1,6 +1,6 @@
 import { outlineOf, type OutlineSection } from '../../../markdown/checklist.ts';
 import type { AddedTask, FileTask, NewTask } from './form/root-plan.ts';
-import { optionalHeadings, parsePlan } from './plan.ts';
+import { createHeadingTest, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
 
 /** A plan as it is. `optionalSections` are prefixes of headings whose items are optional. */
@@ -12,7 +12,7 @@ interface Plan {
 
 /** Adds a box under the heading of its priority, which is added if missing; everything else stays byte for byte. */
 export function addToPlan(plan: Plan, wanted: NewTask): AddedTask {
-  const [first = noPlaceIn(plan)] = additionsToPlan(plan, wanted);
+  const [first = noPlaceIn(plan)] = listPlanAdditions(plan, wanted);
   return first;
 }
 
@@ -20,7 +20,7 @@ export function addToPlan(plan: Plan, wanted: NewTask): AddedTask {
  * Yields the plan with the box at each place where it has the right priority, the best place first, or why there is
  * none.
  */
-export function* additionsToPlan(
+export function* listPlanAdditions(
   { path, text, optionalSections }: Plan,
   wanted: NewTask,
 ): Generator<AddedTask, void, void> {
@@ -196,7 +196,7 @@ function priorityOf({ headings }: OutlineSection): number | null {
 type SectionRule = (section: OutlineSection) => boolean;
 
 function optionalSection(names: readonly string[]): SectionRule {
-  const isOptional = optionalHeadings(names);
+  const isOptional = createHeadingTest(names);
   return ({ headings }) => headings.some(({ text }) => isOptional(text));
 }
 

@@ -1,5 +1,5 @@
 import type { TaskId } from '../ids.ts';
-import { isBoxDone, parseBoxes, titleWithoutMarks, type PlanBox } from './plan.ts';
+import { isBoxDone, parseBoxes, stripTitleMarks, type PlanBox } from './plan.ts';
 
 /** The texts of one plan: at the commit where the lane left the base branch, on the lane, and on the base branch. */
 interface PlanSides {
@@ -68,7 +68,7 @@ function isTicked(old: string, line: string): boolean {
     isBoxDone({ mark }) &&
     bullet === bulletBefore &&
     end === endBefore &&
-    titleWithoutMarks(title) === titleWithoutMarks(titleBefore)
+    stripTitleMarks(title) === stripTitleMarks(titleBefore)
   );
 }
 

@@ -20,7 +20,7 @@ export function parsePlan(
   optionalSections: readonly string[],
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const head = cutLines(text, MAX_LINES);
-  const isOptional = optionalHeadings(optionalSections);
+  const isOptional = createHeadingTest(optionalSections);
   const items = withIds(parseChecklist(head));
   const kept = items.length <= MAX_TASKS ? items : boxesWithinLimit(items);
   const leftOut = new Set(
@@ -84,7 +84,7 @@ function withIds(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
   const items: PlanBox[] = [];
   for (const box of boxes) {
     const parent = box.parent === null ? undefined : items[box.parent];
-    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', titleWithoutMarks(box.title)].join('\n')));
+    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', stripTitleMarks(box.title)].join('\n')));
     const same = lines.get(id) ?? [];
     lines.set(id, [...same, box.line]);
     items.push({
@@ -101,7 +101,7 @@ function withIds(boxes: readonly ChecklistItem[]): readonly PlanBox[] {
  * Returns the title without the marks that people and their plugins add when they plan or tick an item, so that the
  * marks never change the task's id.
  */
-export function titleWithoutMarks(title: string): string {
+export function stripTitleMarks(title: string): string {
   let left = title;
   for (;;) {
     const shorter = left.replace(MARKS_BEHIND, '').trimEnd();
@@ -162,7 +162,7 @@ function taskOf(
  * Returns a function that returns true if items under a heading are optional: it begins with one of the sections (`Nice
  * to have`), in any letter case, with any text behind.
  */
-export function optionalHeadings(sections: readonly string[]): (heading: string) => boolean {
+export function createHeadingTest(sections: readonly string[]): (heading: string) => boolean {
   if (sections.length === 0) return () => false;
   const names = sections.map((section) => {
     const words = section

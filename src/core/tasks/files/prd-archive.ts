@@ -1,17 +1,17 @@
 import {
   appendChildren,
   applyEdits,
-  childIndent,
-  indentAt,
+  detectChildIndent,
+  sliceIndent,
   keepChildren,
   layoutOfJson,
-  rawNodeText,
+  sliceNodeText,
   renderJsonValue,
   transplantText,
 } from '../../../json/edit.ts';
 import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { parsePrdJson, PRD_ARCHIVE_PATH, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
-import { dependencyKeys, idsByKey } from './prd.ts';
+import { parseDependencyKeys, mapPrdKeys } from './prd.ts';
 import { nameOfNode, parsePrdFile, type PrdEntry } from './prd-entries.ts';
 import type { TaskId } from '../ids.ts';
 
@@ -37,7 +37,7 @@ export function archivePrd(
   doneIds: ReadonlySet<TaskId>,
 ): ArchivedPrd | null {
   const file = parsePrdFile('', prd);
-  if (file.kind === 'unreadable' || archiveObstacle(archive) !== null) return null;
+  if (file.kind === 'unreadable' || findArchiveObstacle(archive) !== null) return null;
   const moving = movableEntries(file.entries, doneIds);
   if (moving.length === 0) return null;
   const nodes = new Set(moving.map(({ node }) => node));
@@ -57,7 +57,7 @@ export function archivePrd(
 }
 
 /** Returns why nothing can be added to an archive, or null if something can. */
-export function archiveObstacle(archive: string | null): TaskProblem | null {
+export function findArchiveObstacle(archive: string | null): TaskProblem | null {
   if (archive === null || archive.trim() === '') return null;
   const parsed = parsePrdJson(archive);
   const problem = (position: { readonly line: number; readonly column: number } | null, what: string): TaskProblem => ({
@@ -75,7 +75,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
 
 /** Returns the done entries, except those that a remaining entry needs or could be confused with. */
 function movableEntries(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): readonly PrdEntry[] {
-  const idOfKey = idsByKey(entries);
+  const idOfKey = mapPrdKeys(entries);
   const nameOfEntry = ({ key, title }: PrdEntry): string => JSON.stringify([key, key === null ? title : null]);
   let moving = entries.filter(({ id }) => doneIds.has(id));
   for (;;) {
@@ -83,7 +83,7 @@ function movableEntries(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskI
     const staying = entries.filter(({ id }) => !movingIds.has(id));
     const names = new Set(staying.map(nameOfEntry));
     const needed = new Set(
-      staying.flatMap(({ node }) => dependencyKeys(node, () => undefined).map(({ key }) => idOfKey.get(key))),
+      staying.flatMap(({ node }) => parseDependencyKeys(node, () => undefined).map(({ key }) => idOfKey.get(key))),
     );
     const left = moving.filter((entry) => !names.has(nameOfEntry(entry)) && !needed.has(entry.id));
     if (left.length === moving.length) return moving;
@@ -126,10 +126,12 @@ function appendEntries(
       from,
     );
   const there = new Set(itemsOf(target).map((item) => JSON.stringify(valueOf(item))));
-  const to = { indent: childIndent(archive, target, layout), lineEnd: layout.lineEnd };
+  const to = { indent: detectChildIndent(archive, target, layout), lineEnd: layout.lineEnd };
   const pieces = entries
     .filter(({ node }) => !there.has(JSON.stringify(valueOf(node))))
-    .map(({ node }) => transplantText(rawNodeText(from.prd, node), { indent: indentAt(from.prd, node.offset) }, to));
+    .map(({ node }) =>
+      transplantText(sliceNodeText(from.prd, node), { indent: sliceIndent(from.prd, node.offset) }, to),
+    );
   return pieces.length === 0 ? archive : applyEdits(archive, [appendChildren(archive, target, pieces, layout)]);
 }
 

@@ -1,4 +1,4 @@
-import { appendChildren, applyEdits, childIndent, layoutOfJson, renderJsonValue } from '../../../json/edit.ts';
+import { appendChildren, applyEdits, detectChildIndent, layoutOfJson, renderJsonValue } from '../../../json/edit.ts';
 import { itemsOf, findMember, type JsonNode } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { type AddedTask, type NewTask, parsePrdJson, type PrdList, prdLists } from './form/root-plan.ts';
@@ -57,7 +57,7 @@ export function addToPrd(
   const piece = renderJsonValue(
     entry,
     like === undefined ? around : layoutOfJson(text, like),
-    childIndent(text, target.node, around),
+    detectChildIndent(text, target.node, around),
   );
   const added = applyEdits(text, [appendChildren(text, target.node, [piece], around)]);
   const after = parsePrdFile(path, added);

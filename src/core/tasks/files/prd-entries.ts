@@ -1,4 +1,4 @@
-import { itemsOf, findMember, membersOf, positionsIn, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
+import { itemsOf, findMember, membersOf, indexLines, type JsonNode, type JsonPosition } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import { parsePrdJson, type PrdList, prdLists, type TaskProblem } from './form/root-plan.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
@@ -44,7 +44,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
         hidesTasks: true,
       })),
     };
-  const position = positionsIn(text);
+  const position = indexLines(text);
   const at = (node: JsonNode): JsonPosition => position(node.offset);
   const { root } = parsed;
   const lists = prdLists
@@ -97,7 +97,7 @@ function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; reado
 }
 
 /** Returns the positions of a prd.json's entries, by the ids of their tasks; empty if it cannot be read. */
-export function positionsInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> {
+export function findPrdPositions(text: string): ReadonlyMap<TaskId, JsonPosition> {
   const prd = parsePrdFile('', text);
   return new Map(prd.kind === 'prd' ? prd.entries.map(({ id, node }) => [id, prd.at(node)]) : []);
 }

@@ -1,7 +1,7 @@
 import { appendChildren, applyEdits, layoutOfJson, renderJsonValue, type JsonEdit } from '../../../json/edit.ts';
 import { findMember, type JsonNode } from '../../../json/parse.ts';
 import { progressOf } from '../queue.ts';
-import { shownProgress, type Task, type TaskProgress } from '../task.ts';
+import { computeShownProgress, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 import { stateOfEntry } from './prd.ts';
 import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
@@ -21,7 +21,7 @@ export function marksOf(
     tasks
       .filter(({ source }) => source.kind === 'prd')
       .flatMap(({ id }): readonly (readonly [TaskId, PrdMark])[] => {
-        const { state, attempts } = shownProgress(progressOf(progress, id));
+        const { state, attempts } = computeShownProgress(progressOf(progress, id));
         const isOwn = (state === 'in-progress' || state === 'failed') && attempts > 0;
         return state === 'done' || isOwn ? [[id, state]] : [];
       }),

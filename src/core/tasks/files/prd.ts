@@ -19,7 +19,7 @@ export function parsePrd(
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const prd = parsePrdFile(path, text);
   if (prd.kind === 'unreadable') return { tasks: [], problems: prd.problems };
-  const idOfKey = idsByKey(prd.entries);
+  const idOfKey = mapPrdKeys(prd.entries);
   const archived = doneKeys(archive);
   const problems: TaskProblem[] = [...prd.problems];
   const note: Note = (node, message) => {
@@ -74,12 +74,12 @@ type Note = (node: JsonNode, message: string) => void;
 /**
  * Returns the task ids of the entries by their own ids; of several with the same id the first, whose id is unchanged.
  */
-export function idsByKey(entries: readonly PrdEntry[]): ReadonlyMap<string, TaskId> {
+export function mapPrdKeys(entries: readonly PrdEntry[]): ReadonlyMap<string, TaskId> {
   return new Map(entries.toReversed().flatMap(({ key, id }) => (key === null ? [] : [[key, id] as const])));
 }
 
 /** Returns the entry's dependencies by own id, each with its place; anything else is reported. */
-export function dependencyKeys(
+export function parseDependencyKeys(
   entry: JsonNode,
   note: Note,
 ): readonly { readonly key: string; readonly node: JsonNode }[] {
@@ -170,7 +170,7 @@ function dependenciesOf(
   note: Note,
 ): readonly TaskId[] {
   const ids = new Map<string, TaskId>();
-  for (const { key, node } of dependencyKeys(entry, note)) {
+  for (const { key, node } of parseDependencyKeys(entry, note)) {
     const id = idOfKey.get(key);
     if (id === undefined && archived.has(key)) continue;
     if (id === undefined && !ids.has(key))

@@ -9,7 +9,10 @@ import type { FileSource } from '../ids.ts';
  * Returns a placeholder task for each source whose file hides tasks. It cannot be worked on, and nothing is complete
  * while it exists.
  */
-export function unreadableTasks(problems: readonly TaskProblem[], sources: readonly FileSource[]): readonly Task[] {
+export function createUnreadableTasks(
+  problems: readonly TaskProblem[],
+  sources: readonly FileSource[],
+): readonly Task[] {
   return sources.flatMap((source) => {
     const problem = problems.find(
       ({ file, hidesTasks }) => hidesTasks === true && fileOfSource([file], source) === file,

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
-import { type MovedFolder, pathInCopy } from '../../../core/clean-clone/searched-upward.ts';
-import { firstNames, oneLine } from '../../../core/text/phrase.ts';
+import { type MovedFolder, mapPathToCopy } from '../../../core/clean-clone/searched-upward.ts';
+import { joinNames, toOneLine } from '../../../core/text/phrase.ts';
 import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import { createGit, type Git } from '../../git.ts';
@@ -66,7 +66,7 @@ export async function removeCredentials(
 ): Promise<void> {
   const git = createGit({ folder: '/', env });
   const copyOf = (path: string): string | null => {
-    const moved = pathInCopy(path, moves);
+    const moved = mapPathToCopy(path, moves);
     return moved === path || !existsSync(moved) ? null : moved;
   };
   for (const path of secretFiles) {
@@ -88,7 +88,7 @@ const MOST_NAMES = 3;
 function warnOfUnread(paths: readonly string[], log: Pick<Log, 'warning'>): void {
   if (paths.length > 0)
     log.warning(
-      `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${oneLine(firstNames(paths, MOST_NAMES), 600)}. Set "persist-credentials: false" on actions/checkout.`,
+      `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${toOneLine(joinNames(paths, MOST_NAMES), 600)}. Set "persist-credentials: false" on actions/checkout.`,
     );
 }
 

@@ -168,7 +168,7 @@ const MAX_MERGES = 20;
  * Returns the commits that are not what git itself makes of their two parents: merges with edits of a person, and
  * commits that merge nothing. Commits that git lacks are left out.
  */
-export async function editedMergesAmong(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
+export async function findEditedMerges(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
   const edited: ObjectId[] = [];
   for (const commit of commits.slice(0, MAX_MERGES)) {
     const shown = await git.answer(['show', '-s', '--format=%T %P', commit]);

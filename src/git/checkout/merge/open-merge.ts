@@ -9,7 +9,7 @@ import {
   commitTree,
   type IterationContent,
   type MadeCommits,
-  messageWithSubjects,
+  addSubjects,
   withheldOf,
   type WithheldPaths,
 } from '../commit.ts';
@@ -210,13 +210,13 @@ export async function commitMerge(
   const putBack = await undoneIn(objects, merge, sides);
   const left =
     putBack.length > 0 ? new Map(putBack.map((path) => [path, UNDONE])) : await unfinishedIn(objects, merge, sides);
-  const publishable = await publishableMerge(committer, objects, { merge, now, instead: merge.settled });
+  const publishable = await buildPublishableMerge(committer, objects, { merge, now, instead: merge.settled });
   const newly = await withheldOf(objects, content, { objections: left, withheld: publishable.withheld });
   if (left.size > 0)
     return { kind: 'open', putBack, withheld: newly, withheldPaths: new Map([...publishable.withheld, ...left]) };
   const { tree, withheld, own } = publishable;
   const subjects = await subjectsOf(committer, objects, { head: content.head, merge, tip: tip.commit });
-  const message = await messageWithSubjects(committer, iteration.message, subjects);
+  const message = await addSubjects(committer, iteration.message, subjects);
   const commit = await commitTree(committer, {
     tree,
     parents: [tip.commit, merge.base],
@@ -242,7 +242,7 @@ export async function commitMerge(
 }
 
 /** Returns the merged tree as it is now, in which files that must not be published are as in `instead`. */
-export async function publishableMerge(
+export async function buildPublishableMerge(
   { repository, inspection }: Committer,
   objects: ObjectReader,
   { merge, now, instead }: { merge: OpenMerge; now: WorkTreeContent; instead: ObjectId },
@@ -261,7 +261,7 @@ export async function publishableMerge(
 }
 
 /** Returns the lock files that can be regenerated; empty while other files are unresolved. */
-export async function lockFilesLeft(
+export async function findLockFilesLeft(
   { repository }: Committer,
   objects: ObjectReader,
   { merge, tip, now }: { readonly merge: OpenMerge; readonly tip: ObjectId; readonly now: ObjectId },
@@ -293,7 +293,7 @@ export async function judgeSingleFile(
   if (changes.some((change) => change.path !== path)) return 'elsewhere';
   if (!(await lockFilesIn(committer.repository, now.tree, merge)).includes(path)) return 'failed';
   if ((await unfinishedIn(objects, merge, { tip, now: now.tree })).has(path)) return 'marked';
-  const { withheld } = await publishableMerge(committer, objects, { merge, now, instead: merge.markedTree });
+  const { withheld } = await buildPublishableMerge(committer, objects, { merge, now, instead: merge.markedTree });
   return withheld.has(path) ? 'withheld' : 'kept';
 }
 

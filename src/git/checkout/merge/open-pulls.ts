@@ -3,7 +3,7 @@ import type { ObjectId } from '../../../core/evidence.ts';
 import { isBranchName } from '../../../core/refusals/refusal.ts';
 import type { ComparedPull } from '../../../core/train/train.ts';
 import type { OpenPulls } from '../../../ports/repository.ts';
-import { authorizationVariables, FETCH_ALONE, type Git, MERGE_ALONE, withBareRepository } from '../../git.ts';
+import { buildAuthVariables, FETCH_ALONE, type Git, MERGE_ALONE, withBareRepository } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { OpenedCheckout, OpenOptions } from '../lane.ts';
@@ -48,7 +48,7 @@ export async function compareOpenPulls(
         ...[...FETCH_ALONE, remote.url],
         ...branches.map((branch, at) => `+refs/heads/${branch}:refs/ralph/open/${String(at)}`),
       ],
-      { variables: authorizationVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },
+      { variables: buildAuthVariables(remote.url, remote.token), timeoutMs: WITHIN_MS },
     );
     if (fetched.exitCode !== 0) return null;
     const measured = await measure(git, { base: base.tip, heads: compared });

@@ -9,12 +9,12 @@ import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { WorkTreeFiles } from '../../../ports/repository.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
-import { changesBetween, treeOf, writeTreeWith } from '../../objects.ts';
+import { diffTrees, treeOf, writeTreeWith } from '../../objects.ts';
 import type { Quarantine } from '../quarantine.ts';
 import { readConfig, type Workspace } from '../workspace.ts';
 import { createInbox, type Inbox, type TreeRequestOf, type TreeSetup } from './inbox.ts';
 import type { ReadTree, WorkTreeAccess } from './work-tree-access.ts';
-import { notePlaces, withoutNotes } from './work-tree.ts';
+import { listNotePlaces, withoutNotes } from './work-tree.ts';
 import { createWorkers, type TreeTalk, type TreeWorkerCommand, type WithWorker } from './worker-process.ts';
 
 interface SandboxAccessOptions {
@@ -137,7 +137,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
     if (base === null || (await treeOf(git, tree)) !== tree) return false;
     indexed = null;
     await rm(quarantine.indexFile, { force: true });
-    const made = await changesBetween(git, base, tree)
+    const made = await diffTrees(git, base, tree)
       .then((changes) => writeTreeWith(git, quarantine.indexFile, { base, changes }))
       .catch(() => null);
     if (made !== tree) return false;
@@ -169,7 +169,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
     patchOf: (question) => withWorker(async (talk) => (await talk.ask('patch-of', question)).patch),
 
     async withoutNotes(tree) {
-      const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...notePlaces(folder)]);
+      const listed = await git.answer(['ls-tree', '--full-tree', '--name-only', tree, '--', ...listNotePlaces(folder)]);
       return listed.stdout.length === 0 ? tree : await withoutNotes(quarantine, folder, tree);
     },
 

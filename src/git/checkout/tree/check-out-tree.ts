@@ -7,16 +7,16 @@ import { messageOf, UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { collectOutput, describeCollected } from '../../../processes/collect-output.ts';
-import { trustedEnvironment, trustedProgram } from '../../../processes/trusted-programs.ts';
+import { buildTrustedEnvironment, findTrustedProgram } from '../../../processes/trusted-programs.ts';
 import { removeCredentials, type FoundCredentials } from '../credentials/credentials.ts';
 import { createGit, lastLinesOfError, type Git } from '../../git.ts';
 import { isLoopState, LOOP_STATE } from '../../inspection/protected-paths.ts';
 import { encodeNames } from '../../names.ts';
 import { readLinked, writeRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
-import { pathInCopy, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
+import { mapPathToCopy, type MovedFolder } from '../../../core/clean-clone/searched-upward.ts';
 import { movePaths } from '../moved-paths.ts';
-import { treeFolder, type TreeKind } from './tree-folder.ts';
+import { locateTreeFolder, type TreeKind } from './tree-folder.ts';
 import type { OwnSetup, PrivateRepository } from '../private-repository.ts';
 import { readConfig, type Workspace, type WorkspacePlace } from '../workspace.ts';
 
@@ -65,7 +65,7 @@ const COPY_MS = 5 * MINUTE_MS;
  */
 export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOut): Promise<WorkspacePlace> {
   const { workspace, repository, credentials, env, agentSandbox, signal, log } = options;
-  const top = treeFolder(wanted.kind, { ...options, top: workspace.top });
+  const top = locateTreeFolder(wanted.kind, { ...options, top: workspace.top });
   const parent = dirname(top);
   await agentSandbox?.takeBack(top);
   await removeTree(parent);
@@ -216,7 +216,7 @@ async function joinSubmodules(
     const [, named] =
       /^gitdir:\s*(.+?)\s*$/m.exec((await readLinked(join(from, path, '.git')))?.bytes.toString() ?? '') ?? [];
     if (named === undefined) continue;
-    const [top, folder] = [join(to, path), pathInCopy(resolve(from, path, named), moves)];
+    const [top, folder] = [join(to, path), mapPathToCopy(resolve(from, path, named), moves)];
     await writeRegular(join(top, '.git'), `gitdir: ${relative(top, folder)}\n`);
     await git.answer(['config', '--file', join(folder, 'config'), 'core.worktree', relative(folder, top)]);
   }
@@ -305,7 +305,7 @@ async function copyFiles(
   paths: readonly string[],
   { from, to, env, signal }: { readonly from: string; readonly to: string } & Pick<TreeOptions, 'env' | 'signal'>,
 ): Promise<void> {
-  const [tar, sh] = ['tar', 'sh'].map((name) => trustedProgram(name, env));
+  const [tar, sh] = ['tar', 'sh'].map((name) => findTrustedProgram(name, env));
   if (tar == null || sh == null)
     throw new UserError('infrastructure', 'The program tar was not found on PATH. Install it on the runner.');
   const { end, stderr } = await collectOutput(
@@ -313,7 +313,7 @@ async function copyFiles(
       file: sh,
       args: ['-c', COPY, 'sh', tar, to, `${to}.failed`, ...LEFT_OUT],
       cwd: from,
-      environment: trustedEnvironment(env),
+      environment: buildTrustedEnvironment(env),
       // A name that begins with a dash would be an option.
       input: encodeNames(paths.map((path) => `./${path}\0`).join('')),
       timeoutMs: COPY_MS,

@@ -7,7 +7,7 @@ import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 export type TreeKind = 'work' | 'clean';
 
 /** Returns the folder of a tree: in a run's work folder, or where the sandbox's user can reach it. */
-export function treeFolder(
+export function locateTreeFolder(
   kind: TreeKind,
   options: {
     readonly top: string;

@@ -3,17 +3,24 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
-import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, whyStandIn } from '../../../core/work-tree/answers.ts';
+import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, explainStandIn } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
-import { changesBetween, treeOf, writeTreeWith } from '../../objects.ts';
+import { diffTrees, treeOf, writeTreeWith } from '../../objects.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { PrivateRepository } from '../private-repository.ts';
 import { headOf, setHeadAndIndex, type Workspace } from '../workspace.ts';
 import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import { type BesideOptions, type BesideQuestion, findBeside, patchOf } from './differences/beside.ts';
-import { ignoredPaths, notePlaces, type PutBack, putBackWorkTree, readWorkTree, withoutNotes } from './work-tree.ts';
+import {
+  listIgnoredPaths,
+  listNotePlaces,
+  type PutBack,
+  putBackWorkTree,
+  readWorkTree,
+  withoutNotes,
+} from './work-tree.ts';
 
 /**
  * Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no
@@ -148,7 +155,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
       readWorkTree(own, workspace, reading),
       findBeside(beside, tolerated).catch(() => []),
     ]);
-    return { head, ...content, beside: found, ignored: wanted === 'all' ? await ignoredPaths(own) : [] };
+    return { head, ...content, beside: found, ignored: wanted === 'all' ? await listIgnoredPaths(own) : [] };
   }
 
   /**
@@ -167,7 +174,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
     const merged = await own.git.answer([...MERGE_ALONE, '-z', '--name-only', now, tip]);
     const [result = '', ...conflicts] = decodeNames(merged.stdout).split('\0');
     if (merged.exitCode > 1) return false;
-    const changes = (await changesBetween(own.git, tree, result)).filter(({ path }) => !conflicts.includes(path));
+    const changes = (await diffTrees(own.git, tree, result)).filter(({ path }) => !conflicts.includes(path));
     if (changes.length === 0) return false;
     const wanted = await own.withIndex('empty', (indexFile) =>
       writeTreeWith(own.git, indexFile, { base: tree, changes }),
@@ -222,7 +229,7 @@ async function withoutNotesOf(
   tree: ObjectId,
 ): Promise<ObjectId> {
   const found = await Promise.all(
-    notePlaces(folder).map((path) =>
+    listNotePlaces(folder).map((path) =>
       lstat(join(top, path)).then(
         () => true,
         () => false,
@@ -237,7 +244,7 @@ export function contentOf(
   { tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>,
   evidence: ObjectId,
 ): WorkTreeContent {
-  return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, whyStandIn(standIn)])) };
+  return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, explainStandIn(standIn)])) };
 }
 
 function rejectWithoutTree(): Promise<never> {

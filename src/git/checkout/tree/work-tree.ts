@@ -7,13 +7,13 @@ import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
 import { MOST_IGNORED, type StandIn } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
-import { changesBetween, indexLine, type PathChange } from '../../objects.ts';
+import { diffTrees, formatIndexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
 import { removeTree } from '../../remove-tree.ts';
 import type { PrivateRepository } from '../private-repository.ts';
-import { isLoopState, notesIn } from '../../inspection/protected-paths.ts';
+import { isLoopState, listNoteGlobs } from '../../inspection/protected-paths.ts';
 import type { Workspace } from '../workspace.ts';
-import { toleratedChangesOf, treeWithTolerated, type ToleratedChange } from './differences/tolerated-changes.ts';
+import { toleratedChangesOf, revertToleratedChanges, type ToleratedChange } from './differences/tolerated-changes.ts';
 
 /** Content of the work tree. `standIns` are paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
@@ -88,7 +88,7 @@ export async function readWorkTree(
   if (repositories.length > 0) {
     // Git would take it for a submodule that is not there, and look at none of its files once its .git is gone.
     const none = '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40);
-    const input = [...repositories.map((path) => indexLine('0', none, path)), ...before].join('');
+    const input = [...repositories.map((path) => formatIndexLine('0', none, path)), ...before].join('');
     await repository.git.text([...TAKE_LINES], { input });
   }
   const index = repositories.length > 0 ? null : await digestOf(repository.indexFile);
@@ -97,7 +97,7 @@ export async function readWorkTree(
   const standIns = new Map(
     [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
   );
-  return { tree: await treeWithTolerated(repository, tree, tolerated), standIns };
+  return { tree: await revertToleratedChanges(repository, tree, tolerated), standIns };
 }
 
 /** Returns the lines of the index at these paths and below them. */
@@ -109,7 +109,7 @@ async function entriesAt({ git }: PrivateRepository, paths: readonly string[]): 
 }
 
 /** Returns the files and folders that git ignores in the work tree; none if git cannot list them. */
-export async function ignoredPaths({ git }: Pick<PrivateRepository, 'git'>): Promise<readonly string[]> {
+export async function listIgnoredPaths({ git }: Pick<PrivateRepository, 'git'>): Promise<readonly string[]> {
   const listed = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const paths = await git.names(listed).catch(() => []);
   return paths.filter((path) => !isLoopState(path.replace(/\/$/, ''))).slice(0, MOST_IGNORED);
@@ -180,7 +180,7 @@ export async function putBackWorkTree(
   const found = new Set<string>();
   for (let attempt = 1; ; attempt += 1) {
     const { tree } = await readWorkTree(repository, workspace, { ...plainReading, tolerated });
-    const changes = await changesBetween(repository.git, wanted, tree);
+    const changes = await diffTrees(repository.git, wanted, tree);
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
       return { paths: [...found].sort(), left: toleratedChangesOf(changes) };
@@ -242,7 +242,7 @@ function foldersAbove(path: string): readonly string[] {
 
 /** Returns the tree without the agent's notes: an agent that only ever writes notes would keep the circuit closed. */
 export async function withoutNotes(repository: PrivateRepository, folder: Folder, tree: ObjectId): Promise<ObjectId> {
-  const notes = notesIn(folder).map((path) => `:(top,glob)${path}`);
+  const notes = listNoteGlobs(folder).map((path) => `:(top,glob)${path}`);
   return await repository.withIndex('empty', async (indexFile) => {
     const variables = { GIT_INDEX_FILE: indexFile };
     await repository.git.text(['read-tree', tree], { variables });
@@ -271,9 +271,9 @@ async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): 
 const LARGEST_PRD_BYTES = 1024 * 1024;
 
 /** Returns the paths that may have notes: files, or the folders of those that a pattern names. */
-export function notePlaces(folder: Folder): readonly string[] {
+export function listNotePlaces(folder: Folder): readonly string[] {
   return [
-    ...new Set(notesIn(folder).map((path) => (path.includes('*') ? dirname(path).replace(/\/\*\*$/, '') : path))),
+    ...new Set(listNoteGlobs(folder).map((path) => (path.includes('*') ? dirname(path).replace(/\/\*\*$/, '') : path))),
   ];
 }
 
@@ -352,18 +352,18 @@ async function substituteLine(
     case 'content':
       return '';
     case 'note':
-      return indexLine(
+      return formatIndexLine(
         '100644',
         await repository.git.text(['hash-object', '-w', '--stdin'], { input: entry.note }),
         entry.path,
       );
     case 'repository':
-      return indexLine(
+      return formatIndexLine(
         '160000',
         createHash(workspace.objectFormat).update('a repository inside the repository').digest('hex'),
         entry.path,
       );
     case 'removed':
-      return indexLine('0', '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40), entry.path);
+      return formatIndexLine('0', '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40), entry.path);
   }
 }

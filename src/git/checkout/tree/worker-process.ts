@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../../core/countdown.ts';
-import { oneLine, completeSentence } from '../../../core/text/phrase.ts';
+import { toOneLine, completeSentence } from '../../../core/text/phrase.ts';
 import {
   CHUNK_BYTES,
   LARGEST_ANSWER_BYTES,
@@ -161,7 +161,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   function lost(): Error {
     if (lostSandbox !== null) return lostSandbox.error as Error;
     if (problem !== null) return new WorkerLost(problem, false);
-    const lastOutput = oneLine(words.text(), 300);
+    const lastOutput = toOneLine(words.text(), 300);
     const how = end === null ? 'ended' : describeEnd(end);
     return new WorkerLost(`the worker ${how}${lastOutput === '' ? '' : ` and said: ${lastOutput}`}`, true);
   }
@@ -190,9 +190,9 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
           dismiss('the worker answered something else than what it was asked for');
           throw lost();
         }
-        for (const warning of found.warnings) log.warning(oneLine(warning, 500));
+        for (const warning of found.warnings) log.warning(toOneLine(warning, 500));
         if (found.answer.kind === 'failed')
-          throw new UserError('infrastructure', completeSentence(oneLine(found.answer.why, 1000)));
+          throw new UserError('infrastructure', completeSentence(toOneLine(found.answer.why, 1000)));
         return found.answer;
       },
       bytes: (count) => within(held.bytes(count)),

@@ -25,7 +25,7 @@ import {
   type OwnRepository,
   type PrivateRepository,
 } from '../private-repository.ts';
-import { copyIndex, type Workspace, workspaceAt } from '../workspace.ts';
+import { copyIndex, type Workspace, createWorkspaceAt } from '../workspace.ts';
 import { INBOX, type TreeRequest, type TreeRequestOf, type TreeSetup } from './inbox.ts';
 import {
   createExchange,
@@ -115,10 +115,12 @@ type RequestHandler = (request: Exclude<TreeRequest, { kind: 'open' }>) => Promi
 
 function createRequestHandler(
   setup: TreeSetup,
-  options: Pick<TreeWorkerOptions, 'env' | 'filesOf'> & { readonly log: Parameters<typeof workspaceAt>[1]['log'] },
+  options: Pick<TreeWorkerOptions, 'env' | 'filesOf'> & {
+    readonly log: Parameters<typeof createWorkspaceAt>[1]['log'];
+  },
 ): RequestHandler {
   const { env, filesOf, log } = options;
-  const workspace = workspaceAt(setup.place, { env, log });
+  const workspace = createWorkspaceAt(setup.place, { env, log });
   const files = filesOf(workspace.top);
   const restore = createWorkspaceRestorer(workspace, Buffer.from(setup.config, 'base64'));
   let place: Place | null = null;

@@ -1,6 +1,6 @@
 import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
-import { iterationsOn, workOf } from '../../facts.ts';
+import { listIterationsOn, workOf } from '../../facts.ts';
 
 /** Maximum number of files named; further ones are only counted. */
 const SHOWN_FILES = 5;
@@ -13,8 +13,8 @@ interface LeftOutFile {
 /**
  * Returns the files of a task that must not be published: those of its last iteration, else all that the branch lacks.
  */
-export function withheldFrom({ task }: TaskReport, report: RunReport): readonly LeftOutFile[] {
-  const last = iterationsOn(report, task.id).at(-1)?.evidence.withheldHere ?? [];
+export function listWithheldFrom({ task }: TaskReport, report: RunReport): readonly LeftOutFile[] {
+  const last = listIterationsOn(report, task.id).at(-1)?.evidence.withheldHere ?? [];
   return last.length > 0 ? last : (workOf(report)?.change.leftOut ?? []);
 }
 
@@ -22,8 +22,8 @@ export function withheldFrom({ task }: TaskReport, report: RunReport): readonly 
  * Names the files that a task cannot do without, each with the reason why it is not published, as one sentence part
  * with code in `backticks`.
  */
-export function withheldFiles(one: TaskReport, report: RunReport): string {
-  const files = withheldFrom(one, report);
+export function nameWithheldFiles(one: TaskReport, report: RunReport): string {
+  const files = listWithheldFrom(one, report);
   if (files.length === 0) return 'files that must not be published';
   const shown = files.slice(0, SHOWN_FILES).map(({ path, why }) => `${code(path)} (${why.split(';')[0] ?? why})`);
   const more = files.length - shown.length;

@@ -1,6 +1,6 @@
 import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
 import { combineLanes } from '../../../cli/run/side-by-side.ts';
-import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
+import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
 import type { LaneShare } from '../../../core/parallel/shares.ts';
 import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
@@ -76,7 +76,7 @@ async function cleanUp(
 ): Promise<void> {
   await endAgent(runTag);
   const runFolder = runFolderOf(placeOfLane(place, lane.id), number);
-  const sentence = remainsSentence(await removeSandboxesOf({ runFolder }, world.environment));
+  const sentence = describeRemains(await removeSandboxesOf({ runFolder }, world.environment));
   if (sentence !== null) world.log.warning(sentence);
   await releaseLane({ ...world, runTag, store: await store() }, lane.id, false);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { remainsSentence } from '../../../core/isolation/sandbox-record.ts';
+import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
 import { runTagOfLane } from '../../../core/sharing/lease.ts';
 import { isLaneId } from '../../../core/tasks/ids.ts';
 import { namesOf } from '../../../core/text/phrase.ts';
@@ -45,7 +45,7 @@ export async function cleanUpAfter(
         'infrastructure',
         `Processes of that run cannot be ended: ${namesOf(remains.processes)}. Restart this machine, or end them as root.`,
       );
-    const sentence = remainsSentence(remains);
+    const sentence = describeRemains(remains);
     if (sentence !== null) log.warning(sentence);
   }
   await removeTree(folderOfLanes(place));

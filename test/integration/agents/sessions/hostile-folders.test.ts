@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { projectSlug } from '../../../../src/agents/claude/try-key.ts';
+import { buildProjectSlug } from '../../../../src/agents/claude/try-key.ts';
 import type { CliSessions, SessionPlace } from '../../../../src/agents/cli/cli.ts';
 import * as codex from '../../../../src/agents/codex/cli.ts';
 import * as gemini from '../../../../src/agents/gemini/cli.ts';
@@ -232,7 +232,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
 }
 
 function qwenPath({ configFolder, workFolder }: SessionPlace): string {
-  return join(configFolder, 'projects', projectSlug(workFolder), 'chats', `${UUID}.jsonl`);
+  return join(configFolder, 'projects', buildProjectSlug(workFolder), 'chats', `${UUID}.jsonl`);
 }
 
 async function put(path: string, text: string): Promise<void> {

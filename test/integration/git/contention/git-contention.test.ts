@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startGitRemote } from '../../../../testbed/git-remote.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { reserveUsage } from '../../../../src/core/sharing/budget.ts';
 import { claimInSnapshot, finishInSnapshot } from '../../../../src/core/snapshot/changes.ts';
-import { budgetIn, emptySnapshot, laneIn, lanesIn } from '../../../../src/core/snapshot/snapshot.ts';
+import { parseBudgetIn, emptySnapshot, parseLaneIn, listLanes } from '../../../../src/core/snapshot/snapshot.ts';
 import { createSnapshotStore } from '../../../../src/state/snapshot-store.ts';
 import { leaseOf } from '../../../unit/core/sharing/lease-fixtures.ts';
 import { openState, runGit, TOKEN } from '../git-fixture.ts';
@@ -47,7 +47,7 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
         reserve: (budget) => reserveUsage(budget, reservation, now),
       }),
     );
-    const before = initialState(lane, now);
+    const before = createInitialState(lane, now);
     const day = { day: new Date(now).toISOString().slice(0, 10), calls: 2, tokens: 0, costUsd: 0, minutes: 0 };
     const after = { ...before, sequence: 1, ledger: [day] };
     const document = serializeState(after);
@@ -65,10 +65,10 @@ test('20 lanes that claim, reserve, save and settle at once over git all succeed
 
   const read = await (await storeOf()).read();
   if (read.kind !== 'snapshot') throw new Error(read.kind);
-  expect(lanesIn(read.snapshot).toSorted()).toEqual(lanes.toSorted());
+  expect(listLanes(read.snapshot).toSorted()).toEqual(lanes.toSorted());
   for (const lane of lanes)
-    expect(laneIn(read.snapshot, lane)).toMatchObject({ record: { sequence: 1, savedBy: lane, lease: null } });
-  expect(budgetIn(read.snapshot, now)).toMatchObject({
+    expect(parseLaneIn(read.snapshot, lane)).toMatchObject({ record: { sequence: 1, savedBy: lane, lease: null } });
+  expect(parseBudgetIn(read.snapshot, now)).toMatchObject({
     problem: null,
     budget: { reservations: [], windows: { hour: { calls: 2 * LANES } } },
   });

@@ -3,7 +3,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../../testbed/git-remote.ts';
-import { quarantineFolder } from '../../../../src/git/checkout/quarantine.ts';
+import { locateQuarantine } from '../../../../src/git/checkout/quarantine.ts';
 import {
   BRANCH,
   iterate,
@@ -518,7 +518,7 @@ describe('commits that the agent took away are not blamed on the server', () => 
     const main = await tipOf(scene, 'main');
     const commit = await work(scene);
     await scene.serverGit('branch', BRANCH, main);
-    await damage(quarantineFolder(scene.workFolder));
+    await damage(locateQuarantine(scene.workFolder));
     expect(
       await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: main } }),
     ).toEqual({ kind: 'rejected', why: expect.stringContaining("no longer in the run's own folder") });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
 import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
 import { armAutoMerge, enqueue } from '../../../../testbed/github/people.ts';
-import { closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
+import { closePull, createStoredId, createStoredIssue } from '../../../../testbed/github/state.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 
@@ -325,10 +325,10 @@ function addPull(
   { github: { state }, branches }: ForgeFixture,
   { number, head, fork = null }: { readonly number: number; readonly head: string; readonly fork?: string | null },
 ): void {
-  newIssue(state, { title: 'Work', body: '', author: { login: 'github-actions[bot]', type: 'Bot' } }, now);
+  createStoredIssue(state, { title: 'Work', body: '', author: { login: 'github-actions[bot]', type: 'Bot' } }, now);
   if (fork === null) branches[head] ??= number.toString(16).padStart(40, '0');
   state.pulls.push({
-    ...{ id: newId(state), number, head, fork, maintainerCanModify: false, base: 'main', draft: true },
+    ...{ id: createStoredId(state), number, head, fork, maintainerCanModify: false, base: 'main', draft: true },
     ...{ headSha: branches[head] ?? HEAD, baseSha: BASE, mergedAt: null, reviewers: [] },
   });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { git } from '../../../../testbed/git.ts';
-import { newId, newIssue } from '../../../../testbed/github/state.ts';
+import { createStoredId, createStoredIssue } from '../../../../testbed/github/state.ts';
 import { REPOSITORY, startTestbed, TOKEN } from '../../../../testbed/testbed.ts';
 import { createForge } from '../../../../src/github/forge.ts';
 
@@ -12,7 +12,7 @@ test('whether a pull request conflicts is what git says of its branches', async 
   try {
     await using testbed = await startTestbed(join(folder, 'sandbox'));
     const { state } = testbed.github;
-    newIssue(state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, 0);
+    createStoredIssue(state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, 0);
     const forge = createForge({
       ...{ token: TOKEN, tokenFrom: 'input', apiUrl: testbed.github.url, userAgent: 'ralph-action' },
       repository: { owner: REPOSITORY.owner, repo: REPOSITORY.name },
@@ -31,7 +31,14 @@ test('whether a pull request conflicts is what git says of its branches', async 
     await commit('ralph/queue', 'mine');
     const shas = { headSha: '', baseSha: await testbed.git('rev-parse', 'main') };
     state.pulls.push({
-      ...{ id: newId(state), number: 1, head: 'ralph/queue', fork: null, maintainerCanModify: false, base: 'main' },
+      ...{
+        id: createStoredId(state),
+        number: 1,
+        head: 'ralph/queue',
+        fork: null,
+        maintainerCanModify: false,
+        base: 'main',
+      },
       ...{ ...shas, draft: true, mergedAt: null, reviewers: [] },
     });
     const seen = async () => (await forge.pullRequestNow('ralph/queue'))?.mergeable;

@@ -9,7 +9,7 @@ import {
   submitReview,
 } from '../../../../testbed/github/feedback/reviews.ts';
 import type { StoredThread } from '../../../../testbed/github/feedback/stored.ts';
-import { addComment, closePull, newId, newIssue } from '../../../../testbed/github/state.ts';
+import { addComment, closePull, createStoredId, createStoredIssue } from '../../../../testbed/github/state.ts';
 import type { TokenIdentity } from '../../../../testbed/github/route.ts';
 import type { CheckNow, PullRequestNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
@@ -374,7 +374,7 @@ describe('checks', () => {
   test('an app that checks nothing has no check', async () => {
     await using at = await openPull();
     at.github.state.suites.push({
-      id: newId(at.github.state),
+      id: createStoredId(at.github.state),
       head: HEAD,
       app: 'dependabot',
       workflow: null,
@@ -522,13 +522,13 @@ async function openPull(
 }
 
 function addPull({ github: { state } }: ForgeFixture, fork: string | null): void {
-  const { number } = newIssue(
+  const { number } = createStoredIssue(
     state,
     { title: 'Work', body: '', author: { login: fork ?? 'github-actions[bot]', type: fork === null ? 'Bot' : 'User' } },
     now,
   );
   state.pulls.push({
-    id: newId(state),
+    id: createStoredId(state),
     number,
     head: 'ralph/queue',
     fork,

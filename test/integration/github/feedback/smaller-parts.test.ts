@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { addCheck } from '../../../../testbed/github/feedback/checks.ts';
 import { submitReview } from '../../../../testbed/github/feedback/reviews.ts';
-import { newId, newIssue } from '../../../../testbed/github/state.ts';
+import { createStoredId, createStoredIssue } from '../../../../testbed/github/state.ts';
 import type { FaultEffect } from '../../../../testbed/github/faults.ts';
-import { pullRequestQuery } from '../../../../src/github/feedback/pull-request-query.ts';
+import { buildPullRequestQuery } from '../../../../src/github/feedback/pull-request-query.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from '../github-fixture.ts';
 
 const HEAD = 'b'.repeat(40);
@@ -22,9 +22,16 @@ async function reviewedPull(): Promise<ForgeFixture> {
     },
   });
   const { state } = at.github;
-  newIssue(state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
+  createStoredIssue(state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
   state.pulls.push({
-    ...{ id: newId(state), number: 1, head: 'ralph/queue', fork: null, maintainerCanModify: false, base: 'main' },
+    ...{
+      id: createStoredId(state),
+      number: 1,
+      head: 'ralph/queue',
+      fork: null,
+      maintainerCanModify: false,
+      base: 'main',
+    },
     ...{ headSha: HEAD, baseSha: BASE, draft: true, mergedAt: null, reviewers: [] },
   });
   const comments = Array.from({ length: 30 }, (_, index) => ({
@@ -93,7 +100,7 @@ describe('an older server', () => {
 });
 
 test('numbers that an older server does not know are asked by their older name', () => {
-  const query = pullRequestQuery(new Set(['fullDatabaseId', 'file']));
+  const query = buildPullRequestQuery(new Set(['fullDatabaseId', 'file']));
   expect(query).toContain('nodes { fullDatabaseId: databaseId url state');
   expect(query).not.toMatch(/file \{|fullDatabaseId (?!url)/);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claudeCli, claudeArguments, claudeEnvironment } from '../../../../src/agents/claude/cli.ts';
+import { claudeCli, buildClaudeArguments, buildClaudeEnvironment } from '../../../../src/agents/claude/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const plain = {
@@ -14,7 +14,7 @@ const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
 
 describe('the command line', () => {
   test('without a model, a budget or a session', () => {
-    expect(claudeArguments(plain)).toEqual([
+    expect(buildClaudeArguments(plain)).toEqual([
       '-p',
       '--output-format',
       'stream-json',
@@ -42,25 +42,25 @@ describe('the command line', () => {
     { given: { resume: '--dangerously-skip-permissions' }, adds: [] },
     { given: { model: 'sonnet', extraArgs: ['--model', 'opus'] }, adds: ['--model', 'sonnet', '--model', 'opus'] },
   ])('$given adds $adds', ({ given, adds }) => {
-    expect(claudeArguments({ ...plain, ...given })).toEqual([...claudeArguments(plain), ...adds]);
+    expect(buildClaudeArguments({ ...plain, ...given })).toEqual([...buildClaudeArguments(plain), ...adds]);
   });
 
   test.each([
     { allowed: ['WebFetch(domain:example.com)'], disallowed: 'ScheduleWakeup,CronCreate,WebSearch' },
     { allowed: ['WebSearch', 'WebFetch'], disallowed: 'ScheduleWakeup,CronCreate' },
   ])('$allowed is not taken back', ({ allowed, disallowed }) => {
-    const line = claudeArguments({ ...plain, allowedTools: allowed });
+    const line = buildClaudeArguments({ ...plain, allowedTools: allowed });
     expect(line[line.indexOf('--disallowedTools') + 1]).toBe(disallowed);
   });
 
   test('no allowed tools means no empty rule', () => {
-    expect(claudeArguments({ ...plain, allowedTools: [] })).not.toContain('--allowedTools');
+    expect(buildClaudeArguments({ ...plain, allowedTools: [] })).not.toContain('--allowedTools');
   });
 });
 
 describe('the environment', () => {
   test('may make the CLI more patient', () => {
-    expect(claudeEnvironment({ CLAUDE_CODE_MAX_RETRIES: '9' }, '/config')).toMatchObject({
+    expect(buildClaudeEnvironment({ CLAUDE_CODE_MAX_RETRIES: '9' }, '/config')).toMatchObject({
       CLAUDE_CODE_MAX_RETRIES: '9',
       API_TIMEOUT_MS: '120000',
     });
@@ -72,7 +72,7 @@ describe('the environment', () => {
       CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '0',
       CLAUDE_CODE_DISABLE_CRON: '0',
     };
-    expect(claudeEnvironment(given, '/config')).toMatchObject({
+    expect(buildClaudeEnvironment(given, '/config')).toMatchObject({
       CLAUDE_CONFIG_DIR: '/config',
       CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
       CLAUDE_CODE_DISABLE_CRON: '1',

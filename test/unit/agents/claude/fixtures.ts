@@ -1,20 +1,20 @@
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { analysisJsonSchema, printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
+import { buildAnalysisSchema, buildPrintedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import { createOutputReader, type ReaderOptions } from '../../../../src/agents/claude/output/reader.ts';
 import { analyzeTranscript } from '../../../../src/core/analysis/analyze.ts';
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
-const isPublishedShape = ajv.compile(analysisJsonSchema());
+const isPublishedShape = ajv.compile(buildAnalysisSchema());
 
 export const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 /** Returns the analysis, after checking that it matches the published JSON Schema. */
 export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
   const analysis = analyzeChunks([typeof output === 'string' ? new TextEncoder().encode(output) : output], now);
-  if (!isPublishedShape(JSON.parse(JSON.stringify(printedAnalysis(analysis)))))
+  if (!isPublishedShape(JSON.parse(JSON.stringify(buildPrintedAnalysis(analysis)))))
     throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
   return analysis;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callEventOf } from '../../../../src/agents/claude/cli.ts';
-import { logLine } from '../../../../src/processes/log-line.ts';
+import { toLogLine } from '../../../../src/processes/log-line.ts';
 import type { StreamEvent } from '../../../../src/agents/claude/events/collector.ts';
 
 const RETRY = { kind: 'retry', attempt: 1, maxRetries: 3, delayMs: 500, status: null, error: null } as const;
@@ -35,5 +35,5 @@ test.each([
   { text: 'a\u2028b\u0085c\rd', limit: 20, line: 'a b c d' },
   { text: `a${' '.repeat(1000)}`, limit: 20, line: 'a' },
 ])('$text becomes one line of at most $limit characters', ({ text, limit, line }) => {
-  expect(logLine(text, limit)).toBe(line);
+  expect(toLogLine(text, limit)).toBe(line);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { brokerEnvironment, loginOf, type Api } from '../../../../src/agents/claude/access.ts';
+import { buildBrokerEnvironment, loginOf, type Api } from '../../../../src/agents/claude/access.ts';
 
 const PROVIDER = 'https://api.anthropic.com';
 const ADDRESS = 'http://127.0.0.1:1';
@@ -143,13 +143,13 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
 test('requests to the broker go past a proxy, others do not', () => {
   const at = { address: ADDRESS, placeholders: { ANTHROPIC_API_KEY: 'p' } };
   const api = { kind: 'anthropic' } as const;
-  expect(brokerEnvironment({ api, environment: { NO_PROXY: 'intern.example' } }, at)).toEqual({
+  expect(buildBrokerEnvironment({ api, environment: { NO_PROXY: 'intern.example' } }, at)).toEqual({
     ANTHROPIC_API_KEY: 'p',
     ANTHROPIC_BASE_URL: ADDRESS,
     NO_PROXY: 'intern.example,127.0.0.1,localhost',
     no_proxy: 'intern.example,127.0.0.1,localhost',
   });
-  expect(brokerEnvironment({ api, environment: {} }, at)['no_proxy']).toBe('127.0.0.1,localhost');
+  expect(buildBrokerEnvironment({ api, environment: {} }, at)['no_proxy']).toBe('127.0.0.1,localhost');
 });
 
 test.each<[Api, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
@@ -168,7 +168,7 @@ test.each<[Api, Readonly<Record<string, string>>, Readonly<Record<string, string
     },
   ],
 ])("%j is asked by the cloud's variables", (api, placeholders, expected) => {
-  const { no_proxy, NO_PROXY, ...rest } = brokerEnvironment(
+  const { no_proxy, NO_PROXY, ...rest } = buildBrokerEnvironment(
     { api, environment: {} },
     { address: ADDRESS, placeholders },
   );

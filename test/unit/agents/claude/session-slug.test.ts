@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { projectSlug } from '../../../../src/agents/claude/try-key.ts';
+import { buildProjectSlug } from '../../../../src/agents/claude/try-key.ts';
 import { isClaudeSession } from '../../../../src/agents/claude/cli.ts';
 
 test.each([
@@ -11,7 +11,7 @@ test.each([
     slug: `-tmp-ag-${'a'.repeat(120)}-${'B'.repeat(71)}-wrjqy5`,
   },
 ])('the transcripts of $folder are in $slug', ({ folder, slug }) => {
-  expect(projectSlug(folder)).toBe(slug);
+  expect(buildProjectSlug(folder)).toBe(slug);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stallText } from '../../../../src/agents/cli/stall-watch.ts';
+import { describeStall } from '../../../../src/agents/cli/stall-watch.ts';
 import { callEventOf, claudeCli } from '../../../../src/agents/claude/cli.ts';
 import { failureOfMissingResult } from '../../../../src/agents/claude/events/failure.ts';
 import { createOutputReader } from '../../../../src/agents/claude/output/reader.ts';
@@ -14,7 +14,7 @@ test.each<[number | null, string | null, string, string]>([
   [400, 'invalid_request', 'other', 'The provider answered HTTP 400 (invalid_request), and'],
   [401, 'authentication_failed', 'auth', 'The provider answered HTTP 401 (authentication_failed), and'],
 ])('a stall with HTTP %s (%s) is the failure that the CLI would report: %s', (status, cause, kind, beginning) => {
-  const text = stallText({ status, cause }, 180_000);
+  const text = describeStall({ status, cause }, 180_000);
   const { agentError } = claudeCli.judgeStall({ since: 0, waitsUntil: 0, status, cause, text, now: NOW });
   expect(agentError).toEqual({ kind, text: `${beginning} the CLI only retried for 3 minutes, so the call was ended.` });
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   type CallEvent,
   type Retrying,
-  retryingAfter,
+  trackRetrying,
   stallInstantOf,
-  stallText,
+  describeStall,
 } from '../../../../src/agents/cli/stall-watch.ts';
 
 const SECOND = 1_000;
@@ -94,7 +94,7 @@ describe('a call stalls', () => {
     ],
   ])('%s', (_when, moments, second) => {
     const last = moments.reduce<Retrying | null>((retrying, [at, event]) => {
-      return retryingAfter(retrying, eventOf(event), at * SECOND);
+      return trackRetrying(retrying, eventOf(event), at * SECOND);
     }, null);
     expect(stallInstantOf(last, STALL)).toBe(second === null ? null : second * SECOND);
   });
@@ -111,5 +111,5 @@ test.each([
   [90_000, '1.5 minutes'],
   [6_000, '0.1 minutes'],
 ])('%i ms are %s', (stallMs, words) => {
-  expect(stallText({ status: null, cause: null }, stallMs)).toContain(`retried for ${words}, so`);
+  expect(describeStall({ status: null, cause: null }, stallMs)).toContain(`retried for ${words}, so`);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { codexCli, codexArguments, codexEnvironment } from '../../../../src/agents/codex/cli.ts';
+import { codexCli, buildCodexArguments, buildCodexEnvironment } from '../../../../src/agents/codex/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -27,7 +27,7 @@ function settingsIn(args: readonly string[]): Readonly<Record<string, unknown>> 
 
 describe('the command line', () => {
   test('without a model or a session', () => {
-    const args = codexArguments(plain);
+    const args = buildCodexArguments(plain);
     expect(args.filter((arg, index) => arg !== '-c' && args[index - 1] !== '-c')).toEqual([
       ...['exec', '--json', '--skip-git-repo-check', '--ignore-user-config', '--ignore-rules', '-'],
     ]);
@@ -53,13 +53,13 @@ describe('the command line', () => {
     { given: { model: 'gpt-6' }, arg: '--model=gpt-6' },
     { given: { model: '--yolo' }, arg: '--model=--yolo' },
   ])('$given is one value', ({ given, arg }) => {
-    expect(codexArguments({ ...plain, ...given })[5]).toBe(arg);
+    expect(buildCodexArguments({ ...plain, ...given })[5]).toBe(arg);
   });
 
   test("the user's own arguments follow Ralph's, before the first argument that is not an option", () => {
     const extraArgs = ['-c', 'model_reasoning_effort="high"'];
-    expect(codexArguments({ ...plain, extraArgs }).slice(-3)).toEqual([...extraArgs, '-']);
-    expect(codexArguments({ ...plain, extraArgs, resume: SESSION_ID }).slice(-4)).toEqual([
+    expect(buildCodexArguments({ ...plain, extraArgs }).slice(-3)).toEqual([...extraArgs, '-']);
+    expect(buildCodexArguments({ ...plain, extraArgs, resume: SESSION_ID }).slice(-4)).toEqual([
       ...extraArgs,
       ...[SESSION_ID, '-'],
     ]);
@@ -71,7 +71,7 @@ describe('the command line', () => {
     { resume: '../../etc/passwd', begins: ['exec', '--json'] },
     { resume: `${SESSION_ID} `, begins: ['exec', '--json'] },
   ])('the session $resume', ({ resume, begins }) => {
-    const args = codexArguments({ ...plain, resume });
+    const args = buildCodexArguments({ ...plain, resume });
     expect(args.slice(0, begins.length)).toEqual(begins);
     expect(args.includes(resume)).toBe(begins.includes('resume'));
   });
@@ -120,7 +120,7 @@ describe('the command line', () => {
       lacks: 'shell_environment_policy.set.TMPDIR',
     },
   ])('$what', ({ given, settings, lacks = 'nothing' }) => {
-    const set = settingsIn(codexArguments({ ...plain, ...given }));
+    const set = settingsIn(buildCodexArguments({ ...plain, ...given }));
     expect(set).toMatchObject(settings);
     expect(Object.keys(set)).not.toContain(lacks);
   });
@@ -128,7 +128,7 @@ describe('the command line', () => {
 
 describe('the environment', () => {
   test('may not move its files or its clock', () => {
-    expect(codexEnvironment({ CODEX_HOME: '/elsewhere', TZ: 'Asia/Tokyo', PATH: '/bin' }, '/run/codex')).toEqual({
+    expect(buildCodexEnvironment({ CODEX_HOME: '/elsewhere', TZ: 'Asia/Tokyo', PATH: '/bin' }, '/run/codex')).toEqual({
       NO_COLOR: '1',
       PATH: '/bin',
       CODEX_HOME: '/run/codex',
@@ -144,7 +144,7 @@ describe('the environment', () => {
     { temporary: '/tmp/a', configFolder: '/tmp/b/codex', moved: false },
     { temporary: '/tmp/a', configFolder: '/tmp/..b/codex', moved: false },
   ])('with $temporary for temporary files and $configFolder for its own', ({ temporary, configFolder, moved }) => {
-    const { TMPDIR } = codexEnvironment({ TMPDIR: temporary }, configFolder);
+    const { TMPDIR } = buildCodexEnvironment({ TMPDIR: temporary }, configFolder);
     expect(TMPDIR).toBe(moved ? `${configFolder}/tmp` : temporary);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sandboxFor } from '../../../../src/agents/codex/cli.ts';
+import { chooseCodexSandbox } from '../../../../src/agents/codex/cli.ts';
 import type { CollectedOutput } from '../../../../src/processes/collect-output.ts';
 
 const WORK = ['Read', 'Edit', 'Bash(git commit:*)'];
@@ -25,7 +25,7 @@ function sandboxOn(
       return Promise.resolve({ end, stdout: Buffer.alloc(0), stderr: Buffer.from('bwrap: no') });
     },
   };
-  return { asked, sandbox: () => sandboxFor({ allowedTools: rules }, {}, place) };
+  return { asked, sandbox: () => chooseCodexSandbox({ allowedTools: rules }, {}, place) };
 }
 
 const works: CollectedOutput['end'] = { kind: 'exited', code: 0 };

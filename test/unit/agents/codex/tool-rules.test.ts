@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { codexRules } from '../../../../src/agents/codex/tool-rules.ts';
+import { mapCodexRules } from '../../../../src/agents/codex/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 
-const map = (...rules: readonly string[]) => codexRules(rules, { gitFolder: '/repo/.git' });
+const map = (...rules: readonly string[]) => mapCodexRules(rules, { gitFolder: '/repo/.git' });
 const WITH_NETWORK = 'run every command inside its sandbox, with the network';
 const WITHOUT_NETWORK = 'run every command inside its sandbox, without the network';
 const OPEN = { mode: 'workspace-write', networkAccess: true, writableRoots: ['/repo/.git'] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { copilotCli, copilotArguments, copilotEnvironment } from '../../../../src/agents/copilot/cli.ts';
+import { copilotCli, buildCopilotArguments, buildCopilotEnvironment } from '../../../../src/agents/copilot/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -14,7 +14,7 @@ const plain = {
 
 describe('the command line', () => {
   test('without a model', () => {
-    expect(copilotArguments(plain)).toEqual([
+    expect(buildCopilotArguments(plain)).toEqual([
       ...['--output-format', 'json', '--stream', 'off', '--no-color', '--log-level', 'error'],
       ...['--no-auto-update', '--no-ask-user', '--no-bash-env', '--no-remote', '--no-remote-export'],
       ...['--disable-client-telemetry', '--disable-builtin-mcps', '--no-custom-instructions'],
@@ -31,17 +31,17 @@ describe('the command line', () => {
     { given: { alsoFolder: '/repo' }, holds: '--add-dir=/repo' },
     { given: { session: { kind: 'resumed', id: ID } as const }, holds: `--resume=${ID}` },
   ])('$given', ({ given, holds }) => {
-    expect(copilotArguments({ ...plain, ...given })).toContain(holds);
+    expect(buildCopilotArguments({ ...plain, ...given })).toContain(holds);
   });
 
   test("the user's own arguments come last", () => {
-    expect(copilotArguments({ ...plain, extraArgs: ['--stream', 'on'] }).slice(-2)).toEqual(['--stream', 'on']);
+    expect(buildCopilotArguments({ ...plain, extraArgs: ['--stream', 'on'] }).slice(-2)).toEqual(['--stream', 'on']);
   });
 });
 
 test("the user's options do not move its files or allow it more", () => {
   const given = { COPILOT_HOME: '/elsewhere', COPILOT_ALLOW_ALL: 'true', COPILOT_AUTO_UPDATE: 'true', CI: '' };
-  expect(copilotEnvironment(given, '/run/copilot')).toEqual({
+  expect(buildCopilotEnvironment(given, '/run/copilot')).toEqual({
     COPILOT_CACHE_HOME: '/run/copilot/cache',
     COPILOT_HOME: '/run/copilot',
     COPILOT_ALLOW_ALL: 'false',

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { copilotRules } from '../../../../src/agents/copilot/tool-rules.ts';
+import { mapCopilotRules } from '../../../../src/agents/copilot/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 
 const HIDDEN = '--excluded-tools=web_fetch,web_search,task';
 const allowed = (...rules: readonly string[]) =>
-  copilotRules(rules).own.flatMap((flag) =>
+  mapCopilotRules(rules).own.flatMap((flag) =>
     flag.startsWith('--allow-tool=') ? [flag.slice('--allow-tool='.length)] : [],
   );
 
 test('the default rules', () => {
-  expect(copilotRules(DEFAULT_RULES)).toEqual({
+  expect(mapCopilotRules(DEFAULT_RULES)).toEqual({
     own: [
       '--allow-tool=write',
       '--allow-tool=shell(git add:*)',
@@ -56,9 +56,9 @@ describe('flags', () => {
   });
 
   test('a tool that is allowed is not hidden', () => {
-    expect(copilotRules(['WebFetch', 'Task']).own.at(-1)).toBe('--excluded-tools=web_search');
-    expect(copilotRules(['WebFetch', 'Task', 'WebSearch']).own).toEqual(['--allow-tool=url']);
-    expect(copilotRules([]).own).toEqual([HIDDEN]);
+    expect(mapCopilotRules(['WebFetch', 'Task']).own.at(-1)).toBe('--excluded-tools=web_search');
+    expect(mapCopilotRules(['WebFetch', 'Task', 'WebSearch']).own).toEqual(['--allow-tool=url']);
+    expect(mapCopilotRules([]).own).toEqual([HIDDEN]);
   });
 });
 
@@ -72,6 +72,6 @@ describe('what differs', () => {
     [['Skill', 'mcp__url', 'Read(//x)'], ['Skill', 'mcp__url', 'Read(//x)'], null],
     [['Task', 'WebSearch', 'TodoWrite', 'Read(src/**)'], [], null],
   ])('of %j', (rules, unmapped, allowsMore) => {
-    expect(copilotRules(rules)).toMatchObject({ unmapped, allowsMore });
+    expect(mapCopilotRules(rules)).toMatchObject({ unmapped, allowsMore });
   });
 });

@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { geminiCli, geminiArguments, geminiEnvironment, geminiFiles } from '../../../../src/agents/gemini/cli.ts';
+import {
+  geminiCli,
+  buildGeminiArguments,
+  buildGeminiEnvironment,
+  buildGeminiFiles,
+} from '../../../../src/agents/gemini/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const plain = { model: null, extraArgs: [], alsoFolder: null, inbox: '/in' };
 
 describe('the command line', () => {
   test('without a model', () => {
-    expect(geminiArguments(plain)).toEqual([
+    expect(buildGeminiArguments(plain)).toEqual([
       ...['--acp', '--policy=/in/gemini/rules.toml', '--approval-mode', 'default'],
       '--skip-trust',
     ]);
@@ -16,17 +21,17 @@ describe('the command line', () => {
     { given: { model: 'pro' }, adds: ['--model', 'pro'] },
     { given: { model: 'pro', extraArgs: ['--model', 'flash'] }, adds: ['--model', 'pro', '--model', 'flash'] },
   ])('$given adds $adds', ({ given, adds }) => {
-    expect(geminiArguments({ ...plain, ...given })).toEqual([...geminiArguments(plain), ...adds]);
+    expect(buildGeminiArguments({ ...plain, ...given })).toEqual([...buildGeminiArguments(plain), ...adds]);
   });
 
   test('another folder is one argument', () => {
-    expect(geminiArguments({ ...plain, alsoFolder: '/a b' })).toContain('--include-directories=/a b');
+    expect(buildGeminiArguments({ ...plain, alsoFolder: '/a b' })).toContain('--include-directories=/a b');
   });
 });
 
 test("the user's options do not change where it keeps its files or what it obeys", () => {
   const given = { GEMINI_CLI_HOME: '/x', GEMINI_CLI_TRUST_WORKSPACE: 'true', GEMINI_CLI_OWN: '1', KEPT: 'yes' };
-  const environment = geminiEnvironment(given, '/config');
+  const environment = buildGeminiEnvironment(given, '/config');
   expect(environment).toMatchObject({
     GEMINI_CLI_HOME: '/config',
     GEMINI_CLI_TRUST_WORKSPACE: '',
@@ -38,7 +43,7 @@ test("the user's options do not change where it keeps its files or what it obeys
 });
 
 test('its rules deny what the user did not allow', () => {
-  const rules = geminiFiles({ allowedTools: ['Bash(git add:*)'] })['gemini/rules.toml'];
+  const rules = buildGeminiFiles({ allowedTools: ['Bash(git add:*)'] })['gemini/rules.toml'];
   expect(rules).toMatch(/toolName = "run_shell_command"\ndecision = "ask_user"/);
   expect(rules).toMatch(/toolName = "\*"\ndecision = "deny"/);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { geminiGap, geminiPolicy } from '../../../../src/agents/gemini/tool-rules.ts';
+import { findGeminiGap, renderGeminiPolicy } from '../../../../src/agents/gemini/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 import { policyEntries } from '../rules/matchers.ts';
 
 test('a policy file as a whole', () => {
-  expect(geminiPolicy(['Edit(src/**)', 'Bash(npm test)', 'mcp__db__*'])).toMatchInlineSnapshot(`
+  expect(renderGeminiPolicy(['Edit(src/**)', 'Bash(npm test)', 'mcp__db__*'])).toMatchInlineSnapshot(`
     "[[rule]]
     toolName = ["read_file", "read_many_files", "list_directory", "glob", "grep_search"]
     decision = "allow"
@@ -49,7 +49,7 @@ test.each([
   ],
 ])('of %j', (rules, decisions) => {
   expect(
-    policyEntries(geminiPolicy(rules))
+    policyEntries(renderGeminiPolicy(rules))
       .slice(2, -1)
       .map(({ decision }) => decision),
   ).toEqual(decisions);
@@ -60,5 +60,5 @@ test.each([
   [['Edit(src/**)', 'Bash(ls a?)', 'WebFetch', 'mcp__db', 'TodoWrite', 'Read(src/**)'], []],
   [['Task', 'Skill', 'WebFetch(domain:a.test)', 'mcp__db__get_*', 'Read(~/x)'], null],
 ])('what cannot be followed of %j', (rules, unmapped) => {
-  expect(geminiGap(rules)).toEqual({ unmapped: unmapped ?? rules, allowsMore: null });
+  expect(findGeminiGap(rules)).toEqual({ unmapped: unmapped ?? rules, allowsMore: null });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { opencodeAccessOf } from '../../../../src/agents/opencode/access.ts';
-import { opencodeCli, isOpenCodeSession, opencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
-import { usageSince } from '../../../../src/agents/opencode/usage.ts';
+import { opencodeCli, isOpenCodeSession, buildOpencodeEnvironment } from '../../../../src/agents/opencode/cli.ts';
+import { sumUsageSince } from '../../../../src/agents/opencode/usage.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const ID = `ses_${'a'.repeat(26)}`;
@@ -14,7 +14,10 @@ test.each([
   { what: 'what speaks like OpenAI', environment: gateway, id: 'gateway', npm: '@ai-sdk/openai-compatible' },
 ])('$what is the only provider', ({ environment, id, npm }) => {
   const given = { ...environment, OPENCODE_PERMISSION: '{"*":"allow"}', XDG_DATA_HOME: '/x', KEPT: 'yes' };
-  const made = opencodeEnvironment({ environment: given, model: 'm', allowedTools: ['Read'], servers: [] }, '/config');
+  const made = buildOpencodeEnvironment(
+    { environment: given, model: 'm', allowedTools: ['Read'], servers: [] },
+    '/config',
+  );
   expect(made).toMatchObject({
     KEPT: 'yes',
     XDG_DATA_HOME: '/config/data',
@@ -90,10 +93,10 @@ describe('the usage of a call', () => {
     ['a failed answer', [{ info: { role: 'assistant', cost: 0, time: { created: 10 } } }], 0, 0],
   ])('is that of %s', (_what, messages, tokens, costUsd) => {
     const session = { messages: [{ info: before }, ...messages] };
-    expect(usageSince(session, { since: 10, prices })).toEqual({ tokens, costUsd });
+    expect(sumUsageSince(session, { since: 10, prices })).toEqual({ tokens, costUsd });
   });
 
   test.each([[null], [{}], [{ messages: [null, 1, { info: [] }, { info: before }] }]])('is not in %j', (session) => {
-    expect(usageSince(session, { since: 0, prices })).toEqual({});
+    expect(sumUsageSince(session, { since: 0, prices })).toEqual({});
   });
 });

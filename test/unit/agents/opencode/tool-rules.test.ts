@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { opencodeGap, opencodePermissions } from '../../../../src/agents/opencode/tool-rules.ts';
+import { findOpencodeGap, mapOpencodePermissions } from '../../../../src/agents/opencode/tool-rules.ts';
 import { DEFAULT_RULES } from '../rules/fixtures.ts';
 
 const SERVERS = { 'external_*': 'allow', 'tools_*': 'deny', tools_greet: 'allow' } as const;
 
 /** Returns the permission of a tool: of the patterns that match its name, the last counts. */
 const permitted = (rules: readonly string[], tool: string) =>
-  Object.entries(opencodePermissions(rules, SERVERS)).findLast(([pattern]) =>
+  Object.entries(mapOpencodePermissions(rules, SERVERS)).findLast(([pattern]) =>
     new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(tool),
   )?.[1];
 
@@ -33,5 +33,5 @@ test.each([
   [['Edit(src/**)', 'Bash(ls a?)', 'WebFetch(domain:*.a.test)', 'mcp__db', 'TodoWrite'], []],
   [['Task', 'Skill', 'Read(~/x)'], null],
 ])('what cannot be followed of %j', (rules, unmapped) => {
-  expect(opencodeGap(rules)).toEqual({ unmapped: unmapped ?? rules, allowsMore: null });
+  expect(findOpencodeGap(rules)).toEqual({ unmapped: unmapped ?? rules, allowsMore: null });
 });

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import { qwenCli, qwenArguments, qwenEnvironment } from '../../../../src/agents/qwen/cli.ts';
+import { qwenCli, buildQwenArguments, buildQwenEnvironment } from '../../../../src/agents/qwen/cli.ts';
 import { identifyProgram } from '../../../../src/agents/cli/agent.ts';
 
 const plain = { model: null, extraArgs: [], alsoFolder: null };
 
 describe('the command line', () => {
   test('without a model', () => {
-    expect(qwenArguments(plain)).toEqual(['--acp', '--auth-type', 'openai', '--approval-mode', 'default']);
+    expect(buildQwenArguments(plain)).toEqual(['--acp', '--auth-type', 'openai', '--approval-mode', 'default']);
   });
 
   test.each([
     { given: { model: 'm' }, adds: ['--model', 'm'] },
     { given: { extraArgs: ['--x'] }, adds: ['--x'] },
   ])('$given adds $adds', ({ given, adds }) => {
-    expect(qwenArguments({ ...plain, ...given })).toEqual([...qwenArguments(plain), ...adds]);
+    expect(buildQwenArguments({ ...plain, ...given })).toEqual([...buildQwenArguments(plain), ...adds]);
   });
 });
 
 test("the user's options do not change where it keeps its files or what it obeys", () => {
   const given = { QWEN_HOME: '/x', QWEN_CODE_SYSTEM_SETTINGS_PATH: '/x', QWEN_OWN: '1', KEPT: 'yes' };
-  const environment = qwenEnvironment(given, { configFolder: '/config', inbox: '/in' });
+  const environment = buildQwenEnvironment(given, { configFolder: '/config', inbox: '/in' });
   expect(environment).toMatchObject({
     QWEN_HOME: '/config',
     QWEN_CODE_SYSTEM_SETTINGS_PATH: '/in/qwen/settings.json',

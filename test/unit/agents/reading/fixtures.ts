@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readdirSync, readFileSync } from 'node:fs';
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
 import { analyzeTranscript } from '../../../../src/core/analysis/analyze.ts';
-import { printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
+import { buildPrintedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import type { AgentEvent, Dialect } from '../../../../src/agents/reading/agent-event.ts';
 import { createAgentReader } from '../../../../src/agents/reading/reader.ts';
 
@@ -36,7 +36,7 @@ export function readIn(
   const transcript = reader.end();
   const { analysis } = analyzeTranscript(transcript, KNOWN_SIGNALS.done);
   // This throws if the analysis does not match the published schema.
-  printedAnalysis(analysis);
+  buildPrintedAnalysis(analysis);
   return { analysis, finalMessage: transcript.finalMessage, events };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claudeRules } from '../../../../src/agents/claude/cli.ts';
+import { mapClaudeRules } from '../../../../src/agents/claude/cli.ts';
 import { rulesOfAnyProgram } from '../../../../src/agents/command/cli.ts';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { DEFAULT_RULES } from './fixtures.ts';
@@ -27,7 +27,7 @@ describe.each([
 });
 
 test('Claude Code takes the rules as they are', () => {
-  expect(claudeRules(DEFAULT_RULES)).toEqual({ own: DEFAULT_RULES, unmapped: [], allowsMore: null });
+  expect(mapClaudeRules(DEFAULT_RULES)).toEqual({ own: DEFAULT_RULES, unmapped: [], allowsMore: null });
 });
 
 test('a program of the user is held to nothing', () => {

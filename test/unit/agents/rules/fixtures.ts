@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as copilot from '../../../../src/agents/copilot/tool-rules.ts';
 import { parse } from 'yaml';
 import { isPermitted } from '../../../../src/agents/rules/permission.ts';
-import { shellParts } from '../../../../src/agents/rules/shell-rules.ts';
+import { splitCommandLine } from '../../../../src/agents/rules/shell-rules.ts';
 import type { RulesGap } from '../../../../src/core/agents/rules-verdict.ts';
 import { copilotAllows } from './matchers.ts';
 
@@ -26,8 +26,8 @@ export const AGENTS: readonly {
   },
   {
     name: 'copilot',
-    map: copilot.copilotRules,
-    allows: (rules, line) => partsOf(line).every((part) => copilotAllows(copilot.copilotRules(rules).own, part)),
+    map: copilot.mapCopilotRules,
+    allows: (rules, line) => partsOf(line).every((part) => copilotAllows(copilot.mapCopilotRules(rules).own, part)),
   },
 ];
 
@@ -40,6 +40,6 @@ export const DEFAULT_RULES: readonly string[] = ACTION.inputs['allowed-tools']?.
 
 /** Splits a line; each agent matches the parts one by one. */
 function partsOf(line: string): readonly string[] {
-  const command = shellParts(line);
+  const command = splitCommandLine(line);
   return command.kind === 'parts' ? command.parts : [line];
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { refusedCommands } from '../../../../src/agents/rules/shell-rules.ts';
+import { findRefusedCommands } from '../../../../src/agents/rules/shell-rules.ts';
 import { runs } from '../../../runs.ts';
 import { AGENTS, DEFAULT_RULES } from './fixtures.ts';
 
@@ -36,7 +36,7 @@ describe.each(AGENTS)('$name', ({ map, allows }) => {
     fc.assert(
       fc.property(scene, ({ rules, line }) => {
         const given = rules.filter((each) => map([each]).unmapped.length === 0);
-        const refused = refusedCommands(line, given);
+        const refused = findRefusedCommands(line, given);
         // `cd` alone leads to the home folder, which is empty.
         fc.pre(given.length > 0 && refused !== null && refused.length > 0 && line !== 'cd');
         expect(allows(given, line), JSON.stringify([given, line])).toBe(false);
@@ -49,7 +49,7 @@ describe.each(AGENTS)('$name', ({ map, allows }) => {
     fc.assert(
       fc.property(scene, ({ rules, line }) => {
         const given = rules.filter((each) => map([each]).unmapped.length === 0);
-        fc.pre(given.length > 0 && !READS.test(line) && refusedCommands(line, given)?.length === 0);
+        fc.pre(given.length > 0 && !READS.test(line) && findRefusedCommands(line, given)?.length === 0);
         expect(allows(given, line), JSON.stringify([given, line])).toBe(true);
       }),
       { numRuns: runs(2_000) },

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { askedCall } from '../../../../src/agents/acp/events/tool-calls.ts';
+import { parseAskedCall } from '../../../../src/agents/acp/events/tool-calls.ts';
 import { isPermitted } from '../../../../src/agents/rules/permission.ts';
 
 const PLACE = { folder: '/srv/app', tree: '/srv' };
 
 /** The call as an agent would ask for it. */
-type Call = Parameters<typeof askedCall>[0];
+type Call = Parameters<typeof parseAskedCall>[0];
 
 function run(command: unknown, more: object = {}): Call {
   return { kind: 'execute', rawInput: { command, ...more } };
@@ -150,7 +150,7 @@ test.each<readonly [what: string, call: Call, rules: readonly string[], allowed:
   ['a tool by its name', { kind: 'other', name: 'Skill' }, ['Skill'], true],
   ['nothing at all', {}, ['Bash', 'Edit', 'Read'], false],
 ])('%s', (_what, call, rules, allowed) => {
-  expect(isPermitted(askedCall(call), rules, PLACE)).toBe(allowed);
+  expect(isPermitted(parseAskedCall(call), rules, PLACE)).toBe(allowed);
 });
 
 function fetches(url: string): Call {

@@ -60,7 +60,7 @@ describe('no text of a rule leaves its place', () => {
   test('in a policy file of Gemini CLI', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        const entries = policyEntries(gemini.geminiPolicy(given));
+        const entries = policyEntries(gemini.renderGeminiPolicy(given));
         for (const entry of entries) expect(Object.keys(entry).filter((key) => !KEYS.has(key))).toEqual([]);
         expect(entries.at(-1)).toEqual({ toolName: '*', decision: 'deny', priority: 1 });
         expect(entries.slice(0, -1).every(({ priority }) => priority === 500)).toBe(true);
@@ -72,7 +72,7 @@ describe('no text of a rule leaves its place', () => {
   test('in flags of Copilot CLI, which takes lists at commas', () => {
     fc.assert(
       fc.property(rules, (given) => {
-        for (const flag of copilot.copilotRules(given).own)
+        for (const flag of copilot.mapCopilotRules(given).own)
           expect(flag).toMatch(
             /^--(?:allow-tool=(?:write|shell|url|shell\([\w./@+-]+(?: [\w./@+-]+)?:\*\)|url\(https:\/\/(?:\*\.)?[\w.-]+\)|[\w.-]+(?:\([\w.-]+\))?)|excluded-tools=[a-z_,]+)$/,
           );

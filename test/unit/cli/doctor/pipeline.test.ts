@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
-import { pipelineFindings } from '../../../../src/core/doctor/doctor.ts';
+import { checkPipelineSteps } from '../../../../src/core/doctor/doctor.ts';
 import { tryPipelines } from '../../../../src/wiring/doctor/try-pipeline.ts';
 import { readWorkflowFiles } from '../../../../src/wiring/doctor/workflow-files.ts';
-import { settingsInForce } from '../../../../src/wiring/settings/effective-settings.ts';
+import { readSettingsInForce } from '../../../../src/wiring/settings/effective-settings.ts';
 import { runGit } from '../../../integration/git/git-fixture.ts';
 
 const FILE = '.ralph/config.json';
@@ -36,8 +36,8 @@ async function found(files: Readonly<Record<string, string>>): Promise<readonly 
 async function look(): Promise<readonly Finding[]> {
   const read = await readWorkflowFiles(folder);
   const workflows = read.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const settings = await settingsInForce(read, { folder, env });
-  return (await tryPipelines(workflows, settings, { folder, env })).flatMap(pipelineFindings);
+  const settings = await readSettingsInForce(read, { folder, env });
+  return (await tryPipelines(workflows, settings, { folder, env })).flatMap(checkPipelineSteps);
 }
 
 const lines = (findings: readonly Finding[]): readonly string[] => findings.map(({ kind, says }) => `${kind} ${says}`);

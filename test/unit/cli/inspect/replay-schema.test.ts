@@ -5,9 +5,9 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { replaySchema } from '../../../../src/cli/inspect/replay-schema.ts';
-import { chainLine, CHAIN_START } from '../../../../src/core/journal/parse-journal.ts';
+import { chainJournalLine, CHAIN_START } from '../../../../src/core/journal/parse-journal.ts';
 import { ralph } from '../fixture.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { idle, noon, progress, task } from '../../core/core-fixtures.ts';
 import { record } from '../../core/journal/journal-fixtures.ts';
@@ -48,7 +48,7 @@ describe('answers without a call', () => {
   const asked = { ...task(7), id: 'thread-7' };
   const [start = '', ...rest] = record([progress({ output: { signal: { status: 'COMPLETE', exitSignal: false } } })], {
     tasks: [task(1), asked],
-    state: { ...initialState('queue', noon), tasks: { 'thread-7': { ...untouchedProgress, state: 'done' } } },
+    state: { ...createInitialState('queue', noon), tasks: { 'thread-7': { ...untouchedProgress, state: 'done' } } },
   }).text.split('\n');
   const answer = { kind: 'answer', version: 1, lane: 'queue', answeredAt: noon, tasks: ['thread-7'] };
   const commit = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
@@ -77,7 +77,7 @@ test('a journal whose lines do not follow one another is not replayed, and the l
     .trimEnd()
     .split('\n')
     .map((line) => {
-      const chained = chainLine(line, hash);
+      const chained = chainJournalLine(line, hash);
       hash = sha256(chained);
       return chained;
     });

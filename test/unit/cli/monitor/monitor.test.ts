@@ -8,9 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../../src/cli/lane/read-lane.ts';
 import { pictureSchema, type Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import type { LastRun, MonitorWorld, Screen, ScreenEvent } from '../../../../src/cli/monitor/terminal-world.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { emptyLaneRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { noon } from '../../core/core-fixtures.ts';
@@ -543,7 +543,7 @@ describe('on a terminal', () => {
     await put('.ralph/status.json', { run: runStatus });
     const [ref, directory] = [
       createPlace('ref'),
-      placeWith({ ...initialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory'),
+      placeWith({ ...createInitialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory'),
     ];
     const fake = fakeScreen([tick, 'p', until('Order saved'), tick]);
     await followed(fake, here(ref, directory));
@@ -559,7 +559,7 @@ describe('on a terminal', () => {
     await put('.ralph/status.json', { run: runStatus });
     const directory = placeWith(
       {
-        ...initialState('queue', noon),
+        ...createInitialState('queue', noon),
         sequence: 1,
         tasks: {
           'issue-12': { ...untouchedProgress, attempts: 3, state: 'failed', reason: 'max_iterations_per_task' },
@@ -588,7 +588,7 @@ describe('on a terminal', () => {
 
   test('an order that could not be kept says why', async () => {
     await put('.ralph/status.json', { run: runStatus });
-    const directory = placeWith({ ...initialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory');
+    const directory = placeWith({ ...createInitialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory');
     const fake = fakeScreen([
       () => {
         directory.place.outage = 'the disk is full';
@@ -604,7 +604,7 @@ describe('on a terminal', () => {
 
   test('an order that is on its way at q arrives, and its result is printed', async () => {
     await put('.ralph/status.json', { run: runStatus });
-    const directory = placeWith({ ...initialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory');
+    const directory = placeWith({ ...createInitialState('queue', noon), sequence: 1 }, {}, emptyBudget, 'directory');
     const fake = fakeScreen([tick, 's']);
     // The place answers only after the terminal is restored.
     const closed = Promise.withResolvers<null>();
@@ -631,7 +631,7 @@ describe('on a terminal', () => {
   test('a changes to all branches, which are read behind the picture', async () => {
     await put('.ralph/status.json', { run: runStatus });
     const fake = fakeScreen([tick, 'a', until('› queue'), 'p', until('Order saved (ref)'), 'a', tick]);
-    const ref = placeWith({ ...initialState('queue', noon), sequence: 1 });
+    const ref = placeWith({ ...createInitialState('queue', noon), sequence: 1 });
     await followed(fake, here(ref));
     expect(fake.seen[2]?.slice(0, 2)).toEqual([`${basename(folder)} · all branches`, 'Reading all branches …']);
     expect(ref.record().orders).toMatchObject([{ kind: 'pause' }]);
@@ -639,7 +639,7 @@ describe('on a terminal', () => {
   });
 
   test('what changes on the remote is read within two seconds, for one question in two seconds', async () => {
-    const ref = placeWith({ ...initialState('queue', noon), sequence: 1 });
+    const ref = placeWith({ ...createInitialState('queue', noon), sequence: 1 });
     let asked = 0;
     const counted: Place = {
       ...ref,
@@ -676,8 +676,8 @@ describe('on a terminal', () => {
           askedAfter = asked;
           changedAt = now;
           const pause = { by: 'ann', at: noon };
-          const document = serializeState({ ...initialState('queue', noon), sequence: 2, pause });
-          ref.put(serializeRecord({ ...emptyLaneRecord('queue'), sequence: 2, document }));
+          const document = serializeState({ ...createInitialState('queue', noon), sequence: 2, pause });
+          ref.put(serializeRecord({ ...createLaneRecord('queue'), sequence: 2, document }));
         },
         until('paused'),
       ],
@@ -693,7 +693,7 @@ describe('on a terminal', () => {
   });
 
   test('a remote that does not answer leaves the picture as it was, and says so', async () => {
-    const ref = placeWith({ ...initialState('queue', noon), sequence: 1 });
+    const ref = placeWith({ ...createInitialState('queue', noon), sequence: 1 });
     let now = noon;
     const fake = fakeScreen(
       [

@@ -4,7 +4,12 @@ import { describe, expect, test } from 'vitest';
 import type { LocalPicture, Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
 import { widthOf, type Size } from '../../../../src/cli/monitor/view/columns.ts';
 import { layOutScreen } from '../../../../src/cli/monitor/view/screen.ts';
-import { initialSession, pressKey, withMessage, type ScreenState } from '../../../../src/cli/monitor/view/session.ts';
+import {
+  createScreenState,
+  pressKey,
+  withMessage,
+  type ScreenState,
+} from '../../../../src/cli/monitor/view/session.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import {
@@ -20,8 +25,8 @@ import {
   withRun,
 } from './monitor-fixtures.ts';
 
-const local = initialSession('local');
-const all = initialSession('all');
+const local = createScreenState('local');
+const all = createScreenState('all');
 
 const shown = (
   picture: Picture,

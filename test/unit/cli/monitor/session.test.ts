@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Picture } from '../../../../src/cli/monitor/monitor-schema.ts';
-import { initialSession, pressKey, withMessage, type ScreenState } from '../../../../src/cli/monitor/view/session.ts';
+import {
+  createScreenState,
+  pressKey,
+  withMessage,
+  type ScreenState,
+} from '../../../../src/cli/monitor/view/session.ts';
 import { noon } from '../../core/core-fixtures.ts';
 import { allPicture, iso, localPicture, localRun, stateOf, withRun } from './monitor-fixtures.ts';
 
-const local = initialSession('local');
-const all = initialSession('all');
+const local = createScreenState('local');
+const all = createScreenState('all');
 const pause = { by: 'Ann', at: iso(noon) };
 const other = {
   kind: 'other' as const,

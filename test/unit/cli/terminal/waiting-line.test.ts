@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { showWaits } from '../../../../src/cli/waiting-line.ts';
-import { oldestWait, withNamedWait } from '../../../../src/ports/waits.ts';
+import { findOldestWait, withNamedWait } from '../../../../src/ports/waits.ts';
 
 const CLEAR = '\r\u001B[2K';
 
@@ -16,7 +16,7 @@ function shown(columns: number | null) {
   const written: string[] = [];
   const write = (text: string): number => written.push(text);
   const now = (): number => performance.now();
-  return { written, ...showWaits({ write, columns: () => columns, now, wait: oldestWait }) };
+  return { written, ...showWaits({ write, columns: () => columns, now, wait: findOldestWait }) };
 }
 
 /** Begins a wait, and returns what ends it. */
@@ -76,8 +76,8 @@ test('the outer wait is the one shown, however the inner one ends', async () => 
   await withNamedWait('the copy of your checkout', async () => {
     await withNamedWait('git', () => Promise.reject(new Error('broken'))).catch(() => undefined);
     await withNamedWait('git', async () => {
-      expect(oldestWait()?.what).toBe('the copy of your checkout');
+      expect(findOldestWait()?.what).toBe('the copy of your checkout');
     });
   });
-  expect(oldestWait()).toBeNull();
+  expect(findOldestWait()).toBeNull();
 });

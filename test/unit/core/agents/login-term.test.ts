@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loginTermField } from '../../../../src/config/fields.ts';
-import { needsIsolation, runTimeUnder, type LoginTerm } from '../../../../src/core/agents/login-term.ts';
+import { needsIsolation, limitRunTime, type LoginTerm } from '../../../../src/core/agents/login-term.ts';
 import { MINUTE_MS } from '../../../../src/core/countdown.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
@@ -18,23 +18,23 @@ describe('how long a run of 50 minutes works', () => {
     ['with a login that is over', endsIn(-1), null],
     ['without the login that it asked for', { kind: 'absent' }, null],
   ])('%s', (_, term, minutes) => {
-    const time = runTimeUnder(term, { now: NOW, maxRunMs: 50 * MINUTE_MS });
+    const time = limitRunTime(term, { now: NOW, maxRunMs: 50 * MINUTE_MS });
     if (minutes === null) expect(time).toMatchObject({ kind: 'unusable' });
     else expect(time).toMatchObject({ kind: 'limit', maxRunMs: minutes * MINUTE_MS });
     expect(time.kind === 'limit' && time.warning === null).toBe(minutes === 50);
   });
 
   test('people read the instant, what it means and what to do', () => {
-    expect(runTimeUnder(endsIn(30), { now: NOW, maxRunMs: 50 * MINUTE_MS })).toMatchObject({
+    expect(limitRunTime(endsIn(30), { now: NOW, maxRunMs: 50 * MINUTE_MS })).toMatchObject({
       warning:
         "The agent's login ends at 2026-01-31 12:30 UTC, before the 50 minutes of `max-minutes` are over, so this run works for 29 min only. Let the provider give a longer login, or lower `max-minutes`.",
     });
-    expect(runTimeUnder(endsIn(1), { now: NOW, maxRunMs: 50 * MINUTE_MS })).toMatchObject({
+    expect(limitRunTime(endsIn(1), { now: NOW, maxRunMs: 50 * MINUTE_MS })).toMatchObject({
       problem: expect.stringMatching(
         /^The agent's login ends at 2026-01-31 12:01 UTC, too early .* `max-minutes`/,
       ) as string,
     });
-    expect(runTimeUnder({ kind: 'absent' }, { now: NOW, maxRunMs: 1 })).toMatchObject({
+    expect(limitRunTime({ kind: 'absent' }, { now: NOW, maxRunMs: 1 })).toMatchObject({
       problem: expect.stringMatching(/`aws-role`.*`timeout-minutes`/) as string,
     });
     expect(needsIsolation('No sudo.')).toMatch(

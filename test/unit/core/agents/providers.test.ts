@@ -7,10 +7,10 @@ import {
   capProviderTimes,
   chooseAgent,
   MAX_USAGE_WAIT_MS,
-  passedOverAgents,
+  listPassedOverAgents,
   allowProviderProbes,
   providerTroubles,
-  longestRefusedAgent,
+  findLongestRefusedAgent,
   type AgentOrder,
   type ProviderCircuit,
   type ProviderCall,
@@ -106,17 +106,17 @@ describe('the agent whose turn it is', () => {
   });
 
   test('of refused ones the one that was refused first is asked first', () => {
-    expect(longestRefusedAgent(order, { claude: open('auth', later), codex: open('auth', noon) })).toBe('codex');
-    expect(longestRefusedAgent(order, { claude: open('auth', noon), codex: open('auth', noon) })).toBe('claude');
-    expect(longestRefusedAgent(order, {})).toBe('claude');
+    expect(findLongestRefusedAgent(order, { claude: open('auth', later), codex: open('auth', noon) })).toBe('codex');
+    expect(findLongestRefusedAgent(order, { claude: open('auth', noon), codex: open('auth', noon) })).toBe('claude');
+    expect(findLongestRefusedAgent(order, {})).toBe('claude');
   });
 
   test('the agents before it in the order, with the reasons', () => {
     const providers = { claude: open('limit', later), gemini: open('auth', later), codex: open('failing', noon) };
-    expect(passedOverAgents(['claude', 'codex', 'gemini'], providers, 'gemini', noon)).toEqual([
+    expect(listPassedOverAgents(['claude', 'codex', 'gemini'], providers, 'gemini', noon)).toEqual([
       { name: 'claude', why: 'limit', until: later },
     ]);
-    expect(passedOverAgents(order, providers, 'claude', noon)).toEqual([]);
+    expect(listPassedOverAgents(order, providers, 'claude', noon)).toEqual([]);
   });
 });
 

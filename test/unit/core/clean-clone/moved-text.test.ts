@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pathInCopy, replaceMovedPaths, namesPaths } from '../../../../src/core/clean-clone/searched-upward.ts';
+import { mapPathToCopy, replaceMovedPaths, namesPaths } from '../../../../src/core/clean-clone/searched-upward.ts';
 
 const moves = [{ from: '/w/shop', to: '/c/shop' }];
 
@@ -45,7 +45,7 @@ test.each([
   ['lib', 'lib'],
   ['', ''],
 ])('the path %j becomes %j', (path, moved) => {
-  expect(pathInCopy(path, moves)).toBe(moved);
+  expect(mapPathToCopy(path, moves)).toBe(moved);
 });
 
 test.each([

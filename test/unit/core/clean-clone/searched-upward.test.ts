@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSearchedUpward, namesSearchedInside } from '../../../../src/core/clean-clone/searched-upward.ts';
+import { isSearchedUpward, findSearchedNames } from '../../../../src/core/clean-clone/searched-upward.ts';
 
 const words = (...lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
 
@@ -65,10 +65,10 @@ test.each([
   ['.yarn', ['releases', 'plugins'], ['berry', 'cache']],
   ['.bundle', ['config'], ['cache', 'plugin']],
 ] as const)('of the folder %s only some entries are looked for', (folder, searched, others) => {
-  const inside = namesSearchedInside(folder);
+  const inside = findSearchedNames(folder);
   expect([...searched, ...others].filter((name) => inside?.test(name))).toEqual(searched);
 });
 
 test.each(['node_modules', '.git', 'toString'])('all of the folder %s is looked for, where it is', (folder) => {
-  expect(namesSearchedInside(folder)).toBeNull();
+  expect(findSearchedNames(folder)).toBeNull();
 });

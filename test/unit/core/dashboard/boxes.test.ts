@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import {
   type DashboardBox,
   boxKinds,
-  contentHash,
+  hashPageContent,
   DASHBOARD_MARKER,
   isDashboardText,
   renderBox,
   type Revision,
-  tickedBoxes,
-  ticksIn,
-  ticksOnPage,
+  findTickedBoxes,
+  findTicks,
+  findPageTicks,
   TIME_MARKER,
 } from '../../../../src/core/dashboard/boxes.ts';
 
@@ -37,8 +37,8 @@ describe('a box', () => {
     },
   ])('$box.kind $box.subject is the line `$line`, and is read back once ticked', ({ box, line }) => {
     expect(renderBox(box)).toBe(line);
-    expect(tickedBoxes(line)).toEqual([]);
-    expect(tickedBoxes(`text\r\n  ${line.replace('[ ]', '[X]')}\r\n`)).toEqual([box]);
+    expect(findTickedBoxes(line)).toEqual([]);
+    expect(findTickedBoxes(`text\r\n  ${line.replace('[ ]', '[X]')}\r\n`)).toEqual([box]);
   });
 
   test.each([
@@ -54,16 +54,16 @@ describe('a box', () => {
     { what: 'a name of an object', line: '- [x] Retry #1 <!-- ralph-action:constructor issue-1 -->' },
     { what: 'no marker', line: '- [x] Pause the queue' },
   ])('with $what does not count', ({ line }) => {
-    expect(tickedBoxes(line)).toEqual([]);
+    expect(findTickedBoxes(line)).toEqual([]);
   });
 
   test('counts once, and no more than thirty are read', () => {
-    expect(tickedBoxes(`${ticked(PAUSE)}\n${ticked(PAUSE)}`)).toEqual([PAUSE]);
+    expect(findTickedBoxes(`${ticked(PAUSE)}\n${ticked(PAUSE)}`)).toEqual([PAUSE]);
     const many = Array.from({ length: 50 }, (_, at): DashboardBox => ({
       kind: 'retry',
       subject: `issue-${String(at + 1)}`,
     }));
-    expect(tickedBoxes(many.map(ticked).join('\n'))).toHaveLength(30);
+    expect(findTickedBoxes(many.map(ticked).join('\n'))).toHaveLength(30);
     expect(boxKinds).toHaveLength(5);
   });
 });
@@ -135,7 +135,7 @@ describe('who ticked a box', () => {
       ticks: [{ box: PAUSE, by: ann }],
     },
   ])('is $what', ({ revisions, before, ticks }) => {
-    expect(ticksIn(revisions, before)).toEqual(ticks);
+    expect(findTicks(revisions, before)).toEqual(ticks);
   });
 });
 
@@ -160,15 +160,15 @@ describe('a page after a reading that was obeyed', () => {
     { what: 'a history that was made shorter', on: page(1, by(ann, PAUSE)), all: [PAUSE], fresh: [PAUSE] },
     { what: 'versions that GitHub does not list', on: page(9, by(ann, PAUSE)), all: [PAUSE], fresh: [PAUSE] },
   ])('$what', ({ on, all, fresh }) => {
-    const found = ticksOnPage(on, read);
+    const found = findPageTicks(on, read);
     expect([found.all, found.fresh].map((ticks) => ticks.map(({ box }) => box))).toEqual([all, fresh]);
   });
 });
 
 test('a text is the same with another time and other line ends', () => {
   const page = (time: string, rest = 'a'): string => `${DASHBOARD_MARKER}\n\n${rest}\n\n${time} ${TIME_MARKER}`;
-  expect(contentHash(page('1').replaceAll('\n', '\r\n'))).toBe(contentHash(`${page('2')}\n`));
-  expect(contentHash(page('1', 'b'))).not.toBe(contentHash(page('1')));
+  expect(hashPageContent(page('1').replaceAll('\n', '\r\n'))).toBe(hashPageContent(`${page('2')}\n`));
+  expect(hashPageContent(page('1', 'b'))).not.toBe(hashPageContent(page('1')));
   expect([isDashboardText(`\n${page('1')}`), isDashboardText('Quoting <!-- ralph-action:dashboard -->')]).toEqual([
     true,
     false,

@@ -5,7 +5,7 @@ import {
   type DoctorFacts,
   type RepositoryFacts,
   type RepositorySettings,
-  unknownSettings,
+  createUnknownSettings,
   withEffectiveInputs,
   type WorkflowFile,
 } from '../../../../src/core/doctor/facts.ts';
@@ -87,7 +87,7 @@ test('with the template and everything set up there is one warning: how far the 
 });
 
 test('whatever a token may not ask is unchecked, never fine, and has the page to look at', () => {
-  const blind = withSettings(unknownSettings(unknown.why));
+  const blind = withSettings(createUnknownSettings(unknown.why));
   const page = 'https://github.com/acme/shop';
   const seen = diagnoseRepository(blind, actionRules).filter(({ kind }) => kind === 'unchecked');
   expect(seen.map(({ check, remedy }) => [check, remedy?.link])).toEqual([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { unknownSettings, type DoctorFacts } from '../../../../src/core/doctor/facts.ts';
+import { createUnknownSettings, type DoctorFacts } from '../../../../src/core/doctor/facts.ts';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { diagnoseRun, type OwnRun } from '../../../../src/core/doctor/run-findings.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
@@ -66,7 +66,7 @@ const facts: DoctorFacts = {
     name: 'acme/shop',
     webUrl: 'https://github.com/acme/shop',
     settings: {
-      ...unknownSettings('it cannot be seen with this token.'),
+      ...createUnknownSettings('it cannot be seen with this token.'),
       hasLabel: known(true),
       workflows: known([{ path: PATH, state: 'active' }]),
       onDefaultBranch: known({ [PATH]: TEXT }),
@@ -147,7 +147,7 @@ describe('the findings of a run about itself', () => {
   });
 
   test('whatever is not fine says what to do', () => {
-    const nothing = unknownSettings('it cannot be seen with this token.');
+    const nothing = createUnknownSettings('it cannot be seen with this token.');
     const blind = diagnosed(
       { pushObstacle: unknown, pullRequestObstacle: unknown, stateStore: 'none', verify: [], keepsCredentials: true },
       {

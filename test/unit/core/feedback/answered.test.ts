@@ -9,7 +9,7 @@ import {
 } from '../../../../src/core/feedback/answered.ts';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noon, task } from '../core-fixtures.ts';
@@ -26,7 +26,7 @@ function iteration(
 }
 
 function itemAfter(progress: Partial<TaskProgress>, entry: JournalEntry, before: Partial<FeedbackItem> = {}) {
-  const state = initialState('queue', noon);
+  const state = createInitialState('queue', noon);
   const after = recordAnswer(
     {
       ...state,

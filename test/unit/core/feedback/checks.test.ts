@@ -7,7 +7,7 @@ import {
   taskIdOfCheck,
   areChecksUnstarted,
 } from '../../../../src/core/feedback/checks/checks.ts';
-import { checksToRead } from '../../../../src/core/feedback/memory.ts';
+import { selectChecksToRead } from '../../../../src/core/feedback/memory.ts';
 import type { CheckNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { isFeedback } from '../../../../src/core/feedback/subject.ts';
 import { MINUTE } from '../core-fixtures.ts';
@@ -289,7 +289,7 @@ describe('how many of the failed checks one run reads', () => {
     ],
     ['none of none', [], 0, []],
   ])('%s', (_, inTurn, asked, expected) => {
-    expect(checksToRead(inTurn, asked).map(({ name }) => name)).toEqual(expected);
+    expect(selectChecksToRead(inTurn, asked).map(({ name }) => name)).toEqual(expected);
   });
 });
 

@@ -6,7 +6,7 @@ import type {
   ThreadComment,
   ThreadNow,
 } from '../../../../src/core/feedback/pull-request-now.ts';
-import { threadsToAnswer, type AskedThread } from '../../../../src/core/feedback/reviews/threads.ts';
+import { selectThreadsToAnswer, type AskedThread } from '../../../../src/core/feedback/reviews/threads.ts';
 import { MINUTE, noon } from '../core-fixtures.ts';
 
 export const ada: Author = { login: 'Ada', id: 1, kind: 'user' };
@@ -110,5 +110,5 @@ export function askedIn(
   change: Partial<ThreadNow> = {},
 ): AskedThread | null {
   const now = pullRequestNow({ threads: [thread(comments, change)], reviews });
-  return threadsToAnswer(now, isTrusted, {}).asked[0] ?? null;
+  return selectThreadsToAnswer(now, isTrusted, {}).asked[0] ?? null;
 }

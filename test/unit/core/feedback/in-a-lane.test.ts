@@ -5,25 +5,39 @@ import {
   CONFLICT_TASK,
   FEEDBACK_PRIORITY,
   isFeedback,
-  reviewTaskId,
-  threadTaskId,
+  formatReviewTaskId,
+  formatThreadTaskId,
 } from '../../../../src/core/feedback/subject.ts';
-import { restrictiveParts, signedParts, withSafeParts } from '../../../../src/core/lane/state/cached-state.ts';
+import {
+  selectRestrictiveParts,
+  selectSignedParts,
+  withSafeParts,
+} from '../../../../src/core/lane/state/cached-state.ts';
 import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
 import { addIteration, noChange, noShare } from '../../../../src/core/lane/change.ts';
-import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
-import { initialState, type LaneState, MAX_STATE_BYTES, parseState } from '../../../../src/core/lane/state/state.ts';
+import { decideNextStep, createRunSoFar } from '../../../../src/core/lane/decide.ts';
+import {
+  createInitialState,
+  type LaneState,
+  MAX_STATE_BYTES,
+  parseState,
+} from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { applyOrders } from '../../../../src/core/sharing/orders.ts';
 import { parseTaskName } from '../../../../src/core/tasks/ids.ts';
-import { isPlanComplete, nextTask, untouchedProgress, tasksWithinReach } from '../../../../src/core/tasks/queue.ts';
+import {
+  isPlanComplete,
+  chooseNextTask,
+  untouchedProgress,
+  listTasksWithinReach,
+} from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { describeStep, noon, play, policy, progress, task } from '../core-fixtures.ts';
 
 const CHECK = 'check-0123456789ab';
 const thread = (id: number): Task =>
   task(id, {
-    id: threadTaskId(id),
+    id: formatThreadTaskId(id),
     source: {
       kind: 'feedback',
       on: { kind: 'thread', thread: 'T', replyTo: id, asked: id, by: 'Ada', path: 'a.js', line: 1, suggestion: null },
@@ -41,7 +55,7 @@ const being = (state: TaskProgress['state'], change: Partial<TaskProgress> = {})
   ...change,
 });
 const finishes = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
-const fresh = initialState('queue', noon);
+const fresh = createInitialState('queue', noon);
 
 describe('the next task', () => {
   const aside = being('todo', { setAside: { times: 1, at: noon } });
@@ -74,11 +88,11 @@ describe('the next task', () => {
     ],
     ['a task, before a thread that was set aside', [task(1), thread(7)], { 'thread-7': aside }, null, 'issue-1'],
   ])('%s', (_, tasks, states, current, expected) => {
-    expect(nextTask(tasks, states, current)?.id ?? null).toBe(expected);
+    expect(chooseNextTask(tasks, states, current)?.id ?? null).toBe(expected);
   });
 
   test('a run gets to what was asked first', () => {
-    expect(tasksWithinReach([task(1), task(2), thread(7), thread(8)], {}, 3)).toEqual([
+    expect(listTasksWithinReach([task(1), task(2), thread(7), thread(8)], {}, 3)).toEqual([
       'thread-7',
       'thread-8',
       'issue-1',
@@ -137,10 +151,10 @@ describe('a failed check that this run did not read', () => {
     ],
   ])('%s', (_, tasks, states, maxTasksPerPr, expected) => {
     const state = { ...fresh, change: { ...noChange, tasks: { 'issue-1': noShare } }, tasks: states };
-    const step = nextStep({
+    const step = decideNextStep({
       state,
       tasks,
-      run: startRun(state, noon),
+      run: createRunSoFar(state, noon),
       policy: { ...policy, maxTasksPerPr },
       now: noon,
     });
@@ -172,10 +186,10 @@ describe('a pull request that is full', () => {
     ],
   ])('%s', (_, more, states, expected) => {
     const state = { ...full, tasks: { ...full.tasks, ...states } };
-    const step = nextStep({
+    const step = decideNextStep({
       state,
       tasks: [...done, ...more],
-      run: startRun(state, noon),
+      run: createRunSoFar(state, noon),
       policy: { ...policy, maxTasksPerPr: 2 },
       now: noon,
     });
@@ -230,7 +244,7 @@ describe('people name it', () => {
   });
 
   test('as we do', () => {
-    expect([threadTaskId(12), reviewTaskId(12)].map((id) => [id, isFeedback(id)])).toEqual([
+    expect([formatThreadTaskId(12), formatReviewTaskId(12)].map((id) => [id, isFeedback(id)])).toEqual([
       ['thread-12', true],
       ['review-12', true],
     ]);
@@ -260,11 +274,11 @@ describe('the state', () => {
 
   test('of a place where others write has no words to post', () => {
     for (const signed of [false, true])
-      expect(restrictiveParts({ ...fresh, feedback }, signed).state.feedback.items['thread-7']).toEqual({
+      expect(selectRestrictiveParts({ ...fresh, feedback }, signed).state.feedback.items['thread-7']).toEqual({
         ...item,
         title: '',
       });
-    expect(signedParts({ ...fresh, feedback }, true).state.feedback).toEqual(feedback);
+    expect(selectSignedParts({ ...fresh, feedback }, true).state.feedback).toEqual(feedback);
   });
 
   test.each<[string, Partial<FeedbackItem>, Partial<FeedbackItem>]>([
@@ -288,13 +302,13 @@ describe('the state', () => {
     const long = { ...item, title: 'ß'.repeat(120), url: `https://example.test/${'x'.repeat(270)}` };
     const answer = { ...posted, words: 'ß'.repeat(500), posted: true };
     const items = Object.fromEntries(
-      Array.from({ length: MAX_ITEMS }, (_, id) => [threadTaskId(id + 1), id < 10 ? long : { ...long, answer }]),
+      Array.from({ length: MAX_ITEMS }, (_, id) => [formatThreadTaskId(id + 1), id < 10 ? long : { ...long, answer }]),
     );
     const document = serializeState({ ...fresh, feedback: { ...noFeedback, items } });
     expect(new TextEncoder().encode(document).length).toBeLessThanOrEqual(MAX_STATE_BYTES);
     const parsed = parseState(document, 'queue');
     if (parsed.kind !== 'state') throw new Error('It cannot be read.');
     const kept = Object.keys(parsed.state.feedback.items);
-    expect(kept).toEqual(expect.arrayContaining(Array.from({ length: 10 }, (_, id) => threadTaskId(id + 1))));
+    expect(kept).toEqual(expect.arrayContaining(Array.from({ length: 10 }, (_, id) => formatThreadTaskId(id + 1))));
   });
 });

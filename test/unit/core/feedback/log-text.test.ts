@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  logText,
+  trimJobLog,
   MAX_LOG_CHARS,
   MAX_LOG_LINES,
-  plainMessage,
+  toPlainMessage,
 } from '../../../../src/core/feedback/checks/check-task.ts';
 
 const AT = '2026-11-21T12:00:00.1234567Z ';
@@ -43,22 +43,22 @@ describe('a log reads as a person sees it', () => {
     ['many equal lines', `${`${AT}again\n`.repeat(41)}b`, 'again\n… 40 more lines like this\nb'],
     ['HTML and comments of it', '<div><!-- x --></div>', '<div><!-- x --></div>'],
   ])('%s', (_, raw, expected) => {
-    expect(logText(raw)).toBe(expected);
+    expect(trimJobLog(raw)).toBe(expected);
   });
 });
 
 test('of a long log the end is kept', () => {
   const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index}`);
-  expect(logText(lines.join('\n')).split('\n')).toEqual(lines.slice(-MAX_LOG_LINES));
+  expect(trimJobLog(lines.join('\n')).split('\n')).toEqual(lines.slice(-MAX_LOG_LINES));
 });
 
 test('a long line is cut', () => {
-  expect(logText(`${'x'.repeat(600)}\nend`)).toBe(`${'x'.repeat(499)}…\nend`);
+  expect(trimJobLog(`${'x'.repeat(600)}\nend`)).toBe(`${'x'.repeat(499)}…\nend`);
 });
 
 test('10 MB of one line, and of many, are cut', () => {
-  expect(logText('x'.repeat(10_000_000))).toHaveLength(500);
-  const long = logText(Array.from({ length: 20_000 }, (_, index) => `${index} ${'y'.repeat(490)}`).join('\n'));
+  expect(trimJobLog('x'.repeat(10_000_000))).toHaveLength(500);
+  const long = trimJobLog(Array.from({ length: 20_000 }, (_, index) => `${index} ${'y'.repeat(490)}`).join('\n'));
   expect(long.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
   expect(long.length).toBeGreaterThan(MAX_LOG_CHARS - 500);
   expect(long).toMatch(/^19976 y[^]*19999 y+$/);
@@ -71,7 +71,7 @@ test('whatever it holds, it is bounded, well-formed and without controls', () =>
   );
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-      const text = logText(pieces.join(''));
+      const text = trimJobLog(pieces.join(''));
       expect(text.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
       expect(text.isWellFormed()).toBe(true);
       expect(text).not.toMatch(/(?![\n\t\u0085])\p{Cc}|\p{Bidi_Control}/u);
@@ -80,6 +80,6 @@ test('whatever it holds, it is bounded, well-formed and without controls', () =>
 });
 
 test('a message is one line', () => {
-  expect(plainMessage(`${ESC}[1mIt is\u0000 wrong\n\n  here `, 100)).toBe('It is wrong here');
-  expect(plainMessage('x'.repeat(100_000), 10)).toBe(`${'x'.repeat(9)}…`);
+  expect(toPlainMessage(`${ESC}[1mIt is\u0000 wrong\n\n  here `, 100)).toBe('It is wrong here');
+  expect(toPlainMessage('x'.repeat(100_000), 10)).toBe(`${'x'.repeat(9)}…`);
 });

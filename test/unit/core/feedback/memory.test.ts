@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  newestItems,
+  keepNewestItems,
   noFeedback,
   withoutWords,
   withShorterWords,
@@ -34,12 +34,16 @@ test.each<[number, readonly string[]]>([
   [1, ['thread-1']],
   [0, []],
 ])('of %i items those are kept that matter most', (most, expected) => {
-  expect(Object.keys(newestItems(items, most))).toEqual(expected);
+  expect(Object.keys(keepNewestItems(items, most))).toEqual(expected);
 });
 
 test('an answered review is kept before threads that say themselves that they are answered', () => {
   const review: FeedbackItem = { ...answered(true), kind: 'review' };
-  expect(Object.keys(newestItems({ 'review-1': review, ...items }, 3))).toEqual(['review-1', 'thread-1', 'thread-2']);
+  expect(Object.keys(keepNewestItems({ 'review-1': review, ...items }, 3))).toEqual([
+    'review-1',
+    'thread-1',
+    'thread-2',
+  ]);
 });
 
 test('with shorter words it decides the same', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Suggestion } from '../../../../src/core/feedback/subject.ts';
-import { applySuggestion, suggestionIn } from '../../../../src/core/feedback/reviews/suggestions.ts';
+import { applySuggestion, parseSuggestion } from '../../../../src/core/feedback/reviews/suggestions.ts';
 import type { ThreadNow } from '../../../../src/core/feedback/pull-request-now.ts';
 import { ada, comment, thread } from './feedback-fixtures.ts';
 
@@ -9,7 +9,7 @@ const HUNK = '@@ -1,3 +10,4 @@ function a() {\n one\n-two\n+deux\n+trois\n\\ No 
 
 function suggested(text: string, change: Partial<ThreadNow> = {}, hunk = HUNK): Suggestion | null {
   const asking = comment(1, ada, text, { hunk });
-  return suggestionIn({ thread: thread([asking], change), asking });
+  return parseSuggestion({ thread: thread([asking], change), asking });
 }
 
 const fence = (...lines: readonly string[]): string => ['```suggestion', ...lines, '```'].join('\n');

@@ -3,7 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { noFeedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
 import type { Author, ReviewNow, ThreadComment } from '../../../../src/core/feedback/pull-request-now.ts';
 import { taskOfReview, taskOfThread } from '../../../../src/core/feedback/reviews/thread-task.ts';
-import { reviewsToAnswer, threadsToAnswer, authorsToCheck } from '../../../../src/core/feedback/reviews/threads.ts';
+import {
+  selectReviewsToAnswer,
+  selectThreadsToAnswer,
+  listAuthorsToCheck,
+} from '../../../../src/core/feedback/reviews/threads.ts';
 import {
   actions,
   ada,
@@ -198,7 +202,7 @@ describe('a review asks as a whole', () => {
     ['not in our own words', [review(7, ada, 'commented', 1, '<!-- ralph-action:answer x -->\nDone')], []],
     ['oldest first', [review(7, ada, 'commented', 1, 'A'), review(8, ben, 'commented', 2, 'B')], [7, 8]],
   ])('%s', (_, reviews, expected) => {
-    const { asked } = reviewsToAnswer(pullRequestNow({ reviews }), isTrusted, {});
+    const { asked } = selectReviewsToAnswer(pullRequestNow({ reviews }), isTrusted, {});
     expect(asked.map(({ review: { id } }) => id)).toEqual(expected);
   });
 
@@ -210,12 +214,12 @@ describe('a review asks as a whole', () => {
     ['when the answer is to something else', { ...item, asked: '6' }, true],
   ])('%s', (_, known, expected) => {
     const now = pullRequestNow({ reviews: [review(7, ada, 'commented', 1, 'Split it')] });
-    expect(reviewsToAnswer(now, isTrusted, { 'review-7': known }).asked.length > 0).toBe(expected);
+    expect(selectReviewsToAnswer(now, isTrusted, { 'review-7': known }).asked.length > 0).toBe(expected);
   });
 
   test('at most 20 at a time', () => {
     const reviews = Array.from({ length: 23 }, (_, id) => review(id + 1, ada, 'commented', id, 'A'));
-    const { asked, more } = reviewsToAnswer(pullRequestNow({ reviews }), isTrusted, {});
+    const { asked, more } = selectReviewsToAnswer(pullRequestNow({ reviews }), isTrusted, {});
     expect([asked.length, asked[0]?.review.id, more]).toEqual([20, 1, 3]);
   });
 });
@@ -232,13 +236,13 @@ test.each<[string, string, string, boolean]>([
   const known = {
     'thread-1': { asked: askedThen, answer: { ...answer, isOurs: false, at: 1, posted: true } },
   } as const;
-  expect(threadsToAnswer(now, isTrusted, known).asked.length > 0).toBe(expected);
+  expect(selectThreadsToAnswer(now, isTrusted, known).asked.length > 0).toBe(expected);
 });
 
 test('60 threads of one review are 60 tasks, and what GitHub did not show is counted', () => {
   const threads = Array.from({ length: 60 }, (_, id) => thread([comment(id + 1, ada, 'Rename it')]));
   const now = pullRequestNow({ threads, moreThreads: 2 });
-  const { asked, more } = threadsToAnswer(now, isTrusted, {});
+  const { asked, more } = selectThreadsToAnswer(now, isTrusted, {});
   expect([asked.length, asked[0]?.asking.id, more]).toEqual([60, 1, 2]);
 });
 
@@ -248,18 +252,18 @@ describe('the accounts to look up', () => {
       threads: [thread([comment(1, ada, 'A'), answer(2, 1), comment(3, eve, 'B'), comment(4, null, 'C')])],
       reviews: [review(7, ben, 'commented', 9, 'D'), review(8, { ...eve, login: 'Eve' }, 'commented', 5, 'E')],
     });
-    expect(authorsToCheck(now).map(({ login }) => login)).toEqual(['ben', 'Eve', 'Ada']);
+    expect(listAuthorsToCheck(now).map(({ login }) => login)).toEqual(['ben', 'Eve', 'Ada']);
   });
 
   test('is a person who writes with our marker', () => {
-    expect(authorsToCheck(pullRequestNow({ threads: [thread([answer(1, null, { by: eve })])] }))).toEqual([eve]);
+    expect(listAuthorsToCheck(pullRequestNow({ threads: [thread([answer(1, null, { by: eve })])] }))).toEqual([eve]);
   });
 
   test('are no more than 30', () => {
     const comments = Array.from({ length: 40 }, (_, id) =>
       comment(id, { login: `u${String(id)}`, id, kind: 'user' }, 'A'),
     );
-    const authors = authorsToCheck(pullRequestNow({ threads: [thread(comments)] }));
+    const authors = listAuthorsToCheck(pullRequestNow({ threads: [thread(comments)] }));
     expect([authors.length, authors[0]?.login, authors.at(-1)?.login]).toEqual([30, 'u39', 'u10']);
   });
 });
@@ -306,8 +310,8 @@ describe('whatever is said', () => {
       fc.property(fc.array(anyComments, { maxLength: 3 }), anyReviews, (all, reviews) => {
         const now = pullRequestNow({ threads: all.map((comments) => thread(comments)), reviews });
         const tasks = [
-          ...threadsToAnswer(now, isTrusted, {}).asked.map((one) => taskOfThread(one, now)),
-          ...reviewsToAnswer(now, isTrusted, noFeedback.items).asked.map((one) => taskOfReview(one, now)),
+          ...selectThreadsToAnswer(now, isTrusted, {}).asked.map((one) => taskOfThread(one, now)),
+          ...selectReviewsToAnswer(now, isTrusted, noFeedback.items).asked.map((one) => taskOfReview(one, now)),
         ];
         for (const task of tasks) expect(JSON.stringify(task)).not.toContain('stranger');
       }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countUnrelatedBoxes, lacksCriterion, similarTasks } from '../../../../src/core/forecast/forecast.ts';
+import { countUnrelatedBoxes, lacksCriterion, findSimilarTasks } from '../../../../src/core/forecast/forecast.ts';
 import type { TaskHistory } from '../../../../src/core/history/task-history.ts';
 import { noon } from '../core-fixtures.ts';
 
@@ -65,7 +65,7 @@ describe('similar tasks', () => {
       { count: 5, label: 'ui' },
     ],
   ])('%s', (_, histories, labels, expected) => {
-    const found = similarTasks(histories, labels);
+    const found = findSimilarTasks(histories, labels);
     if (expected === null) expect(found).toBeNull();
     else expect(found).toMatchObject(expected);
   });

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../../src/core/countdown.ts';
 import {
-  costPerMergedTask,
+  computeMergedTaskCost,
   historySummaryOf,
   type HistoryTotals,
   weekOf,
   type TaskHistory,
-  taskHistoriesIn,
+  listTaskHistories,
 } from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import type { ClosedPull, PublishedPull } from '../../../../src/core/snapshot/stored-pull.ts';
@@ -15,7 +15,7 @@ import { noon } from '../core-fixtures.ts';
 import { publishedPull, pullTask, wholeHistory, withEnded } from './history-fixture.ts';
 
 const historiesOf = (published: Partial<PublishedPull>, closed: Partial<ClosedPull> | null): readonly TaskHistory[] =>
-  taskHistoriesIn(withEnded(emptySnapshot, publishedPull(published), closed));
+  listTaskHistories(withEnded(emptySnapshot, publishedPull(published), closed));
 
 describe('the history of a task', () => {
   const person = {
@@ -49,7 +49,7 @@ describe('the history of a task', () => {
 describe('the totals', () => {
   test('of nothing are unknown, not 0', () => {
     expect(historySummaryOf([]).all).toMatchObject({ tasks: 0, costUsd: null, lostUsd: null, medianMs: null });
-    expect(costPerMergedTask(historySummaryOf([]).all)).toBeNull();
+    expect(computeMergedTaskCost(historySummaryOf([]).all)).toBeNull();
   });
 
   test('leave unknown costs out of the average', () => {
@@ -60,7 +60,7 @@ describe('the totals', () => {
     ];
     const { all } = historySummaryOf(tasks);
     expect(all).toMatchObject({ tasks: 3, merged: 2, priced: 1, costUsd: 1, lostUsd: 1, notMerged: 1 });
-    expect(costPerMergedTask(all)).toBe(1);
+    expect(computeMergedTaskCost(all)).toBe(1);
   });
 
   test('give the median time from the label to the merge', () => {
@@ -137,7 +137,7 @@ describe('the totals', () => {
   });
 
   test('of a whole repository', () => {
-    expect(historySummaryOf(taskHistoriesIn(wholeHistory())).all).toMatchObject({
+    expect(historySummaryOf(listTaskHistories(wholeHistory())).all).toMatchObject({
       tasks: 45,
       merged: 35,
       notMerged: 7,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentSandboxEnvironment } from '../../../../src/core/isolation/environment.ts';
+import { buildSandboxEnvironment } from '../../../../src/core/isolation/environment.ts';
 
 const surroundings = {
   home: '/var/tmp/sandbox/home',
@@ -8,7 +8,7 @@ const surroundings = {
 };
 
 test('what leads to the folders of another user is left out, and the proxy is the way out', () => {
-  const environment = agentSandboxEnvironment(
+  const environment = buildSandboxEnvironment(
     {
       PATH: '/usr/bin',
       HOME: '/home/runner',
@@ -55,6 +55,6 @@ test.each([
   ['2', '5', 'GIT_CONFIG_KEY_2'],
   ['nonsense', '3', 'GIT_CONFIG_KEY_0'],
 ])('settings of git stand behind those that are given (%s)', (given, count, first) => {
-  const environment = agentSandboxEnvironment({ GIT_CONFIG_COUNT: given }, surroundings);
+  const environment = buildSandboxEnvironment({ GIT_CONFIG_COUNT: given }, surroundings);
   expect(environment).toMatchObject({ GIT_CONFIG_COUNT: count, [first]: 'safe.directory' });
 });

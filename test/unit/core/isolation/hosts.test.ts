@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isForbiddenAddress, parseAddress } from '../../../../src/core/isolation/addresses.ts';
 import {
-  allowedHosts,
+  listAllowedHosts,
   type AllowedHosts,
   allowsHost,
   type HostsAsked,
   isModelHost,
   localPortsOf,
-  modelHostsAmong,
+  findModelHosts,
   modelHostsOf,
   nameOfTarget,
   parseAllowedHosts,
@@ -118,7 +118,7 @@ describe('the input', () => {
     const { asked, problems } = parseAllowedHosts(['localhost:6379', 'a.example', 'LOCALHOST:5432', 'localhost:6379']);
     expect([asked, problems]).toEqual([{ ...listed(['a.example', 443]), localPorts: [5432, 6379] }, []]);
     expect([localPortsOf(asked), localPortsOf({ kind: 'any' })]).toEqual([[5432, 6379], []]);
-    expect(allowsHost({ allowed: allowedHosts(asked, []), never: [] }, 'localhost', 5432)).toBe(false);
+    expect(allowsHost({ allowed: listAllowedHosts(asked, []), never: [] }, 'localhost', 5432)).toBe(false);
     const many = Array.from({ length: 11 }, (_, at) => `localhost:${String(5000 + at)}`);
     expect(parseAllowedHosts(many)).toEqual({
       asked: listed(),
@@ -178,7 +178,7 @@ describe('what the input and the registries come to', () => {
       { kind: 'listed', hosts: [{ host: 'a.example', port: 1 }, registry] },
     ],
   ])('%s', (_, asked, allowed) => {
-    expect(allowedHosts(asked, [registry])).toEqual(allowed);
+    expect(listAllowedHosts(asked, [registry])).toEqual(allowed);
   });
 });
 
@@ -186,7 +186,7 @@ describe('what may be reached', () => {
   const rules = (...items: readonly string[]) => {
     const { asked, problems } = parseAllowedHosts(items);
     expect(problems).toEqual([]);
-    return { allowed: allowedHosts(asked, []), never: ['api.model.example', '*.gateway.example'] };
+    return { allowed: listAllowedHosts(asked, []), never: ['api.model.example', '*.gateway.example'] };
   };
 
   test.each<[string, string, number, boolean]>([
@@ -301,11 +301,11 @@ describe('the hosts of the providers', () => {
     'us-east5-aiplatform.mtls.googleapis.com',
     'gateway.example',
   ])('%s is the broker’s alone, also where it is allowed by name', (host) => {
-    const listed = { allowed: allowedHosts(named(host.toLowerCase().replace(/\.$/, '')), []), never };
+    const listed = { allowed: listAllowedHosts(named(host.toLowerCase().replace(/\.$/, '')), []), never };
     for (const rules of [everything, listed])
       for (const port of [443, 8443])
         expect([isModelHost(rules, host), allowsHost(rules, host, port)]).toEqual([true, false]);
-    expect(modelHostsAmong(named(host.toLowerCase().replace(/\.$/, '')), never)).toHaveLength(1);
+    expect(findModelHosts(named(host.toLowerCase().replace(/\.$/, '')), never)).toHaveLength(1);
   });
 
   test.each([
@@ -320,12 +320,12 @@ describe('the hosts of the providers', () => {
     'registry.gateway.example',
   ])('%s is not one of them', (host) => {
     expect([isModelHost(everything, host), allowsHost(everything, host, 443)]).toEqual([false, true]);
-    expect(modelHostsAmong(named(host), never)).toEqual([]);
+    expect(findModelHosts(named(host), never)).toEqual([]);
   });
 
   test("a wildcard below a provider's host is reported as well", () => {
-    expect(modelHostsAmong(named('*.anthropic.com'), never)).toHaveLength(1);
-    for (const asked of [{ kind: 'any' }, { kind: 'none' }] as const) expect(modelHostsAmong(asked, never)).toEqual([]);
+    expect(findModelHosts(named('*.anthropic.com'), never)).toHaveLength(1);
+    for (const asked of [{ kind: 'any' }, { kind: 'none' }] as const) expect(findModelHosts(asked, never)).toEqual([]);
   });
 });
 

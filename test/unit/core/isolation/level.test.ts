@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { requiresNetworkLimit, parseAllowedHosts } from '../../../../src/core/isolation/hosts.ts';
 import {
-  levelsToTry,
+  listLevelsToTry,
   NO_BOUNDS,
   settleLevel,
   wantedIsolations,
@@ -13,10 +13,10 @@ const noRoot: FailedLevel = { level: 'namespace', why: 'sudo asks for a password
 const noUser: FailedLevel = { level: 'user', why: 'sudo asks for a password' };
 
 test('auto tries the strongest first, a level that is named is tried alone, and for none nothing is tried', () => {
-  expect(levelsToTry('auto')).toEqual(['namespace', 'user', 'sandbox']);
-  expect(levelsToTry('namespace')).toEqual(['namespace']);
-  expect(levelsToTry('user')).toEqual(['user']);
-  expect(levelsToTry('none')).toEqual([]);
+  expect(listLevelsToTry('auto')).toEqual(['namespace', 'user', 'sandbox']);
+  expect(listLevelsToTry('namespace')).toEqual(['namespace']);
+  expect(listLevelsToTry('user')).toEqual(['user']);
+  expect(listLevelsToTry('none')).toEqual([]);
 });
 
 test('the reached level holds, and a weaker one says why', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
-  writableFolders,
-  writableFoldersWarning,
+  findWritableFolders,
+  describeWritableFolders,
   type ProgramFolder,
 } from '../../../../src/core/isolation/program-folders.ts';
 
@@ -23,11 +23,11 @@ test.each<[string, Partial<ProgramFolder>, boolean]>([
   ['in a folder for temporary files', { above: [0o40755, 0o41777] }, false],
   ['with a program that everybody can write', { programs: [0o100755, 0o100757] }, true],
 ])('a folder of programs %s: %s', (_, change, isOpen) => {
-  expect(writableFolders([folder(change)])).toEqual(isOpen ? ['/usr/bin'] : []);
-  expect(writableFoldersWarning([folder(change)]) !== null).toBe(isOpen);
+  expect(findWritableFolders([folder(change)])).toEqual(isOpen ? ['/usr/bin'] : []);
+  expect(describeWritableFolders([folder(change)]) !== null).toBe(isOpen);
 });
 
 test('a warning names the first of them, each once', () => {
   const open = ['/a', '/b', '/a', '/c', '/d', '/e', '/f'].map((path) => folder({ path, mode: 0o40777 }));
-  expect(writableFoldersWarning(open)).toContain('write there: /a, /b, /c, /d, /e and 1 more. Use a runner');
+  expect(describeWritableFolders(open)).toContain('write there: /a, /b, /c, /d, /e and 1 more. Use a runner');
 });

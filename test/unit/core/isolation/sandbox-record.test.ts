@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   isAbandoned,
   isKeptClosed,
-  modeBefore,
+  findModeBefore,
   agentSandboxRecord,
   type AgentSandboxRecord,
 } from '../../../../src/core/isolation/sandbox-record.ts';
@@ -95,6 +95,6 @@ test.each([
   ['one that ends and one that stays', [{ ...record, isLeaving: true }, record], 0o755, true],
   ['a sandbox that closed something else', [{ ...record, closed: [{ path: '/x', mode: 0o777 }] }], null, false],
 ])('a folder is closed by %s', (_, agentSandboxes, mode, isKept) => {
-  expect(modeBefore('/home/runner', agentSandboxes)).toBe(mode);
+  expect(findModeBefore('/home/runner', agentSandboxes)).toBe(mode);
   expect(isKeptClosed('/home/runner', agentSandboxes)).toBe(isKept);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isGone, NO_REMAINS, remainsSentence } from '../../../../src/core/isolation/sandbox-record.ts';
+import { isGone, NO_REMAINS, describeRemains } from '../../../../src/core/isolation/sandbox-record.ts';
 
 test.each([
   [NO_REMAINS, null],
@@ -9,6 +9,6 @@ test.each([
     "The agent's sandbox could not be removed completely. Remove as root what is left on this machine: the user ralph-60800 (userdel ralph-60800); the folder /x (rm -rf /x).",
   ],
 ])('people learn what to do about leftovers (%#)', (remains, sentence) => {
-  expect(remainsSentence(remains)).toBe(sentence);
+  expect(describeRemains(remains)).toBe(sentence);
   expect(isGone(remains)).toBe(sentence === null);
 });

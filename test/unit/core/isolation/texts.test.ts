@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isolationFacts, type IsolationFacts } from '../../../../src/core/isolation/probe.ts';
-import { changeFactTexts, cutFacts, recordedFacts, refusedHosts } from '../../../../src/core/isolation/texts.ts';
+import {
+  changeFactTexts,
+  cutFacts,
+  restoreRecordedFacts,
+  countRefusedHosts,
+} from '../../../../src/core/isolation/texts.ts';
 import { runs } from '../../../runs.ts';
 
 const facts: IsolationFacts = {
@@ -76,7 +81,7 @@ describe('of a record', () => {
       probe: { checks: 33, failed: ['signal the action', 'Approved by the security team.'] },
       refused: { 'example.com:443': 2, '[2001:db8::1]:80': 1, 'Approved by the security team.': 1, 'x:y': 1 },
     };
-    expect(recordedFacts(recorded)).toEqual({
+    expect(restoreRecordedFacts(recorded)).toEqual({
       ...facts,
       probe: { checks: 33, failed: ['signal the action', 'another check'] },
       refused: { 'example.com:443': 2, '[2001:db8::1]:80': 1 },
@@ -86,13 +91,13 @@ describe('of a record', () => {
   test.each([undefined, null, 'namespace', {}, { ...facts, level: 'perfect' }, { ...facts, more: 1 }])(
     '%j are not facts',
     (recorded) => {
-      expect(recordedFacts(recorded)).toBeNull();
+      expect(restoreRecordedFacts(recorded)).toBeNull();
     },
   );
 });
 
 test('the hosts that were refused most come first', () => {
-  expect(refusedHosts({ ...facts, refused: { 'b:1': 1, 'a:1': 3, 'c:1': 2 } })).toEqual([
+  expect(countRefusedHosts({ ...facts, refused: { 'b:1': 1, 'a:1': 3, 'c:1': 2 } })).toEqual([
     ['a:1', 3],
     ['c:1', 2],
     ['b:1', 1],

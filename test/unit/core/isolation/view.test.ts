@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  disksIn,
+  parseMountedDisks,
   forbidsPrograms,
   isWithin,
-  runnersFolders,
-  shownSockets,
+  findRunnerFolders,
+  parseListeningSockets,
   topFolderOf,
   createSandboxView,
   type ViewPlan,
@@ -40,8 +40,8 @@ test.each([
     (name) => ({ name, kind: 'folder', uid: 1001, hidden: false }) as const,
   ),
 ] as const)('of the runner /$name ($kind, $uid) is hidden: $hidden', ({ hidden, ...entry }) => {
-  expect(runnersFolders([entry], 1001)).toEqual(hidden ? [`/${entry.name}`] : []);
-  expect(runnersFolders([entry], 0)).toEqual([]);
+  expect(findRunnerFolders([entry], 1001)).toEqual(hidden ? [`/${entry.name}`] : []);
+  expect(findRunnerFolders([entry], 0)).toEqual([]);
 });
 
 test('of a hidden folder at the top, the checkout and a tool in it are there, also where they are that folder', () => {
@@ -133,7 +133,7 @@ describe('viewOf()', () => {
   });
 });
 
-test('disksIn() knows the mounts of disks, and their escapes', () => {
+test('parseMountedDisks() knows the mounts of disks, and their escapes', () => {
   const mountinfo = [
     '22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
     '23 22 0:21 / /proc rw - proc proc rw',
@@ -141,7 +141,7 @@ test('disksIn() knows the mounts of disks, and their escapes', () => {
     '25 22 0:30 / /run rw - tmpfs tmpfs rw',
     '',
   ].join('\n');
-  expect(disksIn(mountinfo)).toEqual(['/', '/data disk']);
+  expect(parseMountedDisks(mountinfo)).toEqual(['/', '/data disk']);
 });
 
 test.each([
@@ -190,7 +190,7 @@ test.each([
   expect(forbidsPrograms(path, mountinfo)).toBe(expected);
 });
 
-test('shownSockets() knows those at which somebody listens, outside of what sandboxes have of their own', () => {
+test('parseListeningSockets() knows those at which somebody listens, outside of what sandboxes have of their own', () => {
   const line = (flags: string, path: string): string =>
     `0000000069f61b6a: 00000002 00000000 ${flags} 0001 01 118855 ${path}`;
   const sockets = [
@@ -203,5 +203,5 @@ test('shownSockets() knows those at which somebody listens, outside of what sand
     '0000000069f61b6a: 00000003 00000000 00000000 0001 03 1188559',
     '',
   ].join('\n');
-  expect(shownSockets(sockets)).toEqual(['/var/lib/mysql/mysql.sock', '/opt/a b/c']);
+  expect(parseListeningSockets(sockets)).toEqual(['/var/lib/mysql/mysql.sock', '/opt/a b/c']);
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { CHAIN_START, chainLine, checkChain, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine, checkChain, parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { idle, progress } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
@@ -9,7 +9,7 @@ const sha256 = (line: string): string => createHash('sha256').update(line).diges
 function chained(lines: readonly string[]): readonly string[] {
   let hash = CHAIN_START;
   return lines.map((line) => {
-    const link = chainLine(line, hash);
+    const link = chainJournalLine(line, hash);
     hash = sha256(link);
     return link;
   });

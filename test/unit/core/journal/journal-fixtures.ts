@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { addIterationToRun, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { addIterationToRun, decideNextStep, createRunSoFar } from '../../../../src/core/lane/decide.ts';
 import { serializeEntry, serializeEvent, serializeStart } from '../../../../src/core/journal/journal.ts';
 import type { KindsOfDenial } from '../../../../src/core/journal/replay.ts';
-import { passedOverAgents } from '../../../../src/core/agents/providers.ts';
+import { listPassedOverAgents } from '../../../../src/core/agents/providers.ts';
 import { beginIteration, bookCallUsage, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import { evidence, HOUR, MINUTE, noon, policy, analyzed, task, type Play, type Start } from '../core-fixtures.ts';
 
@@ -30,11 +30,11 @@ export function record(
   const bounds = start.policy ?? policy;
   let now = start.now ?? noon;
   let tree = start.tree ?? 'start';
-  let state = start.state ?? initialState('queue', now);
-  let run = startRun(state, now);
+  let state = start.state ?? createInitialState('queue', now);
+  let run = createRunSoFar(state, now);
   const lines = [serializeStart({ version: 1, lane: 'queue', startedAt: now, policy: bounds, tasks, state })];
   for (let iteration = 1; ; iteration += 1) {
-    const step = nextStep({ state, tasks, run, policy: bounds, now });
+    const step = decideNextStep({ state, tasks, run, policy: bounds, now });
     const play = script[iteration - 1];
     if (step.kind === 'stop')
       lines.push(
@@ -74,7 +74,7 @@ export function record(
         taskId: step.task.id,
         taskTitle: step.task.title,
         agent: step.agent,
-        passedOver: passedOverAgents(bounds.agents, state.providers, step.agent, startedAt),
+        passedOver: listPassedOverAgents(bounds.agents, state.providers, step.agent, startedAt),
         startedAt,
         taskTree: tree,
         sessionDroppedAt: null,

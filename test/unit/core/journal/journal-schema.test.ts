@@ -8,7 +8,7 @@ import {
 } from '../../../../src/core/journal/journal.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { taskObstacles } from '../../../../src/core/tasks/task.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { noon, policy } from '../core-fixtures.ts';
 import { entry, OUTCOMES } from '../../report/fixtures.ts';
 import {
@@ -34,7 +34,7 @@ const start = JSON.parse(
     startedAt: noon,
     policy,
     tasks: [{ id: 'issue-1', priority: 2, dependsOn: ['issue-2'], optional: true, obstacle: 'unchecked' }],
-    state: initialState('queue', noon),
+    state: createInitialState('queue', noon),
   }),
 ) as object;
 const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 5 } as const;

@@ -4,8 +4,8 @@ import {
   closeCircuit,
   viewCircuit,
   type CircuitFacts,
-  closedCircuit,
-  probingCircuit,
+  createClosedCircuit,
+  createProbingCircuit,
   type Circuit,
 } from '../../../../src/core/lane/circuit.ts';
 import { MINUTE, noon, policy } from '../core-fixtures.ts';
@@ -38,7 +38,7 @@ const word = (circuit: Circuit, now = noon): string => {
   const detail = seen.kind === 'half-open' ? seen.of : circuit.kind === 'open' ? circuit.reason : '';
   return `${seen.kind} ${detail}`.trim();
 };
-const after = (facts: readonly CircuitFacts[], circuit: Circuit = closedCircuit(0), now = noon): Circuit =>
+const after = (facts: readonly CircuitFacts[], circuit: Circuit = createClosedCircuit(0), now = noon): Circuit =>
   facts.reduce((next, fact) => recordInCircuit(next, fact, bounds, now), circuit);
 const opened = (ago: number, more: Partial<Circuit & { kind: 'open' }> = {}): Circuit => ({
   kind: 'open',
@@ -108,7 +108,10 @@ test.each<[string, readonly CircuitFacts[], string]>([
   ],
 ])('the same error %s → %s', (_, facts, expected) => {
   const patient = { ...bounds, noProgress: 99 };
-  const circuit = facts.reduce<Circuit>((next, fact) => recordInCircuit(next, fact, patient, noon), closedCircuit(0));
+  const circuit = facts.reduce<Circuit>(
+    (next, fact) => recordInCircuit(next, fact, patient, noon),
+    createClosedCircuit(0),
+  );
   expect(circuit.kind === 'open' ? `open ${circuit.reason}` : circuit.kind).toBe(expected);
 });
 
@@ -121,11 +124,13 @@ test.each<[string, readonly CircuitFacts[], string]>([
   ['nor does it spare the next', [neutral, idle], 'open no_progress'],
   ['a task that had its turn before counts here', [{ ...idle, returned: true }], 'open no_progress'],
 ])('the probe after a task was set aside: %s → %s', (_, facts, expected) => {
-  expect(word(after(facts, probingCircuit(closedCircuit(0))))).toBe(expected);
+  expect(word(after(facts, createProbingCircuit(createClosedCircuit(0))))).toBe(expected);
 });
 
 test('the probe after a task was set aside is not forgiven a second question', () => {
-  expect(word(after([question], probingCircuit({ ...closedCircuit(0), questionHeld: true })))).toBe('open no_progress');
+  expect(word(after([question], createProbingCircuit({ ...createClosedCircuit(0), questionHeld: true })))).toBe(
+    'open no_progress',
+  );
 });
 
 test('that a task which was set aside changes nothing again is not counted', () => {
@@ -140,7 +145,7 @@ test.each<[string, CircuitFacts, Circuit['kind']]>([
   expect(
     [declined, between, declined].reduce<Circuit>(
       (next, fact) => recordInCircuit(next, fact, patient, noon),
-      closedCircuit(0),
+      createClosedCircuit(0),
     ).kind,
   ).toBe(expected);
 });
@@ -157,8 +162,8 @@ test('of many errors the ten longest streaks are kept', () => {
 });
 
 test('progress in a diagnosis clears every counter', () => {
-  expect(after([idle, idle, { ...error('a'), progress: true }])).toEqual(closedCircuit(0));
-  expect(after([error('a', {}), error('a', {}), progress])).toEqual(closedCircuit(0));
+  expect(after([idle, idle, { ...error('a'), progress: true }])).toEqual(createClosedCircuit(0));
+  expect(after([error('a', {}), error('a', {}), progress])).toEqual(createClosedCircuit(0));
 });
 
 describe('an open circuit', () => {
@@ -192,7 +197,7 @@ describe('an open circuit', () => {
   });
 
   test('a probe with progress closes it, and the trips stay counted', () => {
-    expect(recordInCircuit(opened(31 * MINUTE), progress, bounds, noon)).toEqual(closedCircuit(1));
+    expect(recordInCircuit(opened(31 * MINUTE), progress, bounds, noon)).toEqual(createClosedCircuit(1));
   });
 
   test('a neutral probe decides nothing', () => {
@@ -201,7 +206,9 @@ describe('an open circuit', () => {
   });
 
   test('a probe ran, whatever the clock says when it ends', () => {
-    expect(recordInCircuit(opened(31 * MINUTE), progress, bounds, noon - 5 * 60 * MINUTE)).toEqual(closedCircuit(1));
+    expect(recordInCircuit(opened(31 * MINUTE), progress, bounds, noon - 5 * 60 * MINUTE)).toEqual(
+      createClosedCircuit(1),
+    );
   });
 
   test('circuit-auto-reset closes it at once, but not one that could not be read', () => {
@@ -213,7 +220,7 @@ describe('an open circuit', () => {
   });
 
   test('a reset closes it', () => {
-    expect(closeCircuit(opened(0))).toEqual(closedCircuit(1));
+    expect(closeCircuit(opened(0))).toEqual(createClosedCircuit(1));
   });
 });
 
@@ -223,7 +230,7 @@ test.each([
   [4, ['closed', 'closed', 'half-open', 'open']],
 ])('with circuit-no-progress %i idle iterations show %j', (noProgress, expected) => {
   const own = { ...bounds, noProgress };
-  let circuit: Circuit = closedCircuit(0);
+  let circuit: Circuit = createClosedCircuit(0);
   const shown = expected.map(() => {
     circuit = recordInCircuit(circuit, idle, own, noon);
     return viewCircuit(circuit, own, noon).kind;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { decideNextStep, createRunSoFar } from '../../../../src/core/lane/decide.ts';
 import { isWorthWaiting } from '../../../../src/core/loop/next-action.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
 import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
-import { initialState, stateToProbe, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, createProbeState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -30,7 +30,7 @@ const done: TaskProgress = {
   reason: null,
   setAside: null,
 };
-const fresh = initialState('queue', noon);
+const fresh = createInitialState('queue', noon);
 const exit: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: true } };
 const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
 const working: Play['output'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
@@ -462,7 +462,7 @@ describe('before the first call', () => {
         { policy: { ...policy, circuit: { ...policy.circuit, autoReset: true } } },
         'iterate',
       ],
-      ['the state unreadable', stateToProbe('queue', noon), {}, 'iterate'],
+      ['the state unreadable', createProbeState('queue', noon), {}, 'iterate'],
       [
         'parked by the provider',
         { ...fresh, providers: { claude: { kind: 'open', why: 'limit', until: noon + 1 } } },
@@ -559,7 +559,7 @@ describe('before the first call', () => {
     ['where a minute is left behind it', {}, { maxRunMs: 3 * MINUTE }, true],
   ])('a run waits instead of parking: %s', (_, change, bounds, waits) => {
     const outcome = { kind: 'parked', reason: 'step_circuit', resumeAt: noon + 2 * MINUTE, step: 'work', ...change };
-    const run = startRun(fresh, noon);
+    const run = createRunSoFar(fresh, noon);
     expect(isWorthWaiting(outcome as Outcome, { run, policy: { ...policy, ...bounds }, now: noon })).toBe(waits);
     const cancelled = { run: { ...run, cancelled: true }, policy: { ...policy, ...bounds }, now: noon };
     expect(isWorthWaiting(outcome as Outcome, cancelled)).toBe(false);
@@ -568,10 +568,10 @@ describe('before the first call', () => {
   test('a cancelled run calls nothing', () => {
     expect(
       describeStep(
-        nextStep({
+        decideNextStep({
           state: fresh,
           tasks: [task(1)],
-          run: { ...startRun(fresh, noon), cancelled: true },
+          run: { ...createRunSoFar(fresh, noon), cancelled: true },
           policy,
           now: noon,
         }),
@@ -739,7 +739,7 @@ describe('a person orders the run to stop', () => {
   ])('%s', (_, script, change, end) => {
     const bounds = { ...policy, ...change };
     const { state, run, now } = play(script, { policy: bounds });
-    const step = nextStep({ state, tasks: [task(1)], run: { ...run, stoppedBy: 'ann' }, policy: bounds, now });
+    const step = decideNextStep({ state, tasks: [task(1)], run: { ...run, stoppedBy: 'ann' }, policy: bounds, now });
     expect(step.kind === 'stop' ? `${step.outcome.kind} (${step.outcome.reason})` : step.kind).toBe(end);
   });
 });

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { viewCircuit } from '../../../../src/core/lane/circuit.ts';
-import { addIterationToRun, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { addIterationToRun, decideNextStep, createRunSoFar } from '../../../../src/core/lane/decide.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, bookCallUsage, endRun, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
-import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
-import { chargeCall, exhaustedWindow } from '../../../../src/core/lane/windows.ts';
+import { chargeCall, findExhaustedWindow } from '../../../../src/core/lane/windows.ts';
 import { evidence, HOUR, MINUTE, noon, policy, analyzed, task, type Play } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
@@ -107,16 +107,16 @@ function history(
   const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3), task(4, { optional: true })];
   let now = noon;
   let tree = 'a';
-  let stored = serializeState(initialState('queue', now));
+  let stored = serializeState(createInitialState('queue', now));
   return runs.map((script) => {
     const calls: Call[] = [];
     const restored = parseState(stored, 'queue');
     if (restored.kind !== 'state' || restored.problems.length > 0)
       throw new Error(`a stored state cannot be read: ${stored}`);
     let state = restored.state;
-    let run = startRun(state, now);
+    let run = createRunSoFar(state, now);
     for (let at = 0; ; at += 1) {
-      const step = nextStep({ state, tasks, run, policy: bounds, now });
+      const step = decideNextStep({ state, tasks, run, policy: bounds, now });
       if (step.kind === 'stop') {
         state = endRun(state, step.outcome, 'head', now);
         break;
@@ -208,14 +208,14 @@ test('a clock that jumps never grants calls: one quota per hour that it ever mov
       fc.array(fc.integer({ min: -5 * HOUR, max: 2 * HOUR }), { minLength: 1, maxLength: 60 }),
       fc.integer({ min: 1, max: 4 }),
       (jumps, maxCallsPerHour) => {
-        let windows = initialState('queue', noon).windows;
+        let windows = createInitialState('queue', noon).windows;
         let now = noon;
         let granted = 0;
         let latest = noon;
         let first: number | null = null;
         for (const jump of jumps) {
           now += jump;
-          while (exhaustedWindow(windows, { ...policy, maxCallsPerHour }, now) === null) {
+          while (findExhaustedWindow(windows, { ...policy, maxCallsPerHour }, now) === null) {
             first ??= now;
             windows = chargeCall(windows, now);
             granted += 1;

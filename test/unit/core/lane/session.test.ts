@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import { resetUnfitSession, keepSession } from '../../../../src/core/lane/session.ts';
 import { endRun, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy, task } from '../core-fixtures.ts';
 
 const session = { id: 'abc-1', startedAt: noon - 30 * HOUR, lastUsedAt: noon, taskId: 'issue-1' };
-const state: LaneState = { ...initialState('queue', noon), session };
+const state: LaneState = { ...createInitialState('queue', noon), session };
 const reasonOf = (next: LaneState): string | undefined => next.transitions.at(-1)?.reason;
 
 const uses: readonly (readonly [string, typeof policy, string, number, string])[] = [

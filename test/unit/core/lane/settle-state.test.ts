@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
-import { closedCircuit, noSignals } from '../../../../src/core/lane/circuit.ts';
+import { createClosedCircuit, noSignals } from '../../../../src/core/lane/circuit.ts';
 import { endRun } from '../../../../src/core/lane/settle/settle.ts';
 import { loseProgress, recordPublished } from '../../../../src/core/lane/settle/settle-published.ts';
 import { resetCircuit, retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
@@ -67,7 +67,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
   });
 
   const open: LaneState = {
-    ...initialState('queue', noon),
+    ...createInitialState('queue', noon),
     circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR, taskId: null },
   };
   test.each<[string, LaneState, typeof policy, Play, readonly string[]]>([
@@ -154,7 +154,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
   });
 
   test('a person resets what a closed circuit has counted, too', () => {
-    expect(resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon).circuit).toEqual(closedCircuit(0));
+    expect(resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon).circuit).toEqual(createClosedCircuit(0));
   });
 });
 
@@ -240,20 +240,20 @@ describe('a run whose commits did not reach the remote', () => {
     const { state: after, verdicts } = play(script, { state: before, policy: bounds });
     return loseProgress({ before, after, iterations: verdicts.length }, bounds, noon + HOUR);
   };
-  const fresh = initialState('queue', noon);
+  const fresh = createInitialState('queue', noon);
   const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ output: working }));
   const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + HOUR, taskId: null } as const;
   const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR, taskId: null } as const;
 
   test.each<[string, LaneState['circuit'], readonly Play[], Partial<LaneState['circuit']>]>([
-    ['two iterations are two without progress', closedCircuit(0), made(2), { kind: 'closed', noProgress: 2 }],
-    ['three trip the circuit', closedCircuit(0), made(3), tripped],
-    ['five trip it once', closedCircuit(0), made(5), tripped],
-    ['what was counted before continues', { ...closedCircuit(0), noProgress: 2 }, made(1), tripped],
-    ['no iteration changes nothing', closedCircuit(4), [], closedCircuit(4)],
+    ['two iterations are two without progress', createClosedCircuit(0), made(2), { kind: 'closed', noProgress: 2 }],
+    ['three trip the circuit', createClosedCircuit(0), made(3), tripped],
+    ['five trip it once', createClosedCircuit(0), made(5), tripped],
+    ['what was counted before continues', { ...createClosedCircuit(0), noProgress: 2 }, made(1), tripped],
+    ['no iteration changes nothing', createClosedCircuit(4), [], createClosedCircuit(4)],
     [
       'output that declined before is not judged again',
-      { ...closedCircuit(0), decline: 1 },
+      { ...createClosedCircuit(0), decline: 1 },
       made(1),
       { decline: 1, denials: 0, errorStreaks: [], questionHeld: false, probes: false },
     ],
@@ -331,7 +331,7 @@ describe('a task of a file that is done is remembered as unmarked', () => {
 
   test('until it is begun again; and as it was before, when its work is lost', () => {
     const known: TaskProgress = { ...untouchedProgress, state: 'in-progress', attempts: 1, unmarked: true };
-    const before: LaneState = { ...initialState('queue', noon), tasks: { 'plan-a': known } };
+    const before: LaneState = { ...createInitialState('queue', noon), tasks: { 'plan-a': known } };
     const after = play([progress({ output: finishes, checklist: { current: null } })], {
       state: before,
       tasks: [item],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { beginIteration, settleIteration } from '../../../../src/core/lane/settle/settle.ts';
 import { recordDoneCommit } from '../../../../src/core/lane/settle/settle-published.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Evidence } from '../../../../src/core/evidence.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict/verdict.ts';
@@ -300,7 +300,7 @@ describe('work that must not be published is not done', () => {
 describe('a claim while a file that the git server refused lies there as it was', () => {
   const refused = { times: 1, words: 'Push cannot contain secrets', files: ['src/config.ts'] };
   const begun = beginIteration(
-    initialState('queue', noon),
+    createInitialState('queue', noon),
     { taskId: 'issue-1', tree: 'a', agent: 'claude' },
     policy,
     noon,
@@ -431,7 +431,7 @@ describe('what is not the agent’s doing', () => {
 
 describe('beginning an iteration', () => {
   const begun = beginIteration(
-    initialState('queue', noon),
+    createInitialState('queue', noon),
     { taskId: 'issue-1', tree: 'a', agent: 'claude' },
     policy,
     noon,
@@ -460,7 +460,7 @@ describe('beginning an iteration', () => {
 
   test('ends a park', () => {
     const parked: LaneState = {
-      ...initialState('queue', noon),
+      ...createInitialState('queue', noon),
       park: { reason: 'usage_limit', resumeAt: noon, taskId: null, branchHead: null },
     };
     expect(beginIteration(parked, { taskId: 'issue-1', tree: 'a', agent: 'claude' }, policy, noon).park).toBeNull();
@@ -470,7 +470,7 @@ describe('beginning an iteration', () => {
 describe('a limit of the provider parks', () => {
   const at = (hours: number): string => new Date(noon + hours * HOUR).toISOString();
   const parkedBefore: LaneState = {
-    ...initialState('queue', noon),
+    ...createInitialState('queue', noon),
     lastRun: { outcome: 'parked', reason: 'usage_limit', at: noon - 6 * HOUR, published: null },
   };
 
@@ -501,9 +501,9 @@ test("a call's usage is charged when it ends", () => {
 });
 
 test.each<[string, boolean, LaneState, Play]>([
-  ['changed content', true, initialState('queue', noon), { to: 'b' }],
-  ['nothing changed, nothing claimed', false, initialState('queue', noon), {}],
-  ['a claim on content that was never verified', true, initialState('queue', noon), { output: finishes }],
+  ['changed content', true, createInitialState('queue', noon), { to: 'b' }],
+  ['nothing changed, nothing claimed', false, createInitialState('queue', noon), {}],
+  ['a claim on content that was never verified', true, createInitialState('queue', noon), { output: finishes }],
   [
     'a claim on content that passed',
     false,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   hasOutputDeclined,
-  pushSignals,
+  recordSignals,
   type IterationSignals,
   noSignals,
   type Signals,
@@ -16,7 +16,7 @@ const nothing: IterationSignals = {
   outputChars: 100,
 };
 const after = (iterations: readonly Partial<IterationSignals>[]): Signals =>
-  iterations.reduce<Signals>((signals, change) => pushSignals(signals, { ...nothing, ...change }), noSignals);
+  iterations.reduce<Signals>((signals, change) => recordSignals(signals, { ...nothing, ...change }), noSignals);
 
 describe('a window holds the last five iterations', () => {
   const seven = () =>

@@ -7,11 +7,11 @@ import {
   sessionsOf,
   switchAgent,
 } from '../../../../src/core/lane/session.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, noon, policy } from '../core-fixtures.ts';
 
 const session = (id: string, lastUsedAt = noon) => ({ id, startedAt: noon, lastUsedAt, taskId: 'issue-1' });
-const own: LaneState = { ...initialState('queue', noon), agent: 'claude', session: session('a') };
+const own: LaneState = { ...createInitialState('queue', noon), agent: 'claude', session: session('a') };
 const handedOn = switchAgent(own, 'codex', 'limit', noon);
 
 test("an agent's conversation rests during another agent's turn, and continues when its own turn comes", () => {
@@ -27,8 +27,8 @@ test("an agent's conversation rests during another agent's turn, and continues w
 
 test('its own turn changes nothing, and the very first turn is not a hand-over', () => {
   expect(switchAgent(own, 'claude', 'limit', noon)).toBe(own);
-  const first = switchAgent(initialState('queue', noon), 'codex', 'by_order', noon);
-  expect(first).toEqual({ ...initialState('queue', noon), agent: 'codex' });
+  const first = switchAgent(createInitialState('queue', noon), 'codex', 'by_order', noon);
+  expect(first).toEqual({ ...createInitialState('queue', noon), agent: 'codex' });
 });
 
 test('each conversation is found by its agent', () => {

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import {
-  tasksAwaitingVerification,
+  listUnverifiedTasks,
   hasUnrunnableCommand,
   verificationRecordOf,
-  verificationSubject,
-  tasksDecidedByVerification,
+  buildVerificationSubject,
+  listVerifiedTasks,
   isVerificationOf,
   recordHeadVerification,
   settleFinished,
   reopenTasks,
-  tasksWaitingForOthers,
+  listTasksHeldByOthers,
 } from '../../../../src/core/lane/verification.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 
 const NOW = 1_795_000_000_000;
@@ -55,7 +55,7 @@ describe('a verification in a clean clone, as the state keeps it', () => {
 
 test('a check is about a commit and the hash of all commands, one a line', () => {
   const sha256 = (text: string): string => text.padEnd(64, '0');
-  expect(verificationSubject(['npm ci', 'npm test'], { commit: 'c0ffee', sha256 })).toEqual({
+  expect(buildVerificationSubject(['npm ci', 'npm test'], { commit: 'c0ffee', sha256 })).toEqual({
     commit: 'c0ffee',
     commands: 'npm ci\nnpm test'.padEnd(32, '0'),
   });
@@ -130,8 +130,8 @@ test.each<[Verification, boolean]>([
 describe('the verification of the published head', () => {
   const task = { attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null };
   const state: LaneState = {
-    ...initialState('queue', NOW),
-    signals: { ...initialState('queue', NOW).signals, doneInARow: 2 },
+    ...createInitialState('queue', NOW),
+    signals: { ...createInitialState('queue', NOW).signals, doneInARow: 2 },
     tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'finished' } },
     lastIteration: { taskId: 'issue-2', progress: true, fileCount: 1, tree: 't', verification: 'passed', hints: [] },
   };
@@ -146,15 +146,15 @@ describe('the verification of the published head', () => {
   });
 
   test('is about the tasks that are finished', () => {
-    expect(tasksDecidedByVerification(state, false)).toEqual(['issue-2']);
+    expect(listVerifiedTasks(state, false)).toEqual(['issue-2']);
     const more: LaneState = { ...state, tasks: { ...state.tasks, 'issue-3': { ...task, state: 'in-progress' } } };
-    expect(tasksDecidedByVerification(more, true)).toEqual(['issue-2']);
+    expect(listVerifiedTasks(more, true)).toEqual(['issue-2']);
   });
 
   test('is about all tasks of the branch that are done, where a complete lane has finished none', () => {
     const before = withShares(passes(state));
-    expect(tasksDecidedByVerification(before, false)).toEqual([]);
-    expect(tasksDecidedByVerification(before, true)).toEqual(['issue-1', 'issue-2']);
+    expect(listVerifiedTasks(before, false)).toEqual([]);
+    expect(listVerifiedTasks(before, true)).toEqual(['issue-1', 'issue-2']);
   });
 
   test('is not about what is answered with the reason why nothing changes', () => {
@@ -166,7 +166,7 @@ describe('the verification of the published head', () => {
         items: { 'thread-7': { kind: 'thread', title: 'a', url: null, rounds: 1, asked: '7', answer: unchanged } },
       },
     };
-    expect(tasksDecidedByVerification(answered, false)).toEqual([]);
+    expect(listVerifiedTasks(answered, false)).toEqual([]);
     expect(settleFinished(answered, false, NOW).tasks['thread-7']?.state).toBe('done');
   });
 
@@ -229,7 +229,7 @@ describe('the verification of the published head', () => {
   });
 
   test('that passes later makes them done: no call is made or counted for it', () => {
-    expect(tasksAwaitingVerification(fails(state))).toEqual(['issue-2']);
+    expect(listUnverifiedTasks(fails(state))).toEqual(['issue-2']);
     const later = passes(fails(state));
     expect(later).toMatchObject({
       headVerification: passed,
@@ -242,7 +242,7 @@ describe('the verification of the published head', () => {
       to: 'done',
       reason: 'verified',
     });
-    expect(tasksAwaitingVerification(later)).toEqual([]);
+    expect(listUnverifiedTasks(later)).toEqual([]);
   });
 
   test.each(['stuck', 'failed', 'blocked'] as const)(
@@ -262,7 +262,7 @@ describe('the verification of the published head', () => {
 
   test('that fails again opens what the last one made done, where it decides on that', () => {
     const again = fails(passes(fails(state)));
-    expect(tasksAwaitingVerification(again)).toEqual(['issue-2']);
+    expect(listUnverifiedTasks(again)).toEqual(['issue-2']);
     expect(again.tasks['issue-2']).toMatchObject({ state: 'in-progress', doneCommit: null });
   });
 
@@ -282,7 +282,7 @@ describe('the verification of the published head', () => {
       currentTask: null,
       tasks: { 'issue-2': { state: 'in-progress', doneCommit: null } },
     });
-    expect(tasksAwaitingVerification(withdrawn)).toEqual([]);
+    expect(listUnverifiedTasks(withdrawn)).toEqual([]);
   });
 });
 
@@ -311,7 +311,7 @@ describe('no call helps a task that awaits a verification of the head', () => {
     ['but where the other one was not begun', progress('todo', 0), 3, false],
     ['but where the other one is done', progress('done'), 3, false],
   ])('%s', (_, other, failingSince, waits) => {
-    const blank = initialState('queue', NOW);
+    const blank = createInitialState('queue', NOW);
     const state: LaneState = {
       ...blank,
       tasks: { 'issue-1': other, 'issue-2': { ...progress('in-progress'), unproven: true } },
@@ -324,7 +324,7 @@ describe('no call helps a task that awaits a verification of the head', () => {
       optional: false,
       obstacle: null,
     }));
-    expect(tasksWaitingForOthers(state, tasks)).toEqual(waits ? ['issue-2'] : []);
-    expect(tasksWaitingForOthers(state, tasks.slice(1))).toEqual([]);
+    expect(listTasksHeldByOthers(state, tasks)).toEqual(waits ? ['issue-2'] : []);
+    expect(listTasksHeldByOthers(state, tasks.slice(1))).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
-  callsRemaining,
+  countCallsRemaining,
   chargeCall,
   chargeUsage,
-  usageAt,
-  exhaustedWindow,
+  measureUsageAt,
+  findExhaustedWindow,
   type Windows,
 } from '../../../../src/core/lane/windows.ts';
 import { policy as defaults } from '../core-fixtures.ts';
@@ -36,7 +36,7 @@ describe('the hour of calls', () => {
     ['a call with the clock set back is charged to the same window', ['10:20', '10:10'], '10:30', '11:20'],
   ] as const)('%s: calls at %j, asked at %s → free at %o', (_, times, now, free) => {
     const expected = free === null ? null : { reason: 'calls_per_hour', resumeAt: at(free) };
-    expect(exhaustedWindow(calls(times), policy, at(now))).toEqual(expected);
+    expect(findExhaustedWindow(calls(times), policy, at(now))).toEqual(expected);
   });
 
   test('opens at its first call, not at the usage of a call before it', () => {
@@ -46,17 +46,17 @@ describe('the hour of calls', () => {
   });
 
   test('reports the calls that are left', () => {
-    expect(callsRemaining(calls(['10:20']), policy, at('10:30'))).toBe(1);
-    expect(callsRemaining(calls(['10:20', '10:21', '10:22']), policy, at('10:30'))).toBe(0);
-    expect(callsRemaining(calls(['10:20', '10:59']), policy, at('11:20'))).toBe(2);
+    expect(countCallsRemaining(calls(['10:20']), policy, at('10:30'))).toBe(1);
+    expect(countCallsRemaining(calls(['10:20', '10:21', '10:22']), policy, at('10:30'))).toBe(0);
+    expect(countCallsRemaining(calls(['10:20', '10:59']), policy, at('11:20'))).toBe(2);
   });
 
   test('reports what is used, and until when it counts', () => {
     const windows = chargeUsage(calls(['10:20', '10:30']), usage({ tokens: 7, costUsd: 0.5 }), at('10:40'));
     const day = { costUsd: 0.5, endsAt: at('00:00') + 24 * 3_600_000 };
-    expect(usageAt(windows, at('11:19'))).toEqual({ hour: { calls: 2, tokens: 7, endsAt: at('11:20') }, day });
-    expect(usageAt(windows, at('11:20'))).toEqual({ hour: null, day });
-    expect(usageAt(windows, day.endsAt)).toEqual({ hour: null, day: null });
+    expect(measureUsageAt(windows, at('11:19'))).toEqual({ hour: { calls: 2, tokens: 7, endsAt: at('11:20') }, day });
+    expect(measureUsageAt(windows, at('11:20'))).toEqual({ hour: null, day });
+    expect(measureUsageAt(windows, day.endsAt)).toEqual({ hour: null, day: null });
   });
 });
 
@@ -65,19 +65,20 @@ describe('tokens and cost', () => {
   const windows = calls(['10:20']);
 
   test('tokens are charged when a call ends', () => {
-    expect(exhaustedWindow(chargeUsage(windows, usage({ tokens: 99 }), at('10:30')), policy, at('10:30'))).toBeNull();
-    expect(exhaustedWindow(chargeUsage(windows, usage({ tokens: 100 }), at('10:30')), policy, at('10:30'))).toEqual({
-      reason: 'tokens_per_hour',
-      resumeAt: at('11:20'),
-    });
+    expect(
+      findExhaustedWindow(chargeUsage(windows, usage({ tokens: 99 }), at('10:30')), policy, at('10:30')),
+    ).toBeNull();
+    expect(findExhaustedWindow(chargeUsage(windows, usage({ tokens: 100 }), at('10:30')), policy, at('10:30'))).toEqual(
+      { reason: 'tokens_per_hour', resumeAt: at('11:20') },
+    );
   });
 
   test('money is counted per UTC day', () => {
     const spent = chargeUsage(windows, usage({ costUsd: 1 }), at('10:30'));
     const midnight = Date.parse('2026-11-22T00:00:00Z');
-    expect(exhaustedWindow(spent, policy, at('23:59'))).toEqual({ reason: 'cost_per_day', resumeAt: midnight });
-    expect(exhaustedWindow(spent, policy, midnight)).toBeNull();
-    expect(exhaustedWindow(spent, policy, at('10:30') - 48 * 3_600_000)).toEqual({
+    expect(findExhaustedWindow(spent, policy, at('23:59'))).toEqual({ reason: 'cost_per_day', resumeAt: midnight });
+    expect(findExhaustedWindow(spent, policy, midnight)).toBeNull();
+    expect(findExhaustedWindow(spent, policy, at('10:30') - 48 * 3_600_000)).toEqual({
       reason: 'cost_per_day',
       resumeAt: midnight,
     });
@@ -85,12 +86,16 @@ describe('tokens and cost', () => {
 
   test('of several used up windows the one that ends last is reported', () => {
     const spent = chargeUsage(windows, usage({ tokens: 100, costUsd: 1 }), at('10:30'));
-    expect(exhaustedWindow(spent, policy, at('10:31'))?.reason).toBe('cost_per_day');
+    expect(findExhaustedWindow(spent, policy, at('10:31'))?.reason).toBe('cost_per_day');
   });
 
   test('0 means no limit', () => {
     expect(
-      exhaustedWindow(chargeUsage(windows, usage({ tokens: 1e9, costUsd: 1e9 }), at('10:30')), defaults, at('10:30')),
+      findExhaustedWindow(
+        chargeUsage(windows, usage({ tokens: 1e9, costUsd: 1e9 }), at('10:30')),
+        defaults,
+        at('10:30'),
+      ),
     ).toBeNull();
   });
 

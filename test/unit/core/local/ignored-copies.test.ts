@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   copyLimits,
-  copyLimitWords,
+  formatCopyLimits,
   selectCopies,
   type MeasuredPath,
 } from '../../../../src/core/local/ignored-copies.ts';
@@ -37,6 +37,6 @@ test.each<[string, readonly MeasuredPath[], readonly string[], readonly string[]
 });
 
 test('the limits as people read them', () => {
-  expect(copyLimitWords(copyLimits)).toBe('200,000 files or 4 GiB');
-  expect(copyLimitWords({ files: 5, bytes: 1.5 * 2 ** 30 })).toBe('5 files or 1.5 GiB');
+  expect(formatCopyLimits(copyLimits)).toBe('200,000 files or 4 GiB');
+  expect(formatCopyLimits({ files: 5, bytes: 1.5 * 2 ** 30 })).toBe('5 files or 1.5 GiB');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { filesToDelete } from '../../../../src/core/local/committed-files.ts';
-import { progressDocument, type RunStatus, statusDocument } from '../../../../src/core/local/status-document.ts';
+import { selectFilesToDelete } from '../../../../src/core/local/committed-files.ts';
+import { buildProgressDocument, type RunStatus, buildLocalStatus } from '../../../../src/core/local/status-document.ts';
 import { noon } from '../core-fixtures.ts';
 
 const run: RunStatus = {
@@ -13,7 +13,7 @@ const run: RunStatus = {
 const beside = { now: noon, tokens: { used: 7, limit: 0 }, hourEndsAt: noon + 60_000 };
 
 test('status.json has the fields of the other monitors, and the run', () => {
-  expect(statusDocument(run, beside)).toEqual({
+  expect(buildLocalStatus(run, beside)).toEqual({
     ...{ timestamp: '2026-11-21T12:00:00.000Z', loop_count: 3, calls_made_this_hour: 12, max_calls_per_hour: 100 },
     ...{ tokens_used_this_hour: 7, max_tokens_per_hour: 0, last_action: 'executing', status: 'running' },
     ...{ exit_reason: '', tasks_completed: 2, tasks_total: 5, next_reset: '12:01:00', run },
@@ -27,16 +27,16 @@ test.each<[Partial<RunStatus>, string]>([
   [{ doing: 'ended', outcome: { kind: 'limit', reason: 'iterations' } }, 'stopped'],
   [{ doing: 'ended', outcome: { kind: 'failed', reason: 'infrastructure' } }, 'error'],
 ])('%j is in their words %s', (change, word) => {
-  expect(statusDocument({ ...run, ...change }, beside)).toMatchObject({ status: word });
+  expect(buildLocalStatus({ ...run, ...change }, beside)).toMatchObject({ status: word });
 });
 
 test('progress.json says how long a call works, and nothing of it behind it', () => {
   const call = { startedAt: noon, now: noon + 12_500, lastOutput: 'x'.repeat(300) };
-  expect(progressDocument('executing', call)).toEqual({
+  expect(buildProgressDocument('executing', call)).toEqual({
     ...{ status: 'executing', indicator: '⠋', elapsed_seconds: 12, last_output: 'x'.repeat(200) },
     timestamp: '2026-11-21 12:00:12',
   });
-  expect(progressDocument('idle', call)).toEqual({ status: 'idle', timestamp: '2026-11-21 12:00:12' });
+  expect(buildProgressDocument('idle', call)).toEqual({ status: 'idle', timestamp: '2026-11-21 12:00:12' });
 });
 
 test.each<[string, readonly [string, number][], { most: number; mostBytes: number }, readonly string[]]>([
@@ -80,7 +80,7 @@ test.each<[string, readonly [string, number][], { most: number; mostBytes: numbe
   ],
 ])('rotation: %s', (_title, files, limits, gone) => {
   expect(
-    filesToDelete(
+    selectFilesToDelete(
       files.map(([name, bytes]) => ({ name, bytes })),
       limits,
     ),

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { startRun, type RunSoFar } from '../../../../src/core/lane/decide.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createRunSoFar, type RunSoFar } from '../../../../src/core/lane/decide.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import {
   ITERATED,
   updateFacts,
-  nextLoopAction,
+  decideLoopAction,
   NOTHING_KNOWN,
   type LoopAction,
   type LoopFacts,
@@ -17,7 +17,7 @@ import type { Order } from '../../../../src/core/sharing/orders.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../core-fixtures.ts';
 
-const fresh = initialState('queue', noon);
+const fresh = createInitialState('queue', noon);
 const head = { commit: 'c1', commands: 'verify' };
 const worked: TaskProgress = {
   ...{ state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: null, reason: null, setAside: null },
@@ -58,11 +58,11 @@ interface Change extends Omit<Partial<LoopSituation>, 'known' | 'run' | 'policy'
 
 function actionIn({ known, run, policy: bounds, unreserved, ...change }: Change): LoopAction {
   const state = change.state ?? fresh;
-  return nextLoopAction({
+  return decideLoopAction({
     ...{ state, tasks: [task(1)], now: noon, head, canLook: true, cancelled: false, endingBy: null },
     ...change,
     known: { ...NOTHING_KNOWN, ...known },
-    run: { ...startRun(state, noon), ...run },
+    run: { ...createRunSoFar(state, noon), ...run },
     policy: { ...policy, ...bounds },
     unreserved: unreserved === undefined ? null : { ...policy, ...unreserved },
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mcpHosts, parseMcpAddress, unreachableHosts } from '../../../../src/core/mcp/parse-servers.ts';
+import { listMcpHosts, parseMcpAddress, listUnreachableHosts } from '../../../../src/core/mcp/parse-servers.ts';
 import type { McpServer } from '../../../../src/core/mcp/values.ts';
 
 const at = (url: string): McpServer => ({ kind: 'remote', name: 'a', tools: [], transport: 'http', url, headers: {} });
@@ -20,12 +20,17 @@ test('hosts of addresses are opened, each once, and none of this machine or its 
     ),
     ...['https://10.0.0.1/mcp', 'https://mcp.internal', 'https://intranet/mcp'].map(at),
   ];
-  expect(mcpHosts(servers)).toEqual([
+  expect(listMcpHosts(servers)).toEqual([
     { host: 'a.example', port: 8443 },
     { host: 'b.example', port: 443 },
   ]);
-  expect(unreachableHosts(servers, [])).toEqual(['localhost:3000', '10.0.0.1:443', 'mcp.internal:443', 'intranet:443']);
-  expect(unreachableHosts(servers, [3000])).toEqual(['10.0.0.1:443', 'mcp.internal:443', 'intranet:443']);
+  expect(listUnreachableHosts(servers, [])).toEqual([
+    'localhost:3000',
+    '10.0.0.1:443',
+    'mcp.internal:443',
+    'intranet:443',
+  ]);
+  expect(listUnreachableHosts(servers, [3000])).toEqual(['10.0.0.1:443', 'mcp.internal:443', 'intranet:443']);
 });
 
 test.each<[string, object | null]>([

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   type McpServer,
   replaceVariables,
-  soleVariable,
-  valueParts,
-  variableProblems,
+  findSoleVariable,
+  parseValueParts,
+  describeVariableProblems,
 } from '../../../../src/core/mcp/values.ts';
 
 const text = (value: string) => ({ kind: 'text', text: value });
@@ -29,7 +29,7 @@ test.each<[string, readonly object[] | null]>([
   ['${A:-${B}}', null],
   ['${A:-x:-y}', null],
 ])('%j is made of its parts', (value, parts) => {
-  expect(valueParts(value)).toEqual(parts);
+  expect(parseValueParts(value)).toEqual(parts);
 });
 
 test.each([
@@ -38,7 +38,7 @@ test.each([
   ['x${A}', null],
   ['A', null],
 ])('%j is one variable, or is not', (value, name) => {
-  expect(soleVariable(value)).toBe(name);
+  expect(findSoleVariable(value)).toBe(name);
 });
 
 test.each([
@@ -74,6 +74,8 @@ describe('variables that a server cannot get', () => {
       ["The server docs names `KEY`, which belongs to the agent's login: no server gets that."],
     ],
   ])('%s', (_, value, problems) => {
-    expect(variableProblems([server(value), server(value)], { SET: '' }, { SET: '', KEY: 'k' })).toEqual(problems);
+    expect(describeVariableProblems([server(value), server(value)], { SET: '' }, { SET: '', KEY: 'k' })).toEqual(
+      problems,
+    );
   });
 });

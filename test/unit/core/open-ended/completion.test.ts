@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { markDoneUnder, endsOpenEnded, settleOpenEnded } from '../../../../src/core/open-ended/completion.ts';
-import { initialState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import { progressOf } from '../../../../src/core/tasks/queue.ts';
@@ -129,6 +129,6 @@ describe('at the end of a run', () => {
     expect(progressOf(markDoneUnder(done, PROMPT, OTHER).tasks, OTHER).state).toBe('finished');
     expect(markDoneUnder(worked, PROMPT, OTHER)).toBe(worked);
     expect(markDoneUnder(done, PROMPT, PROMPT)).toBe(done);
-    expect(initialState('queue', noon).tasks).toEqual({});
+    expect(createInitialState('queue', noon).tasks).toEqual({});
   });
 });

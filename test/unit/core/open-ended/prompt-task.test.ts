@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { isPromptTask, parseTaskName } from '../../../../src/core/tasks/ids.ts';
 import {
-  documentsNamed,
-  promptUnlessListed,
-  promptFiles,
-  promptTask,
+  findNamedDocuments,
+  selectPromptTask,
+  listPromptFiles,
+  createPromptTask,
 } from '../../../../src/core/open-ended/prompt-task.ts';
-import { isPlanComplete, nextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { isPlanComplete, chooseNextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { task } from '../core-fixtures.ts';
 
 const FILE = '.ralph/PROMPT.md';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const taskOf = (texts: Readonly<Record<string, string>>, promptFile = FILE) =>
-  promptTask(texts, { promptFile, sha256 });
+  createPromptTask(texts, { promptFile, sha256 });
 
 describe('the prompt as a task', () => {
   test.each<[string, Readonly<Record<string, string>>, string | null]>([
@@ -37,7 +37,7 @@ describe('the prompt as a task', () => {
   });
 
   test('the input prompt-file comes before all of them', () => {
-    expect(promptFiles('docs/goal.md')[0]).toBe('docs/goal.md');
+    expect(listPromptFiles('docs/goal.md')[0]).toBe('docs/goal.md');
     expect(taskOf({ [FILE]: 'a', 'docs/goal.md': 'b' }, 'docs/goal.md')?.source).toMatchObject({
       path: 'docs/goal.md',
     });
@@ -87,17 +87,17 @@ test.each<[string, readonly string[]]>([
     Array.from({ length: 50 }, (_, at) => `d/${String(at)}.md`),
   ],
 ])('%j names %j', (text, documents) => {
-  expect(documentsNamed({ [FILE]: text }, FILE)).toEqual(documents);
+  expect(findNamedDocuments({ [FILE]: text }, FILE)).toEqual(documents);
 });
 
 test('what is read anyhow is not asked for again, and no prompt names nothing', () => {
-  expect(documentsNamed({ [FILE]: 'specs/a.md docs/b.md', 'specs/a.md': 'x' }, FILE)).toEqual(['docs/b.md']);
-  expect(documentsNamed({ 'README.md': 'docs/b.md' }, FILE)).toEqual([]);
+  expect(findNamedDocuments({ [FILE]: 'specs/a.md docs/b.md', 'specs/a.md': 'x' }, FILE)).toEqual(['docs/b.md']);
+  expect(findNamedDocuments({ 'README.md': 'docs/b.md' }, FILE)).toEqual([]);
 });
 
 test('a long line of what could be a path takes no time', () => {
   const text = `${'a/'.repeat(50_000)}${'b.'.repeat(50_000)}`;
-  expect(cpuMs(() => documentsNamed({ [FILE]: text }, FILE))).toBeLessThan(2_000);
+  expect(cpuMs(() => findNamedDocuments({ [FILE]: text }, FILE))).toBeLessThan(2_000);
 });
 
 describe('beside other tasks', () => {
@@ -109,8 +109,8 @@ describe('beside other tasks', () => {
     ['optional tasks', [optional], true],
     ['a required one', [optional, required], false],
   ])('%s: it is one is %s', (_, listed, isOne) => {
-    expect(promptUnlessListed(prompt, listed)).toEqual(isOne ? [prompt] : []);
-    expect(promptUnlessListed(null, listed)).toEqual([]);
+    expect(selectPromptTask(prompt, listed)).toEqual(isOne ? [prompt] : []);
+    expect(selectPromptTask(null, listed)).toEqual([]);
   });
 
   const done = { ...untouchedProgress, state: 'done' as const };
@@ -124,6 +124,6 @@ describe('beside other tasks', () => {
   });
 
   test('it is worked on before optional tasks', () => {
-    expect(nextTask([prompt, optional], {}, null)).toBe(prompt);
+    expect(chooseNextTask([prompt, optional], {}, null)).toBe(prompt);
   });
 });

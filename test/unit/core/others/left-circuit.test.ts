@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { unreadableCircuit, viewCircuit } from '../../../../src/core/lane/circuit.ts';
 import { honourLeftCircuit } from '../../../../src/core/others/left-circuit.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, MINUTE, noon, policy } from '../core-fixtures.ts';
 
 const PATH = '.ralph/.circuit_breaker_state';
 const HASH = 'ab'.repeat(32);
-const state = initialState('queue', noon);
+const state = createInitialState('queue', noon);
 const iso = (at: number): string => new Date(at).toISOString();
 const honour = (text: string, of: LaneState = state): ReturnType<typeof honourLeftCircuit> =>
   honourLeftCircuit(of, { path: PATH, text, hash: HASH }, noon);

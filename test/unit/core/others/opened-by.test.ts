@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { honourLeftCircuit, circuitOpenerOf } from '../../../../src/core/others/left-circuit.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, idle, noon, play, playAgain, progress } from '../core-fixtures.ts';
 
 const left = { path: '.ralph/.circuit_breaker_state', text: '{"state":"OPEN"}', hash: 'h' };
-const { state: honoured } = honourLeftCircuit(initialState('queue', noon), left, noon);
+const { state: honoured } = honourLeftCircuit(createInitialState('queue', noon), left, noon);
 const next = { gapMs: 2 * HOUR };
 
 test('what opened a circuit last', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chooseLanes, type QueueNow } from '../../../../src/core/parallel/choose-lanes.ts';
-import { sharedFile } from '../../../../src/core/parallel/predict-files.ts';
+import { findSharedFile } from '../../../../src/core/parallel/predict-files.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { task } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
@@ -179,7 +179,7 @@ test('no two lanes ever share a file, depend on each other, or have unknown file
         for (const [at, one] of all.entries())
           for (const other of all.slice(at + 1)) {
             if (one.files === null || other.files === null) throw new Error('unknown files side by side');
-            expect(sharedFile(one.files, other.files)).toBeNull();
+            expect(findSharedFile(one.files, other.files)).toBeNull();
           }
         const ids = begun.map((one) => one.lane);
         for (const { id, dependsOn } of of.tasks) {
@@ -190,7 +190,8 @@ test('no two lanes ever share a file, depend on each other, or have unknown file
           const files = of.filesOf(id);
           const isOpen = dependsOn.every((other) => of.tasks.some((one) => one.id === other));
           if (isLeft && isOpen && files !== null && own !== null && own.files !== null)
-            for (const one of [...of.urgent, ...beside]) expect(sharedFile(files, one.files ?? new Set())).toBeNull();
+            for (const one of [...of.urgent, ...beside])
+              expect(findSharedFile(files, one.files ?? new Set())).toBeNull();
         }
       },
     ),

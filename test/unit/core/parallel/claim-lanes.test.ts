@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { claimLanesInSnapshot, type ClaimingLanes } from '../../../../src/core/parallel/claim-lanes.ts';
-import { emptyLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
-  budgetIn,
+  parseBudgetIn,
   emptySnapshot,
-  recordIn,
+  parseRecordIn,
   type Snapshot,
   withRecord,
 } from '../../../../src/core/snapshot/snapshot.ts';
@@ -27,14 +27,14 @@ function claiming(lanes: readonly LaneId[], count: number, seen: Snapshot = empt
 
 const lanes = ['queue', 'issue-7', 'issue-8'];
 const held = (snapshot: Snapshot): readonly (string | undefined)[] =>
-  lanes.map((lane) => recordIn(snapshot, lane)?.lease?.runTag);
-const taken = withRecord(emptySnapshot, { ...emptyLaneRecord('issue-7'), lease: leaseOf('b') });
+  lanes.map((lane) => parseRecordIn(snapshot, lane)?.lease?.runTag);
+const taken = withRecord(emptySnapshot, { ...createLaneRecord('issue-7'), lease: leaseOf('b') });
 
 test('all lanes are claimed in one change, which says so', () => {
   const { snapshot, message, answer } = claimLanesInSnapshot(claiming(lanes, 3))(emptySnapshot);
   expect(answer.map(({ kind }) => kind)).toEqual(['claimed', 'claimed', 'claimed']);
   expect(held(snapshot)).toEqual(['a:queue', 'a:issue-7', 'a:issue-8']);
-  expect(budgetIn(snapshot, noon)).toMatchObject({ budget: { windows } });
+  expect(parseBudgetIn(snapshot, noon)).toMatchObject({ budget: { windows } });
   expect(message).toBe('the queue, issue #7, issue #8: claimed by run id-of-a:issue-8 until 2026-11-21 13:00 UTC');
 });
 
@@ -56,7 +56,7 @@ test.each([
     'somebody has changed',
     emptySnapshot,
     'changed',
-    withRecord(emptySnapshot, { ...emptyLaneRecord('issue-7'), sequence: 1 }),
+    withRecord(emptySnapshot, { ...createLaneRecord('issue-7'), sequence: 1 }),
   ],
 ])('nothing is claimed if %s the first lane', (_, seen, kind, now) => {
   const { snapshot, message, answer } = claimLanesInSnapshot(claiming(['issue-7', 'queue'], 2, seen))(now);

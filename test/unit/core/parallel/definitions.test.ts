@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { definitionPattern, parseDefinitions, symbolsIn } from '../../../../src/core/parallel/definitions.ts';
+import { buildDefinitionPattern, parseDefinitions, findSymbols } from '../../../../src/core/parallel/definitions.ts';
 
 test('symbols are identifiers of several words, and words in code', () => {
   const text =
     'The cart calls openLane and total_of. See `render(cart)`, `a` and Array.from, but not re-use or README.';
-  expect(symbolsIn(text)).toEqual(['render', 'cart', 'openLane', 'total_of']);
-  expect(symbolsIn('')).toEqual([]);
-  expect(symbolsIn(Array.from({ length: 500 }, (_, at) => `fooBar${String(at)}`).join(' '))).toHaveLength(300);
+  expect(findSymbols(text)).toEqual(['render', 'cart', 'openLane', 'total_of']);
+  expect(findSymbols('')).toEqual([]);
+  expect(findSymbols(Array.from({ length: 500 }, (_, at) => `fooBar${String(at)}`).join(' '))).toHaveLength(300);
 });
 
 test.each([
@@ -19,7 +19,7 @@ test.each([
   ['openLane(', false],
   ['const cart2', false],
 ])('a definition is found by the word in front of it: %s', (line, isOne) => {
-  expect(new RegExp(definitionPattern(['openLane', 'cart$'])).test(line)).toBe(isOne);
+  expect(new RegExp(buildDefinitionPattern(['openLane', 'cart$'])).test(line)).toBe(isOne);
 });
 
 test('what git found is read by symbol, each file once', () => {

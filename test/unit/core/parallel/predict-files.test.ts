@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { indexHistory, predictFiles, sharedFile } from '../../../../src/core/parallel/predict-files.ts';
+import { indexHistory, predictFiles, findSharedFile } from '../../../../src/core/parallel/predict-files.ts';
 
 const files = [
   'README.md',
@@ -74,6 +74,6 @@ describe('a prediction has the files that often change together', () => {
 });
 
 test('two predictions share a file, or none', () => {
-  expect(sharedFile(new Set(['a', 'b']), new Set(['b', 'c', 'd']))).toBe('b');
-  expect(sharedFile(new Set(['a', 'b', 'e']), new Set(['c']))).toBeNull();
+  expect(findSharedFile(new Set(['a', 'b']), new Set(['b', 'c', 'd']))).toBe('b');
+  expect(findSharedFile(new Set(['a', 'b', 'e']), new Set(['c']))).toBeNull();
 });

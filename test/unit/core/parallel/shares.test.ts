@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { affordableLanes, policyOfShare, reservationOfShare } from '../../../../src/core/parallel/shares.ts';
-import { boundPolicy, reservationFor } from '../../../../src/core/sharing/budget.ts';
+import { countAffordableLanes, policyOfShare, reservationOfShare } from '../../../../src/core/parallel/shares.ts';
+import { boundPolicy, planReservation } from '../../../../src/core/sharing/budget.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { noon, policy as defaults } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
@@ -23,21 +23,21 @@ describe('a run can afford', () => {
     ['any number without a limit of money', 5, { maxCostUsd: 0, maxCostUsdPerDay: 0 }, 9, 5],
     ['always one', 5, { maxIterations: 0 }, 100, 1],
   ])('%s', (_, wanted, change, costOfCallUsd, expected) => {
-    expect(affordableLanes(wanted, { windows: unused, policy: { ...policy, ...change }, costOfCallUsd })).toBe(
+    expect(countAffordableLanes(wanted, { windows: unused, policy: { ...policy, ...change }, costOfCallUsd })).toBe(
       expected,
     );
   });
 
   test('what others have left', () => {
     const windows = { hour: { openedAt: noon, calls: 98, tokens: 0 }, day: { openedAt: noon, costUsd: 19 } };
-    expect(affordableLanes(5, { windows, policy, costOfCallUsd: 0.1 })).toBe(2);
+    expect(countAffordableLanes(5, { windows, policy, costOfCallUsd: 0.1 })).toBe(2);
   });
 });
 
 test('one lane has everything', () => {
   const share = { at: 0, of: 1 };
   expect(policyOfShare(policy, share)).toBe(policy);
-  expect(reservationOfShare(run, { windows: unused, policy, share })).toEqual(reservationFor(run, unused, policy));
+  expect(reservationOfShare(run, { windows: unused, policy, share })).toEqual(planReservation(run, unused, policy));
 });
 
 test('the shares of several lanes are together at most what one lane would have', () => {
@@ -56,9 +56,9 @@ test('the shares of several lanes are together at most what one lane would have'
       (change, used, wanted) => {
         const own = { ...policy, ...change };
         const windows = { hour: { openedAt: noon, ...used }, day: { openedAt: noon, costUsd: used.costUsd } };
-        const of = affordableLanes(wanted, { windows, policy: own, costOfCallUsd: 0.5 });
+        const of = countAffordableLanes(wanted, { windows, policy: own, costOfCallUsd: 0.5 });
         expect(of).toBeLessThanOrEqual(wanted);
-        const whole = reservationFor(run, windows, own);
+        const whole = planReservation(run, windows, own);
         const shares = Array.from({ length: of }, (_, at) => {
           const share = { at, of };
           const reserved = reservationOfShare(run, { windows, policy: own, share });

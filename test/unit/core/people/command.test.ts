@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestCommand, parseCommand, type RalphCommand } from '../../../../src/core/people/command.ts';
+import { findNearestCommand, parseCommand, type RalphCommand } from '../../../../src/core/people/command.ts';
 
 test.each<[string, RalphCommand]>([
   ['run', { kind: 'run' }],
@@ -33,5 +33,5 @@ test.each([
   ['deploy', null],
   ['', null],
 ])('%j was most likely meant to be %j', (word, meant) => {
-  expect(nearestCommand(word)).toBe(meant);
+  expect(findNearestCommand(word)).toBe(meant);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readableComments, type RawComment } from '../../../../src/core/people/comments.ts';
+import { selectReadableComments, type RawComment } from '../../../../src/core/people/comments.ts';
 import { MINUTE, noon } from '../core-fixtures.ts';
 
 interface Account {
@@ -37,7 +37,7 @@ function read(
 ) {
   const trusted = ['ann', 'helper'];
   const asked: string[] = [];
-  const reading = readableComments(
+  const reading = selectReadableComments(
     [comments, ...others].map((list, index) => ({ number: index + 1, until, comments: list })),
     from,
   );

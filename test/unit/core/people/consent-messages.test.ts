@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  noticeFor,
+  buildApprovalNotice,
   warnOfTooManyPeople,
   warnOfChanges,
   warnOfUntrustedLabels,
@@ -10,8 +10,14 @@ const issue = { number: 7, labels: ['ralph'] };
 const changed = { kind: 'changed', by: 'ada', askedAt: 3, editor: 'mallory', at: 5, isNoticed: false } as const;
 
 test('an issue whose text changed is notified once', () => {
-  expect(noticeFor(issue, changed)).toEqual({ issue: 7, labels: ['ralph'], by: 'ada', editor: 'mallory', at: 5 });
-  expect(noticeFor(issue, { ...changed, isNoticed: true })).toBe(null);
+  expect(buildApprovalNotice(issue, changed)).toEqual({
+    issue: 7,
+    labels: ['ralph'],
+    by: 'ada',
+    editor: 'mallory',
+    at: 5,
+  });
+  expect(buildApprovalNotice(issue, { ...changed, isNoticed: true })).toBe(null);
 });
 
 test.each<[string, readonly { readonly number: number; readonly by: string | null }[], readonly string[]]>([

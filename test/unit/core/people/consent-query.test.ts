@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { accountsToLookUp, judgeConsent, type ConsentHistory } from '../../../../src/core/people/consent.ts';
+import { listAccountsToLookUp, judgeConsent, type ConsentHistory } from '../../../../src/core/people/consent.ts';
 
 interface Person {
   readonly login: string;
@@ -182,5 +182,5 @@ describe('a query that names the author', () => {
 test('those are asked about who gave the last of what is demanded, or edited since', () => {
   const history = historyOf([edit(bea, 1), give('label:bug', ann, 3), give('project:', eve, 2), edit(bea, 4)]);
   const of = { history, taskLabel: 'ralph', demands: ['label:bug', 'project:'] };
-  expect(accountsToLookUp(of)).toEqual([ann, bea]);
+  expect(listAccountsToLookUp(of)).toEqual([ann, bea]);
 });

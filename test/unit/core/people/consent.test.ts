@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
-  accountsToLookUp,
-  unchangedConsent,
+  listAccountsToLookUp,
+  findUnchangedConsent,
   judgeConsent,
   type Consent,
   type ConsentHistory,
@@ -242,7 +242,7 @@ test('and it was asked for then although the text was changed', () => {
 
 describe('consent that was given before holds without a question', () => {
   const before = (events: readonly Event[], approved: { text: string; at: number } | null = { text: 'now', at: 5 }) =>
-    unchangedConsent({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved });
+    findUnchangedConsent({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved });
 
   test('where nothing has happened since', () => {
     expect(before([label(ann, 5)])).toEqual({ kind: 'given', by: 'ann', at: 5 });
@@ -277,8 +277,8 @@ test('nobody is asked about whose acts do not matter', () => {
     // A reopening within the second of the label requires no new approval.
     reopen(eve, 5),
   ]);
-  expect(accountsToLookUp({ history, taskLabel: 'ralph', demands: [] })).toEqual([ann, bea, bea]);
+  expect(listAccountsToLookUp({ history, taskLabel: 'ralph', demands: [] })).toEqual([ann, bea, bea]);
   expect(
-    accountsToLookUp({ history: historyOf([label(eve, 5), unlabel(eve, 6)]), taskLabel: 'ralph', demands: [] }),
+    listAccountsToLookUp({ history: historyOf([label(eve, 5), unlabel(eve, 6)]), taskLabel: 'ralph', demands: [] }),
   ).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import {
   definitionOf,
-  labelChange,
-  labelFor,
+  computeLabelChange,
+  chooseTaskLabel,
   waitsForApproval,
   type LifecycleLabel,
 } from '../../../../src/core/people/labels.ts';
@@ -19,7 +19,7 @@ test.each<[TaskProgress['state'], TaskObstacle | null, LifecycleLabel | null]>([
   // A finished task needs no approval.
   ['done', 'needs-approval', 'ralph:done'],
 ])('a task that is %s, with the obstacle %j, has the label %j', (state, obstacle, label) => {
-  expect(labelFor({ state }, obstacle)).toBe(label);
+  expect(chooseTaskLabel({ state }, obstacle)).toBe(label);
 });
 
 test.each<[readonly string[], LifecycleLabel | null, readonly string[], readonly string[]]>([
@@ -32,7 +32,7 @@ test.each<[readonly string[], LifecycleLabel | null, readonly string[], readonly
   // The task label and foreign labels are not Ralph's.
   [['ralph', 'ralph:mine', 'toString'], null, [], []],
 ])('from %j to %j: put on %j, take off %j', (current, wanted, add, remove) => {
-  expect(labelChange(current, wanted)).toEqual({ add, remove });
+  expect(computeLabelChange(current, wanted)).toEqual({ add, remove });
 });
 
 test.each<[LifecycleLabel, string, string]>([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { referenceById, findTaskByName, type TaskReference } from '../../../../src/core/people/named-task.ts';
+import { nameReferenceById, findTaskByName, type TaskReference } from '../../../../src/core/people/named-task.ts';
 
 const tasks: readonly TaskReference[] = [
   { id: 'issue-12', name: '#12' },
@@ -47,11 +47,11 @@ describe('a task that a person names', () => {
   });
 
   test('of what only the id is known the entry of the file is the name', () => {
-    expect(findTaskByName('US-003', [referenceById('prd-US-003')])).toEqual({ kind: 'task', id: 'prd-US-003' });
-    expect(findTaskByName('#12', [referenceById('issue-12')])).toEqual({ kind: 'task', id: 'issue-12' });
+    expect(findTaskByName('US-003', [nameReferenceById('prd-US-003')])).toEqual({ kind: 'task', id: 'prd-US-003' });
+    expect(findTaskByName('#12', [nameReferenceById('issue-12')])).toEqual({ kind: 'task', id: 'issue-12' });
   });
 
   test('one task that is known twice is one', () => {
-    expect(findTaskByName('US-003', [...tasks, referenceById('prd-US-003')])).toMatchObject({ kind: 'task' });
+    expect(findTaskByName('US-003', [...tasks, nameReferenceById('prd-US-003')])).toMatchObject({ kind: 'task' });
   });
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Circuit, closedCircuit, noSignals, type Signals } from '../../../../src/core/lane/circuit.ts';
+import { type Circuit, createClosedCircuit, noSignals, type Signals } from '../../../../src/core/lane/circuit.ts';
 import { noFeedback, type answerKinds, type Feedback } from '../../../../src/core/feedback/memory.ts';
 import type { Outcome } from '../../../../src/core/outcome.ts';
 import {
   isKnownReady,
   mayNotify,
-  needsAtRest,
-  resolvedNeeds,
+  listNeedsAtRest,
+  listResolvedNeeds,
   planNotifications,
   type LaneEnd,
 } from '../../../../src/core/people/needs.ts';
@@ -65,14 +65,21 @@ const needsHuman: Outcome = { kind: 'blocked', reason: 'needs_human' };
 const spent: TaskProgress = { ...blocked, attempts: 0, reason: 'feedback_rounds' };
 
 function plan(row: Row) {
-  const { before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0), signals = noSignals } = row;
+  const {
+    before = todo,
+    after = todo,
+    notified = [],
+    end = {},
+    circuit = createClosedCircuit(0),
+    signals = noSignals,
+  } = row;
   const { notifiedBefore = notified, askedBefore = noFeedback, asked = noFeedback } = row;
   const { notify, settle } = planNotifications({
     lane: 'queue',
     startedAt: at + 1,
     before: {
       tasks: { 'issue-1': before },
-      circuit: closedCircuit(0),
+      circuit: createClosedCircuit(0),
       notified: notifiedBefore,
       signals: noSignals,
       redBase: null,
@@ -507,7 +514,7 @@ test('a memory that is full forgets nobody: what is new waits until something is
     const stood = Object.fromEntries(notified.map(({ about }) => [about, blocked]));
     const before = {
       tasks: stood,
-      circuit: closedCircuit(0),
+      circuit: createClosedCircuit(0),
       notified,
       signals: noSignals,
       feedback: noFeedback,
@@ -546,13 +553,16 @@ describe('of a lane that rests', () => {
   const needsOf = (outcome: Outcome, notified: readonly Notification[]): readonly Need[] => {
     const state = {
       tasks: { 'issue-1': blocked },
-      circuit: closedCircuit(0),
+      circuit: createClosedCircuit(0),
       notified,
       signals: noSignals,
       feedback: noFeedback,
       redBase: null,
     };
-    return needsAtRest({ lane: 'queue', state, tasks: [{ id: 'issue-1', obstacle: null }], outcome, maxRounds: 3 }, at);
+    return listNeedsAtRest(
+      { lane: 'queue', state, tasks: [{ id: 'issue-1', obstacle: null }], outcome, maxRounds: 3 },
+      at,
+    );
   };
   const task: Need = { kind: 'blocked', about: 'issue-1' };
   test.each<[string, Outcome, readonly Notification[], readonly Need[]]>([
@@ -586,7 +596,7 @@ describe('over with a run that works', () => {
     ],
     ['no wait while it lasts', { kind: 'idle', reason: 'waiting_for_review' }, ['configuration every-run']],
   ])('%s', (_, outcome, expected) => {
-    const over = resolvedNeeds({ lane: 'issue-1', outcome });
+    const over = listResolvedNeeds({ lane: 'issue-1', outcome });
     expect(over.map(({ kind, about }) => `${kind} ${about}`)).toEqual(expected);
   });
 });

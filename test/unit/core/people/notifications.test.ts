@@ -3,7 +3,7 @@ import {
   markerOf,
   MAX_NOTIFICATIONS,
   MAX_NOTIFICATIONS_PER_DAY,
-  needsIn,
+  listNeedsIn,
   needsOfPullRequest,
   needsOfTask,
   withNotification,
@@ -77,7 +77,7 @@ test.each([
     ],
   ],
 ] as const)('a comment names its needs: %j', (needs) => {
-  expect(needsIn(markerOf(needs))).toEqual(needs);
+  expect(listNeedsIn(markerOf(needs))).toEqual(needs);
 });
 
 test('it names them the same, in whichever order they come', () => {
@@ -93,7 +93,7 @@ test('what it is about is one word of it, whatever stands there', () => {
 
 test('it names no more than twenty', () => {
   const many = Array.from({ length: 21 }, (_, i): Need => ({ kind: 'blocked', about: `issue-${String(i)}` }));
-  expect(needsIn(markerOf(many))).toHaveLength(20);
+  expect(listNeedsIn(markerOf(many))).toHaveLength(20);
 });
 
 test.each([
@@ -103,5 +103,5 @@ test.each([
   '<!-- ralph-action:notification blocked:issue-1 --> and more',
   '',
 ])('another first line names none: %s', (line) => {
-  expect(needsIn(line)).toEqual([]);
+  expect(listNeedsIn(line)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rulesToAllow } from '../../../../src/core/people/rules-to-allow.ts';
+import { suggestRulesToAllow } from '../../../../src/core/people/rules-to-allow.ts';
 
 const DEFAULTS = ['Read', 'Edit', 'Bash(git status:*)', 'Bash(git add:*)', 'Bash(npm:*)', 'Bash(pytest:*)'];
 
@@ -53,5 +53,5 @@ test.each<[string, string | null, readonly string[]]>([
   ['AskUserQuestion', null, []],
   ['we`ird', null, []],
 ])('%s %j: %j', (tool, command, rules) => {
-  expect(rulesToAllow({ tool, command }, DEFAULTS)).toEqual(rules);
+  expect(suggestRulesToAllow({ tool, command }, DEFAULTS)).toEqual(rules);
 });

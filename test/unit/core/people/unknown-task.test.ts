@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unknownTask } from '../../../../src/core/people/named-task.ts';
+import { describeUnknownTask } from '../../../../src/core/people/named-task.ts';
 
 test.each<[string, string, readonly string[], string]>([
   ['the nearest come first', 'issue-99', ['issue-1', 'issue-98', 'issue-9'], 'It is not here. Nearest: #98, #9, #1.'],
@@ -12,5 +12,5 @@ test.each<[string, string, readonly string[], string]>([
   ['each but once', 'prd-US-2', ['prd-US-1', 'prd-US-1'], 'It is not here. Nearest: prd-US-1.'],
   ['none', 'issue-99', [], 'It is not here. No tasks are known yet.'],
 ])('%s', (_, task, known, expected) => {
-  expect(unknownTask(task, known, 'It is not here.')).toBe(expected);
+  expect(describeUnknownTask(task, known, 'It is not here.')).toBe(expected);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unsetVariablesIn, variablesNeededBy } from '../../../../src/core/pipeline/reading/command-variables.ts';
+import { findUnsetVariables, findNeededVariables } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 test.each<[string, readonly string[]]>([
@@ -30,7 +30,7 @@ test.each<[string, readonly string[]]>([
   ['BAA=1; echo ${A}', ['A']],
   ['echo A=${A}', []],
 ])('%j names what nobody sets: %j', (command, names) => {
-  expect(unsetVariablesIn(command, { SEEN: '' })).toEqual(names);
+  expect(findUnsetVariables(command, { SEEN: '' })).toEqual(names);
 });
 
 test.each<[string, readonly string[]]>([
@@ -54,14 +54,14 @@ test.each<[string, readonly string[]]>([
   ['# uses $A\nnpm test', []],
   ['npm test', []],
 ])('%j needs the values of %j', (command, names) => {
-  expect(variablesNeededBy(command)).toEqual(names);
+  expect(findNeededVariables(command)).toEqual(names);
 });
 
 test('a long command takes no time', () => {
   const cost = cpuMs(() => {
     for (const part of ['${A', "'", '"', '$(', '# ', 'read ', '${A} ', '$A ']) {
-      unsetVariablesIn(part.repeat(10_000 / part.length), {});
-      variablesNeededBy(part.repeat(10_000 / part.length));
+      findUnsetVariables(part.repeat(10_000 / part.length), {});
+      findNeededVariables(part.repeat(10_000 / part.length));
     }
   });
   expect(cost).toBeLessThan(1000);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
   judgeAgentAttempt,
-  firstAgentStep,
-  nextStepAction,
+  findFirstAgentStep,
+  decideStepAction,
   retryDelayOf,
   type PipelineProgress,
 } from '../../../../src/core/pipeline/step-output.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../../../src/core/pipeline/pipeline.ts';
 import {
   recordStepRun,
-  plausibleSteps,
+  limitStepMemory,
   noStepMemory,
   findOpenSteps,
   type OpenSteps,
@@ -56,7 +56,7 @@ describe('the first call of an iteration', () => {
     ],
     ['does not exist without an agent that may run', [once(true)], noStepMemory, null],
   ])('%s', (_, steps, known, called) => {
-    expect(firstAgentStep({ steps, memory: known, now: noon })?.name ?? null).toBe(called);
+    expect(findFirstAgentStep({ steps, memory: known, now: noon })?.name ?? null).toBe(called);
   });
 });
 
@@ -155,7 +155,7 @@ describe('the next step', () => {
     ],
     ['has no circuit when its file has none', { memory: { markers: [], circuits: open } }, 'run', 'lint'],
   ])('%s', (_, change, kind, expected) => {
-    const action = nextStepAction(at(change));
+    const action = decideStepAction(at(change));
     expect(action.kind).toBe(kind);
     expect(action.kind === 'run' ? action.step.name : action.kind === 'leave' ? action.result : undefined).toEqual(
       expected,
@@ -343,6 +343,6 @@ describe('a lane remembers of its steps', () => {
 
   test('no opening that is still to come, when another job says so', () => {
     const said = { markers: [], circuits: { lint: { failures: 2, openedAt: noon + 9 * MINUTE } } };
-    expect(plausibleSteps(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
+    expect(limitStepMemory(said, noon).circuits).toEqual({ lint: { failures: 2, openedAt: noon } });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ruleProblem } from '../../../../src/config/tool-rules.ts';
+import { findRuleProblem } from '../../../../src/config/tool-rules.ts';
 import { parsePipeline, type ParsedPipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
-import { problemLines } from '../../../../src/core/pipeline/reading/command-variables.ts';
+import { formatPipelineProblems } from '../../../../src/core/pipeline/reading/command-variables.ts';
 import { problemsOfPipeline } from '../../../../src/core/pipeline/resolve.ts';
 import type { Step } from '../../../../src/core/pipeline/pipeline.ts';
 import { cpuMs } from '../../../cpu.ts';
@@ -10,7 +10,7 @@ import { HOUR, MINUTE } from '../core-fixtures.ts';
 const AGENT = '{ "type": "agent", "name": "work" }';
 
 function parse(text: string, file = '.ralph/config.json', variables: Readonly<Record<string, string>> = {}) {
-  return parsePipeline(file, text, { variables, ruleProblem });
+  return parsePipeline(file, text, { variables, ruleProblem: findRuleProblem });
 }
 
 /** Returns a file with these steps and an agent step. */
@@ -256,7 +256,7 @@ describe("the root's config.yaml with a step in Ralph's form is a pipeline, what
     ['a type that is nearly one', 'steps: [{ type: agnet, name: work }]', /did you mean "agent"/],
   ])('%s', (_, text, problem) => {
     const read = parse(text, 'config.yaml');
-    expect(read.kind === 'wrong' ? problemLines('config.yaml', read.problems)[0] : '').toMatch(problem);
+    expect(read.kind === 'wrong' ? formatPipelineProblems('config.yaml', read.problems)[0] : '').toMatch(problem);
   });
 });
 

@@ -1,19 +1,19 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import {
-  findingLines,
-  findingsJsonSchema,
+  formatFindings,
+  buildFindingsSchema,
   type ReviewHold,
   isHeldBy,
   parseReview,
   type ReviewResult,
   REVIEW_PROTOCOL,
-  reviewWords,
-  unreadableReview,
+  describeReview,
+  createUnreadableReview,
 } from '../../../../src/core/pipeline/review.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(findingsJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+  await expect(`${JSON.stringify(buildFindingsSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../../../schemas/ralph-findings.schema.json',
   );
 });
@@ -34,7 +34,7 @@ function read(message: string, hold: ReviewHold = 'none'): ReviewResult {
 test('the example in the prompt is one that counts, and fits the schema', () => {
   const example = /\{"findings": \[\{.*\}\]\}/.exec(REVIEW_PROTOCOL)?.[0] ?? '';
   expect(read(example)).toMatchObject({ unreadable: null, findings: [{ file: 'src/total.ts', line: 12 }] });
-  expect(new Ajv2020().compile(findingsJsonSchema())(JSON.parse(example))).toBe(true);
+  expect(new Ajv2020().compile(buildFindingsSchema())(JSON.parse(example))).toBe(true);
 });
 
 describe('findings are read from the final message', () => {
@@ -110,7 +110,7 @@ test.each<[ReviewHold, readonly string[], number, boolean, string]>([
   ['low', [], 0, false, '0 findings'],
 ])('hold: %s, findings %j', (hold, severities, holding, isHeld, words) => {
   const review = read(saying(...severities.map((severity) => finding(severity))), hold);
-  expect({ holding: review.holding, isHeld: isHeldBy(review), words: reviewWords(review) }).toEqual({
+  expect({ holding: review.holding, isHeld: isHeldBy(review), words: describeReview(review) }).toEqual({
     holding,
     isHeld,
     words,
@@ -118,16 +118,17 @@ test.each<[ReviewHold, readonly string[], number, boolean, string]>([
 });
 
 test('a review that nobody can read holds where findings hold', () => {
-  const unreadable = (hold: ReviewHold): ReviewResult => unreadableReview({ agent: 'codex', hold }, 'its call failed');
+  const unreadable = (hold: ReviewHold): ReviewResult =>
+    createUnreadableReview({ agent: 'codex', hold }, 'its call failed');
   expect([isHeldBy(unreadable('none')), isHeldBy(unreadable('high'))]).toEqual([false, true]);
-  expect(reviewWords(unreadable('high'))).toBe('held by review: unreadable (its call failed)');
+  expect(describeReview(unreadable('high'))).toBe('held by review: unreadable (its call failed)');
 });
 
 test('a prompt lists the worst last, so that they stay where space is short', () => {
   const review = read(saying(finding('high', { line: null }), finding('low')));
-  expect(findingLines([{ step: 'review', review }])).toBe(
+  expect(formatFindings([{ step: 'review', review }])).toBe(
     '- low: src/a.ts:3: It adds twice.\n- high: src/a.ts: It adds twice.',
   );
-  const unreadable = unreadableReview({ agent: 'codex', hold: 'none' }, 'it did not run');
-  expect(findingLines([{ step: 'review', review: unreadable }])).toBe('Step review: unreadable (it did not run)');
+  const unreadable = createUnreadableReview({ agent: 'codex', hold: 'none' }, 'it did not run');
+  expect(formatFindings([{ step: 'review', review: unreadable }])).toBe('Step review: unreadable (it did not run)');
 });

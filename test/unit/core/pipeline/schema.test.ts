@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { ruleProblem } from '../../../../src/config/tool-rules.ts';
+import { findRuleProblem } from '../../../../src/config/tool-rules.ts';
 import { KNOWN_SIGNALS, type DoneSignals } from '../../../../src/core/analysis/done-signals.ts';
 import { parsePipeline } from '../../../../src/core/pipeline/parse-pipeline.ts';
-import { pipelineJsonSchema } from '../../../../src/core/pipeline/file-schema.ts';
-import { signalsInFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
+import { buildPipelineSchema } from '../../../../src/core/pipeline/file-schema.ts';
+import { parseSignalFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
 import { parseYaml } from '../../../../src/yaml/parse.ts';
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+  await expect(`${JSON.stringify(buildPipelineSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../../../schemas/ralph-pipeline.schema.json',
   );
 });
 
 describe('the schema for editors', () => {
-  const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
+  const validate = new Ajv2020({ strict: false }).compile(buildPipelineSchema());
   const withStep = (step: object): unknown => ({ steps: [{ type: 'agent', name: 'a', ...step }] });
 
   test.each<[object, boolean]>([
@@ -48,8 +48,8 @@ describe('the examples of the documents', () => {
   });
 
   test.each(examples)('are pipelines, for the action and for the schema: $language', ({ language, text }) => {
-    const validate = new Ajv2020({ strict: false }).compile(pipelineJsonSchema());
-    const read = parsePipeline(fileOf[language] ?? '', text, { variables: {}, ruleProblem });
+    const validate = new Ajv2020({ strict: false }).compile(buildPipelineSchema());
+    const read = parsePipeline(fileOf[language] ?? '', text, { variables: {}, ruleProblem: findRuleProblem });
     expect(read).toMatchObject({ kind: 'planned', unused: [] });
     // JSON is also valid YAML.
     expect(parseYaml(text)).toMatchObject({
@@ -63,7 +63,7 @@ describe('the examples of the documents', () => {
     const [shown] = texts.filter((text) => text.includes('"signals"'));
     const { signals } = JSON.parse(shown ?? '{}') as { readonly signals: DoneSignals };
     const { done, markers } = KNOWN_SIGNALS;
-    expect(signalsInFiles({ '.ralph/config.json': shown ?? '' })).toEqual({
+    expect(parseSignalFiles({ '.ralph/config.json': shown ?? '' })).toEqual({
       problems: [],
       signals: { done: [...done, ...signals.done], markers: [...markers, ...signals.markers] },
     });

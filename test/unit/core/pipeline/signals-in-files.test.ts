@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KNOWN_SIGNALS } from '../../../../src/core/analysis/done-signals.ts';
-import { signalsInFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
+import { parseSignalFiles } from '../../../../src/core/pipeline/reading/signals-in-files.ts';
 
 const FILE = '.ralph/config.json';
 
@@ -10,14 +10,14 @@ describe('`signals` of .ralph/config.json', () => {
     ['an empty object', '{ "signals": {} }'],
     ['something else altogether', '[]'],
   ])('%s: the known ones', (_, text) => {
-    expect(signalsInFiles({ [FILE]: text })).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
+    expect(parseSignalFiles({ [FILE]: text })).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
   });
 
   test('adds to the known ones, each once', () => {
     const text = JSON.stringify({
       signals: { done: [' SHIP IT ', 'SHIP IT'], markers: ['DONE.txt', '.ralph-complete'] },
     });
-    expect(signalsInFiles({ [FILE]: `\uFEFF${text}` })).toEqual({
+    expect(parseSignalFiles({ [FILE]: `\uFEFF${text}` })).toEqual({
       signals: { done: ['<promise>COMPLETE</promise>', 'SHIP IT'], markers: ['.ralph-complete', 'DONE.txt'] },
       problems: [],
     });
@@ -46,14 +46,14 @@ describe('`signals` of .ralph/config.json', () => {
     ['no object', 7, [/signals is invalid: expected object/]],
     ['all at once', { done: ['x'], markers: ['..', '/'] }, [/done\[0\]/, /markers\[0\]/, /markers\[1\]/]],
   ])('%s', (_, signals, problems) => {
-    const parsed = signalsInFiles({ [FILE]: JSON.stringify({ signals }) });
+    const parsed = parseSignalFiles({ [FILE]: JSON.stringify({ signals }) });
     expect(parsed.signals).toEqual(KNOWN_SIGNALS);
     for (const problem of problems) expect(parsed.problems).toContainEqual(expect.stringMatching(problem));
   });
 
   test('a file that is not JSON is a problem of its own', () => {
     // The file's other reader reports the problem, with the line.
-    expect(signalsInFiles({ [FILE]: '{ signals: ' })).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
+    expect(parseSignalFiles({ [FILE]: '{ signals: ' })).toEqual({ signals: KNOWN_SIGNALS, problems: [] });
   });
 });
 
@@ -81,14 +81,14 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
     ['A'],
   ],
 ])('they are read from %s', (_, texts, markers) => {
-  expect(signalsInFiles(texts)).toEqual({
+  expect(parseSignalFiles(texts)).toEqual({
     signals: { done: KNOWN_SIGNALS.done, markers: [...KNOWN_SIGNALS.markers, ...markers] },
     problems: [],
   });
 });
 
 test('mistakes in them are reported with line and column', () => {
-  expect(signalsInFiles({ '.ralph/config.yaml': yaml('../x') }).problems).toEqual([
+  expect(parseSignalFiles({ '.ralph/config.yaml': yaml('../x') }).problems).toEqual([
     '.ralph/config.yaml:2:13 signals.markers[0] must stay in the repository, and out of .git.',
   ]);
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { whyRunEnds, joinOutputs } from '../../../../src/core/pipeline/step-output.ts';
-import { callsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
-import { callObstacle } from '../../../../src/core/lane/decide.ts';
-import { readmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
-import { stepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';
+import { explainRunEnd, joinOutputs } from '../../../../src/core/pipeline/step-output.ts';
+import { countCallsPerIteration } from '../../../../src/core/pipeline/pipeline.ts';
+import { findObstacle } from '../../../../src/core/lane/decide.ts';
+import { findReadmeProblem } from '../../../../src/core/pipeline/readme-check.ts';
+import { renderStepNotes, type StepRecord } from '../../../../src/core/pipeline/step-record.ts';
 import { expandVariables, parseDuration } from '../../../../src/core/pipeline/reading/command-variables.ts';
-import { allowedCalls } from '../../../../src/core/policy.ts';
+import { countMaxCalls } from '../../../../src/core/policy.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy } from '../core-fixtures.ts';
 import { agentStep, commandStep, record } from './pipeline-fixtures.ts';
 
@@ -81,7 +81,7 @@ describe('the calls of an iteration together', () => {
     ['nothing', {}, null],
   ])('with %s in one of them', (_, change, why) => {
     const first = { ...one, analysis: analysis({ ...change, signal: { summary: 'first' } }) };
-    expect(whyRunEnds(first)).toBe(why);
+    expect(explainRunEnd(first)).toBe(why);
     const together = joinOutputs([first, two], { failed: [], sessionId: 's', cancelled: false });
     expect(together.analysis).toMatchObject(
       why === null ? { signal: two.analysis.signal } : { ...change, signal: { summary: 'first' }, costUsd: 2.01 },
@@ -108,9 +108,9 @@ describe('the calls of an iteration together', () => {
 
 test('the calls of an iteration limit those of a run', () => {
   const steps = [agentStep('a'), commandStep('b', { maxRetries: 5 }), agentStep('c', { maxRetries: 2 })];
-  expect(callsPerIteration({ steps })).toBe(4);
+  expect(countCallsPerIteration({ steps })).toBe(4);
   const bounds = { maxIterations: 10, callsPerIteration: 4 };
-  expect([allowedCalls({ ...bounds, maxCalls: 0 }), allowedCalls({ ...bounds, maxCalls: 7 })]).toEqual([40, 7]);
+  expect([countMaxCalls({ ...bounds, maxCalls: 0 }), countMaxCalls({ ...bounds, maxCalls: 7 })]).toEqual([40, 7]);
 });
 
 describe('between two steps no call is made', () => {
@@ -121,23 +121,23 @@ describe('between two steps no call is made', () => {
     ['beyond its money', {}, { maxCostUsd: 1 }, noon, 'the run has no money left'],
     ['beyond its time', {}, {}, noon + policy.maxRunMs - MINUTE + 1, 'the run has no time left'],
   ])('%s', (_, change, bounds, now, expected) => {
-    expect(callObstacle({ ...used, ...change }, { ...policy, ...bounds }, now)).toBe(expected);
+    expect(findObstacle({ ...used, ...change }, { ...policy, ...bounds }, now)).toBe(expected);
   });
 
   test('beyond the calls of the hour', () => {
     const windows = { hour: { openedAt: noon, calls: 100, tokens: 0 }, day: null };
-    expect(callObstacle({ ...used, windows }, policy, noon)).toBe('its limit is reached (calls_per_hour)');
+    expect(findObstacle({ ...used, windows }, policy, noon)).toBe('its limit is reached (calls_per_hour)');
   });
 });
 
 describe('the README needs a look', () => {
-  const facts: Parameters<typeof readmeProblem>[0] = {
+  const facts: Parameters<typeof findReadmeProblem>[0] = {
     path: 'README.md',
     exists: true,
     patterns: ['*.go', 'cmd/**/*.go', 'src/*/?.ts'],
     changed: [],
   };
-  test.each<[string, Partial<Parameters<typeof readmeProblem>[0]>, string | null]>([
+  test.each<[string, Partial<Parameters<typeof findReadmeProblem>[0]>, string | null]>([
     ['when there is none', { exists: false }, 'README.md does not exist'],
     ['not when nothing changed', {}, null],
     ['when code changed without it', { changed: ['main.go'] }, 'README.md was not changed together with main.go'],
@@ -151,20 +151,20 @@ describe('the README needs a look', () => {
     ],
     ['for one sign', { changed: ['src/a/b.ts', 'src/a/bc.ts'] }, 'README.md was not changed together with src/a/b.ts'],
   ])('%s', (_, change, expected) => {
-    expect(readmeProblem({ ...facts, ...change })).toBe(expected);
+    expect(findReadmeProblem({ ...facts, ...change })).toBe(expected);
   });
 });
 
 test('the next agent reads what the steps before it said, else what failed last', () => {
   const failed = record('lint', { result: { kind: 'failed', why: 'exit code 1', code: 1 }, tail: 'line 3: oops' });
   const review = { record: record('review', { kind: 'agent' }), message: 'Rename\n it.' };
-  expect(stepNotes([review, { record: failed, message: null }], [failed])).toBe(
+  expect(renderStepNotes([review, { record: failed, message: null }], [failed])).toBe(
     'Step review passed: Rename it.\nStep lint failed (exit code 1)\nline 3: oops',
   );
-  expect(stepNotes([], [failed, record('fine')])).toBe(
+  expect(renderStepNotes([], [failed, record('fine')])).toBe(
     'In the last iteration: Step lint failed (exit code 1)\nline 3: oops',
   );
-  expect(stepNotes([], [])).toBe('');
+  expect(renderStepNotes([], [])).toBe('');
 });
 
 describe('an iteration with steps', () => {

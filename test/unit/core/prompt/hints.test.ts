@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hintCodes, selectHintsFor, hintSentence, type HintCode } from '../../../../src/core/prompt/hints.ts';
+import { hintCodes, selectHintsFor, describeHint, type HintCode } from '../../../../src/core/prompt/hints.ts';
 
 describe('a hint for the agent says', () => {
   test.each<[HintCode, readonly string[]]>([
@@ -26,11 +26,11 @@ describe('a hint for the agent says', () => {
     ['diagnosis', ['diagnosis', 'why the last approach failed', 'clearly different']],
     ['probe', ['probe', 'single iteration decides', 'a different approach']],
   ])('%s', (code, parts) => {
-    for (const part of parts) expect(hintSentence(code)).toContain(part);
+    for (const part of parts) expect(describeHint(code)).toContain(part);
   });
 
   test('something else with every code', () => {
-    expect(new Set(hintCodes.map(hintSentence)).size).toBe(hintCodes.length);
+    expect(new Set(hintCodes.map(describeHint)).size).toBe(hintCodes.length);
     expect(hintCodes).toHaveLength(29);
   });
 });

@@ -5,12 +5,12 @@ import {
   KEPT_LEARNINGS_CHARS,
   MAX_LEARNINGS_CHARS,
   notebookOf,
-  shownNotes,
+  selectShownNotes,
 } from '../../../../src/core/prompt/learnings.ts';
 
 const MARK = '(n.md, written on another task)\n';
 
-function ofOthers(texts: readonly string[]): Parameters<typeof shownNotes>[1] {
+function ofOthers(texts: readonly string[]): Parameters<typeof selectShownNotes>[1] {
   return texts.map((text) => ({ path: 'n.md', text }));
 }
 
@@ -314,14 +314,14 @@ describe('the part of several notebooks in a prompt', () => {
       `${MARK}${'s'.repeat(920)}\n\n${'m'.repeat(1_000)}`,
     ],
   ])('%s', (_, own, others, expected) => {
-    expect(shownNotes(own, ofOthers(others))).toBe(expected);
+    expect(selectShownNotes(own, ofOthers(others))).toBe(expected);
   });
 
   test('is never more than there is room for, and never half a character', () => {
     const text = fc.array(fc.constantFrom('n', '🚀', '\n'), { maxLength: 3_000 }).map((parts) => parts.join(''));
     fc.assert(
       fc.property(text, fc.array(text, { maxLength: 4 }), (own, others) => {
-        const shown = shownNotes(own, ofOthers(others));
+        const shown = selectShownNotes(own, ofOthers(others));
         expect(shown.length).toBeLessThanOrEqual(KEPT_LEARNINGS_CHARS);
         expect(shown.isWellFormed()).toBe(true);
       }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { codebasePatterns } from '../../../../src/core/prompt/places.ts';
+import { selectCodebasePatterns } from '../../../../src/core/prompt/places.ts';
 
 test.each<[string, Readonly<Record<string, string>>, string]>([
   ['no log', {}, ''],
@@ -18,5 +18,5 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
     '- own',
   ],
 ])('%s', (_, texts, expected) => {
-  expect(codebasePatterns(texts)).toBe(expected);
+  expect(selectCodebasePatterns(texts)).toBe(expected);
 });

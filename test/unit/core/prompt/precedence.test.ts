@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { composePrompt } from '../../../../src/core/prompt/prompt.ts';
-import { precedenceRules } from '../../../../src/core/prompt/diagnosis.ts';
+import { renderPrecedenceRules } from '../../../../src/core/prompt/diagnosis.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { promptParts, task } from '../core-fixtures.ts';
@@ -66,7 +66,7 @@ test.each<[string, string, Task['source'], readonly RegExp[]]>([
   ['nothing of the kind', PLAIN, plan, []],
   ['nothing of the kind, no list', PLAIN, open, []],
 ])('of %s only what is relevant is said', (_, prompt, source, said) => {
-  const text = precedenceRules({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
+  const text = renderPrecedenceRules({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   expect(all.filter((rule) => rule.test(text))).toEqual(said);
   if (said.length === 0) expect(text).toBe('');
 });
@@ -79,14 +79,14 @@ test.each([
   'Never modify .ralph/.',
 ])('%s: the box is ticked, and notes are kept, in spite of it', (prompt) => {
   const of = (source: Task['source']): string =>
-    precedenceRules({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
+    renderPrecedenceRules({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   for (const source of [plan, prd]) expect(of(source)).toMatch(MARK);
   for (const source of [issue, open]) expect(of(source)).toMatch(KEEP_NOTES);
 });
 
 test('an item that is not on this branch has nothing to mark', () => {
   expect(
-    precedenceRules({
+    renderPrecedenceRules({
       prompt: PROTECTED_FILES,
       task: { source: plan },
       standing: 'unlisted',
@@ -98,7 +98,7 @@ test('an item that is not on this branch has nothing to mark', () => {
 
 test.each([plan, prd, issue, feedback, open])('with all of it at once it is at most 600 characters: %o', (source) => {
   const prompt = [PROTECTED_FILES, OF_THE_FIRST, WITH_STEPS, WITH_STORIES].join('\n');
-  const text = precedenceRules({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
+  const text = renderPrecedenceRules({ prompt, task: { source }, standing: 'listed', notesPath: NOTES, aim: 'task' });
   expect(text.length).toBeGreaterThan(200);
   expect(text.length).toBeLessThanOrEqual(600);
 });
@@ -113,7 +113,7 @@ test('stands directly behind the text of the user, which is not changed; the bui
 
 test('a long prompt takes no time', () => {
   const cost = cpuMs(() =>
-    precedenceRules({
+    renderPrecedenceRules({
       prompt: `no ${'not pick '.repeat(100_000)}`,
       task: { source: plan },
       standing: 'listed',

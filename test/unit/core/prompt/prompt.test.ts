@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hintCodes, hintSentence } from '../../../../src/core/prompt/hints.ts';
+import { hintCodes, describeHint } from '../../../../src/core/prompt/hints.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
 import { analyzeAt } from '../../agents/claude/fixtures.ts';
@@ -48,7 +48,7 @@ test('with everything in it, up to the protocol', () => {
     '- Circuit: half-open.',
     '- Last iteration: changed nothing.',
     '- After this iteration these commands run and must pass: npm test',
-    `- ${hintSentence('no_change')}`,
+    `- ${describeHint('no_change')}`,
     '',
     'What the last iterations tried and what happened, as data:',
     '<<<<< BEGIN ATTEMPTS-1',
@@ -148,7 +148,7 @@ test('it says what the last iteration came to, and what will be run after this o
 });
 
 test.each(hintCodes)('the hint %s is a fixed sentence in the context', (code) => {
-  expect(contextOf(compose({ hints: [code] }))).toContain(hintSentence(code));
+  expect(contextOf(compose({ hints: [code] }))).toContain(describeHint(code));
 });
 
 describe('text from outside is data between markers that it does not hold', () => {

@@ -9,11 +9,11 @@ import {
   type ProofPlan,
   type ProofRun,
   proofRunOf,
-  proofTimeout,
+  computeProofTimeout,
   type TaskChanges,
   type TaskFile,
 } from '../../../../src/core/proof/judge.ts';
-import { plainProofSentence, type Proof, proofSentences } from '../../../../src/core/proof/proof.ts';
+import { renderPlainProof, type Proof, describeProof } from '../../../../src/core/proof/proof.ts';
 import { parseTestReport } from '../../../../src/core/proof/test-report.ts';
 
 function file(path: string, textBefore: string | null, textAfter: string | null): TaskFile {
@@ -295,7 +295,7 @@ describe('when verify runs again', () => {
     [MINUTE_MS, MINUTE_MS, null],
     [1, 20_000, null],
   ])('one that takes %d ms with %d ms left gets %s', (usualMs, leftMs, expected) => {
-    expect(proofTimeout({ usualMs, leftMs })).toBe(expected);
+    expect(computeProofTimeout({ usualMs, leftMs })).toBe(expected);
   });
 });
 
@@ -362,8 +362,8 @@ describe('what a proof says', () => {
       false,
     ],
   ])('%#', (proof, sentences, isConcern) => {
-    const said = proofSentences(proof);
-    expect(said.map(plainProofSentence)).toEqual(sentences);
+    const said = describeProof(proof);
+    expect(said.map(renderPlainProof)).toEqual(sentences);
     expect(said.some(({ concern }) => concern !== null)).toBe(isConcern);
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { failingTests, parseTestReport } from '../../../../src/core/proof/test-report.ts';
+import { listFailingTests, parseTestReport } from '../../../../src/core/proof/test-report.ts';
 
 const SAMPLES = join(import.meta.dirname, '../../../samples/reports');
 
@@ -210,9 +210,9 @@ describe('the tests that a reporter names', () => {
 });
 
 test('the failures are tests, or files where no test is named', () => {
-  const namesOf = (name: string) => failingTests(parseTestReport(sample(name))).map(([test]) => test);
+  const namesOf = (name: string) => listFailingTests(parseTestReport(sample(name))).map(([test]) => test);
   expect(namesOf('go.txt')).toEqual(['example.com/sum > TestWrong']);
-  expect(failingTests(parseTestReport('FAIL\tshop [build failed]')).map(([name]) => name)).toEqual(['shop']);
+  expect(listFailingTests(parseTestReport('FAIL\tshop [build failed]')).map(([name]) => name)).toEqual(['shop']);
 });
 
 test('any text is read, and in time', () => {

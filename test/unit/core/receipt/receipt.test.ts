@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { kindOfDenialBy } from '../../../../src/agents/rules/shell-rules.ts';
 import { parseJournalLine } from '../../../../src/core/journal/journal.ts';
-import { CHAIN_START, chainLine } from '../../../../src/core/journal/parse-journal.ts';
+import { CHAIN_START, chainJournalLine } from '../../../../src/core/journal/parse-journal.ts';
 import {
   parseNamedRun,
   parseReceipts,
   receiptsSchema,
   receiptOf,
-  receiptsByBranch,
+  groupReceipts,
   type RunReceipt,
   selectReceipts,
   serializeReceipts,
@@ -36,7 +36,7 @@ function receipt(journal: string | null, own: Partial<StoredRun> = {}): RunRecei
   let prev = CHAIN_START;
   const lines = journal?.trimEnd().split('\n') ?? [];
   const chained = lines.map((line) => {
-    const text = chainLine(line, prev);
+    const text = chainJournalLine(line, prev);
     prev = sha256(text);
     return text;
   });
@@ -132,7 +132,7 @@ describe('a person names', () => {
   test('a run: each of its branches, with all runs on it', () => {
     const chosen = selectReceipts(all, { kind: 'any', id: '3' });
     expect(chosen).toEqual([second, beside]);
-    expect(receiptsByBranch(all, chosen)).toEqual([[early, first, second], [beside]]);
+    expect(groupReceipts(all, chosen)).toEqual([[early, first, second], [beside]]);
   });
 
   test('a run whose id is the number of a pull request', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { acceptWork, recordLeftOut, withRenamedCommits } from '../../../../src/core/refusals/left-out.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
-import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { noShare } from '../../../../src/core/lane/change.ts';
 import { progressOf, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
@@ -10,7 +10,7 @@ import { noon } from '../core-fixtures.ts';
 
 const done = { ...untouchedProgress, state: 'done', attempts: 1, doneCommit: 'c1' } as const;
 const state: LaneState = {
-  ...initialState('queue', noon),
+  ...createInitialState('queue', noon),
   tasks: { 'issue-1': done, 'issue-2': { ...done, doneCommit: 'c2' } },
   lastIteration: {
     taskId: 'issue-1',

@@ -5,8 +5,8 @@ import {
   isForSignatures,
   parseRefusal,
   refusalOfSigning,
-  refusedPaths,
-  serverWords,
+  findRefusedPaths,
+  flattenServerWords,
 } from '../../../../src/core/refusals/refusal.ts';
 import type { RefusalKind } from '../../../../src/core/refusals/server-rules.ts';
 
@@ -278,7 +278,7 @@ describe("the server's words", () => {
   });
 
   test('are one line of bounded length, whatever a server prints', () => {
-    const words = serverWords(`remote: \u001B[31m${'x'.repeat(20_000)}\nremote: @octocat <!-- y -->`);
+    const words = flattenServerWords(`remote: \u001B[31m${'x'.repeat(20_000)}\nremote: @octocat <!-- y -->`);
     expect(words.length).toBeLessThanOrEqual(700);
     expect(words).not.toMatch(/[\n\u001B]/);
   });
@@ -291,16 +291,18 @@ describe('which of the changed files is refused', () => {
     ['none: it is not among them', ['src/app.ts'], []],
     ['not one whose name is a part of another', ['config.ts', 'src/config.tsx'], []],
   ])('%s', (_, changed, refused) => {
-    expect(refusedPaths(refusal, changed)).toEqual(refused);
+    expect(findRefusedPaths(refusal, changed)).toEqual(refused);
   });
 
   test('in words of a form that nobody knows, a whole word is enough', () => {
     const own = { ...parseRefusal('remote: policy: "docs/a b.md" holds a number'), kind: 'content' } as const;
-    expect(refusedPaths(own, ['docs/a b.md', 'b.md', 'docs'])).toEqual(['docs/a b.md']);
+    expect(findRefusedPaths(own, ['docs/a b.md', 'b.md', 'docs'])).toEqual(['docs/a b.md']);
   });
 
   test('a refusal of the branch is about no file', () => {
-    expect(refusedPaths(parseRefusal(ruleset('- Cannot update this protected ref.', '  a.ts')), ['a.ts'])).toEqual([]);
+    expect(findRefusedPaths(parseRefusal(ruleset('- Cannot update this protected ref.', '  a.ts')), ['a.ts'])).toEqual(
+      [],
+    );
   });
 });
 

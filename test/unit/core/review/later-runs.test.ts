@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lookAtFirst, type ReviewedChange } from '../../../../src/core/review/look-at.ts';
+import { listLookAtFirst, type ReviewedChange } from '../../../../src/core/review/look-at.ts';
 
 function change(path: string, changed: Partial<ReviewedChange> = {}): ReviewedChange {
   const base = {
@@ -15,7 +15,7 @@ function change(path: string, changed: Partial<ReviewedChange> = {}): ReviewedCh
 }
 
 function kindsOf(...changes: readonly ReviewedChange[]): readonly string[] {
-  return lookAtFirst(changes)
+  return listLookAtFirst(changes)
     .filter(({ kind }) => kind !== 'untested')
     .map(({ kind, files }) => `${kind}${files[0]?.what == null ? '' : `: ${files[0].what}`}`);
 }

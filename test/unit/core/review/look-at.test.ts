@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { lookAtKinds, type LookAtKind } from '../../../../src/core/review/manifest.ts';
 import {
-  lookAtFirst,
+  listLookAtFirst,
   MAX_NAMED_FILES,
   joinLookAt,
-  recordedLookAt,
+  restoreLookAt,
   type LookAt,
   type ReviewedChange,
 } from '../../../../src/core/review/look-at.ts';
@@ -27,7 +27,7 @@ function change(path: string, more: Partial<ReviewedChange> = {}): ReviewedChang
 
 /** Returns the reasons as `kind`, or `kind: what`. */
 const whysFor = (path: string, more: Partial<ReviewedChange> = {}): readonly string[] =>
-  lookAtFirst([change(path, more)]).flatMap(({ kind, files }) =>
+  listLookAtFirst([change(path, more)]).flatMap(({ kind, files }) =>
     files.map(({ what }) => (what === null ? kind : `${kind}: ${what}`)),
   );
 
@@ -161,7 +161,7 @@ describe('what decides what is installed', () => {
 
 describe('new code without a test', () => {
   const untested = (paths: Readonly<Record<string, string | null>>): readonly string[] =>
-    lookAtFirst(Object.entries(paths).map(([path, after]) => change(path, { insertions: 10, after })))
+    listLookAtFirst(Object.entries(paths).map(([path, after]) => change(path, { insertions: 10, after })))
       .filter(({ kind }) => kind === 'untested')
       .flatMap(({ files }) => files.map(({ path }) => path));
 
@@ -381,7 +381,7 @@ describe('a flood', () => {
     ['manifest-not-read', 'zz/package.json', { unread: true }],
     ['test-not-read', 'zz/z.test.js', { unread: true }],
   ])('hides no %s', (kind, path, more) => {
-    const found = lookAtFirst([...flood, change(path, more)]);
+    const found = listLookAtFirst([...flood, change(path, more)]);
     expect(found).toHaveLength(2);
     expect(found.find((each) => each.kind === kind)).toMatchObject({ fileCount: 1, files: [{ path }] });
     expect(found.find((each) => each.kind === 'skipped-test')).toMatchObject({ fileCount: 500 });
@@ -391,7 +391,7 @@ describe('a flood', () => {
   });
 
   test('is counted, and those nearest to the root are named', () => {
-    const [skipped] = lookAtFirst([...flood, change('z.test.js', { after: 'it.skip(f);' })]);
+    const [skipped] = listLookAtFirst([...flood, change('z.test.js', { after: 'it.skip(f);' })]);
     expect(skipped).toMatchObject({ kind: 'skipped-test', fileCount: 501 });
     expect(skipped?.files).toHaveLength(MAX_NAMED_FILES);
     expect(skipped?.files[0]).toEqual({ path: 'z.test.js', what: null });
@@ -405,7 +405,7 @@ describe('a flood', () => {
   });
 
   test('of several iterations is counted together', () => {
-    const found = lookAtFirst(flood);
+    const found = listLookAtFirst(flood);
     expect(joinLookAt(found, found)).toMatchObject([{ kind: 'skipped-test', fileCount: 990 }]);
     expect(joinLookAt([one('action', 'a')], [one('action', 'b'), one('editor', 'c')])).toEqual([
       { kind: 'action', fileCount: 2, files: [...one('action', 'a').files, ...one('action', 'b').files] },
@@ -425,7 +425,7 @@ test.each<readonly [string, unknown, readonly LookAt[]]>([
   ['an invalid number', [{ kind: 'action', fileCount: 'Trust me.', files: [] }], []],
   ['no list', { path: 'a', why: 'b' }, []],
 ])('of a record with %s the kinds, numbers and paths are taken, or nothing', (_, recorded, expected) => {
-  expect(recordedLookAt(recorded)).toEqual(expected);
+  expect(restoreLookAt(recorded)).toEqual(expected);
 });
 
 test('hostile names and texts cost nothing', () => {
@@ -438,6 +438,6 @@ test('hostile names and texts cost nothing', () => {
     change(name, { before: blank, after: comments }),
   );
   expect(
-    cpuMs(() => lookAtFirst([change(path, { before: '{}', after }), change('a'.repeat(100_000)), ...texts])),
+    cpuMs(() => listLookAtFirst([change(path, { before: '{}', after }), change('a'.repeat(100_000)), ...texts])),
   ).toBeLessThan(1000);
 });

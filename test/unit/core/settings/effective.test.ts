@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { answerSettings } from '../../../../src/config/settings/run-texts.ts';
 import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
-import { settingFindings } from '../../../../src/core/doctor/doctor.ts';
+import { checkSettings } from '../../../../src/core/doctor/doctor.ts';
 import { buildSettingLines } from '../../../../src/core/settings/effective.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
@@ -49,7 +49,7 @@ test('what is wrong with settings that are not inputs, of the form and of the va
 
 test('ralph doctor: a line for each setting that differs from its default, or the problems', () => {
   const says = (rc: string): readonly (readonly string[])[] =>
-    settingFindings(ask(rc)).map(({ kind, where, says: what }) => [kind, where ?? '', what]);
+    checkSettings(ask(rc)).map(({ kind, where, says: what }) => [kind, where ?? '', what]);
   expect(says('')).toEqual([
     ['ok', 'ralph.yml', 'All settings have their defaults: `ralph status --json` lists them.'],
   ]);

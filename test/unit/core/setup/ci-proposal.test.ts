@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { purposeOf, commandsOfScript, programsOf } from '../../../../src/core/setup/ci/commands.ts';
 import { conditionMayHold, resolveText } from '../../../../src/core/setup/ci/expressions.ts';
-import { likeliestCombination } from '../../../../src/core/setup/ci/matrix.ts';
+import { chooseCombination } from '../../../../src/core/setup/ci/matrix.ts';
 import { detectProject } from '../../../../src/core/setup/detect.ts';
 import type { Project } from '../../../../src/core/setup/project.ts';
 
@@ -474,7 +474,7 @@ test('no text makes an expression or a workflow throw, and nothing of it becomes
       (text) => {
         conditionMayHold(text, { matrix: {} });
         resolveText(text, { matrix: {} });
-        likeliestCombination(text, {}, ['a']);
+        chooseCombination(text, {}, ['a']);
         const steps = [
           { run: `npm test ${text}` },
           { uses: `a/setup-x@${text}`, with: { x: text } },

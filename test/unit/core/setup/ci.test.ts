@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pullRequestWorkflowNames } from '../../../../src/core/setup/ci/events.ts';
+import { listPullRequestWorkflows } from '../../../../src/core/setup/ci/events.ts';
 
 const PATH = '.github/workflows/ci.yml';
 const STEPS = 'jobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: npm test\n';
@@ -21,7 +21,7 @@ describe('the name of a workflow that checks pull requests', () => {
     ['on the next line', 'name: >-\n  CI\non: pull_request\n', 'CI'],
     ['of Windows', 'name: CI\r\non:\r\n  pull_request:\r\n', 'CI'],
   ])('%s', (_what, text, name) => {
-    expect(pullRequestWorkflowNames(PATH, text + STEPS)).toEqual([name]);
+    expect(listPullRequestWorkflows(PATH, text + STEPS)).toEqual([name]);
   });
 
   test.each([
@@ -35,7 +35,7 @@ describe('the name of a workflow that checks pull requests', () => {
     ['under a name of several lines', 'name: |\n  CI\n  too\non: pull_request\n'],
     ['of text that is not YAML', 'name: CI\non: [pull_request\n'],
   ])('none is watched that runs %s', (_when, text) => {
-    expect(pullRequestWorkflowNames(PATH, text + STEPS)).toEqual([]);
+    expect(listPullRequestWorkflows(PATH, text + STEPS)).toEqual([]);
   });
 
   test('no text makes it throw, or give a name of several lines', () => {
@@ -57,7 +57,7 @@ describe('the name of a workflow that checks pull requests', () => {
           fc.array(line).map((lines) => lines.join('\n')),
         ),
         (text) => {
-          for (const name of pullRequestWorkflowNames(PATH, text)) expect(name).not.toMatch(/[\r\n]/);
+          for (const name of listPullRequestWorkflows(PATH, text)) expect(name).not.toMatch(/[\r\n]/);
         },
       ),
     );

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { detectProject, filesToRead } from '../../../../src/core/setup/detect.ts';
+import { detectProject, selectFilesToRead } from '../../../../src/core/setup/detect.ts';
 import { cmakeLanguage, detectedLanguages, makeLanguage } from '../../../../src/core/setup/languages.ts';
 import { filesOf, type SetupChoices, type WantedFile } from '../../../../src/core/setup/files.ts';
-import { changeToRemove, changeToWrite } from '../../../../src/core/setup/ownership.ts';
+import { planFileRemoval, planFileWrite } from '../../../../src/core/setup/ownership.ts';
 import { diffOf } from '../../../../src/core/setup/preview.ts';
-import { proposedVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
+import { proposeVerify, scheduleMinuteOf } from '../../../../src/core/setup/workflow.ts';
 import { problemsOf, problemsOfAction } from '../../../workflow-lint.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
@@ -29,14 +29,14 @@ const OWN = '.github/workflows/ralph.yml';
 type Files = Readonly<Record<string, string>>;
 
 function projectOf(files: Files) {
-  const texts = new Map(filesToRead(Object.keys(files)).map((path) => [path, files[path] ?? '']));
+  const texts = new Map(selectFilesToRead(Object.keys(files)).map((path) => [path, files[path] ?? '']));
   // A script with content begins with `#!`, and counts as executable here.
   const executable = Object.keys(files).filter((path) => files[path]?.startsWith('#!') === true);
   return detectProject({ paths: Object.keys(files), texts, executable });
 }
 
 function choicesFor(files: Files): SetupChoices {
-  const verify = proposedVerify(projectOf(files));
+  const verify = proposeVerify(projectOf(files));
   return {
     ...{ shape: 'single', verify, agent: 'claude', agentPath: '', key: 'api-key' },
     ...{ action: null, prompt: false, label: 'ralph', repository: null, leftTo: null },
@@ -252,11 +252,11 @@ describe.each(repositories)('%s', (_, files, steps, verify) => {
 
   test('is set up once: a second run changes nothing, and remove takes everything back', () => {
     for (const wanted of filesOf(projectOf(files), choicesFor(files), templates)) {
-      const first = changeToWrite(wanted, null, digest);
+      const first = planFileWrite(wanted, null, digest);
       const after = 'after' in first ? first.after : '';
-      expect(changeToWrite(wanted, after, digest).kind).toBe('same');
-      expect(changeToRemove(wanted, after.replaceAll('\n', '\r\n'), digest).kind).toBe('delete');
-      const changed = changeToRemove(wanted, `${after}x\n`, digest);
+      expect(planFileWrite(wanted, after, digest).kind).toBe('same');
+      expect(planFileRemoval(wanted, after.replaceAll('\n', '\r\n'), digest).kind).toBe('delete');
+      const changed = planFileRemoval(wanted, `${after}x\n`, digest);
       expect(changed.kind).toBe(wanted.kind === 'whole' ? 'left' : 'shorten');
     }
   });
@@ -423,7 +423,7 @@ test.each<[string, Files, readonly string[]]>([
 
 function ownPrompt(): string {
   const wanted: WantedFile = { kind: 'whole', path: '.ralph/PROMPT.md', comment: 'markdown', text: templates.prompt };
-  const written = changeToWrite(wanted, null, digest);
+  const written = planFileWrite(wanted, null, digest);
   return 'after' in written ? written.after : '';
 }
 
@@ -694,20 +694,20 @@ test('lines are added once, and taken back exactly, whatever the file holds', ()
   fc.assert(
     fc.property(fc.array(fc.constantFrom('a', '/node_modules', '# x', '', 'dist/')), fc.boolean(), (lines, ends) => {
       const before = lines.join('\n') + (ends ? '\n' : '');
-      const added = changeToWrite(ignore, before, digest);
+      const added = planFileWrite(ignore, before, digest);
       const after = 'after' in added ? added.after : before;
-      expect(changeToWrite(ignore, after, digest).kind).toBe('same');
-      const back = changeToRemove(ignore, after, digest);
+      expect(planFileWrite(ignore, after, digest).kind).toBe('same');
+      const back = planFileRemoval(ignore, after, digest);
       expect('after' in back ? back.after : '').toBe(before);
     }),
   );
 });
 
 test('lines are taken back from a file with the line ends of Windows, which keeps them', () => {
-  const added = changeToWrite(ignore, 'a\r\n', digest);
+  const added = planFileWrite(ignore, 'a\r\n', digest);
   const after = 'after' in added ? added.after : '';
-  expect(changeToRemove(ignore, after, digest)).toMatchObject({ after: 'a\r\n' });
-  expect(changeToRemove(ignore, after.replace(/\r?\n/g, '\r\n'), digest)).toMatchObject({ after: 'a\r\n' });
+  expect(planFileRemoval(ignore, after, digest)).toMatchObject({ after: 'a\r\n' });
+  expect(planFileRemoval(ignore, after.replace(/\r?\n/g, '\r\n'), digest)).toMatchObject({ after: 'a\r\n' });
 });
 
 test.each<[string, string, (written: string) => string, string]>([
@@ -720,26 +720,26 @@ test.each<[string, string, (written: string) => string, string]>([
   ['the same, in the line ends of Windows', 'a\n', (text) => `${text}\nb\n`.replaceAll('\n', '\r\n'), 'a\r\n\r\nb\r\n'],
   ['by a later init with one more line', 'a\n', (text) => withLater(text), 'a\n'],
 ])('what somebody added to the ignored files stays: %s', (_, before, change, left) => {
-  const added = changeToWrite(ignore, before, digest);
-  const back = changeToRemove(ignore, change('after' in added ? added.after : ''), digest);
+  const added = planFileWrite(ignore, before, digest);
+  const back = planFileRemoval(ignore, change('after' in added ? added.after : ''), digest);
   expect(back).toMatchObject({ after: left });
 });
 
 function withLater(text: string): string {
-  const added = changeToWrite({ ...ignore, lines: [...ignore.lines, 'dist/'] }, text, digest);
+  const added = planFileWrite({ ...ignore, lines: [...ignore.lines, 'dist/'] }, text, digest);
   return 'after' in added ? added.after : '';
 }
 
 test('a block that no longer contains anything init wrote stays', () => {
-  const added = changeToWrite(ignore, 'a\n', digest);
+  const added = planFileWrite(ignore, 'a\n', digest);
   const changed = ('after' in added ? added.after : '').replace(/\.ralph[^]*/, 'b\n');
-  expect(changeToRemove(ignore, changed, digest)).toEqual({ kind: 'left', path: '.gitignore', wanted: null });
+  expect(planFileRemoval(ignore, changed, digest)).toEqual({ kind: 'left', path: '.gitignore', wanted: null });
 });
 
 test('a file that is there stays as it is', () => {
   const wanted: WantedFile = { kind: 'whole', path: 'a.yml', comment: 'yaml', text: 'a: 1\n' };
-  expect(changeToWrite(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
-  expect(changeToRemove(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
+  expect(planFileWrite(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
+  expect(planFileRemoval(wanted, 'mine\n', digest)).toMatchObject({ kind: 'left' });
 });
 
 test('the preview is a unified diff', () => {

@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import {
   emptyBudget,
   parseBudget,
-  reservationFor,
+  planReservation,
   reserveUsage,
   serializeUsage,
   settleRun,
-  windowsFor,
+  sumWindows,
   type Budget,
   type Reservation,
 } from '../../../../src/core/sharing/budget.ts';
 import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { chargeCall, chargeUsage, type Windows } from '../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
@@ -94,14 +94,14 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
 
   function begin(machine: number): Running {
     const runTag = `run-${runs.length}`;
-    const windows = windowsFor(budget, runTag, now);
-    const reservation = reservationFor(
+    const windows = sumWindows(budget, runTag, now);
+    const reservation = planReservation(
       { runTag, lane: `issue-${machine}`, runUrl: '', runId: '', runAttempt: 1, expiresAt: now + LEASE_MS, tasks: [] },
       windows,
       policy,
     );
     budget = reserveUsage(budget, reservation, now);
-    const state = { ...initialState(reservation.lane, now), windows };
+    const state = { ...createInitialState(reservation.lane, now), windows };
     const run: Running = { reservation, before: state, after: state, calls: 0, settledAt: null };
     runs.push(run);
     return run;
@@ -126,7 +126,7 @@ function usedAndReserved({ budget, now }: Played): {
   readonly tokens: number;
   readonly costUsd: number;
 } {
-  const { hour: inHour, day }: Windows = windowsFor(budget, 'a new run', now);
+  const { hour: inHour, day }: Windows = sumWindows(budget, 'a new run', now);
   return { calls: inHour?.calls ?? 0, tokens: inHour?.tokens ?? 0, costUsd: day?.costUsd ?? 0 };
 }
 

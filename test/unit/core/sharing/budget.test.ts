@@ -5,21 +5,21 @@ import {
   emptyBudget,
   parseBudget,
   type Reservation,
-  reservationFor,
+  planReservation,
   reserveUsage,
-  reservedByOthers,
+  listOtherReservations,
   seedBudget,
   serializeUsage,
   settleBudget,
   settleRun,
-  spentBetween,
+  measureSpent,
   takeOverReservations,
   tasksOfOtherLanes,
-  windowsFor,
+  sumWindows,
 } from '../../../../src/core/sharing/budget.ts';
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { callsRemaining, exhaustedWindow, type Windows } from '../../../../src/core/lane/windows.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { countCallsRemaining, findExhaustedWindow, type Windows } from '../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };
@@ -89,7 +89,7 @@ describe('the windows that a run sees', () => {
       { hour: null, day: { openedAt: midnight + 5 * HOUR, costUsd: 1 } },
     ],
   ])('%s', (_, budget, now, expected) => {
-    expect(windowsFor(budget, 'a', now)).toEqual(expected);
+    expect(sumWindows(budget, 'a', now)).toEqual(expected);
   });
 });
 
@@ -115,7 +115,7 @@ describe('the reservation of a run', () => {
   ])('%s', (_, windows, change, expected) => {
     const { runTag, lane, runUrl, runId, runAttempt, expiresAt, tasks } = reserved('a');
     const run = { runTag, lane, runUrl, runId, runAttempt, expiresAt, tasks };
-    expect(reservationFor(run, windows, { ...policy, ...change })).toEqual(reserved('a', expected));
+    expect(planReservation(run, windows, { ...policy, ...change })).toEqual(reserved('a', expected));
   });
 
   test('is in place of what it reserved before', () => {
@@ -188,7 +188,7 @@ describe('settling', () => {
 });
 
 describe('settling a run, whose own state tells when its first call was', () => {
-  const before = initialState('queue', noon);
+  const before = createInitialState('queue', noon);
   /** Returns the state after this many calls, the first of them at five past twelve. */
   const after = (calls: number): LaneState => ({
     ...before,
@@ -262,7 +262,7 @@ describe('the runs that still hold what they reserved', () => {
     ['until its end', reserved('b'), noon + HOUR, false],
     ['not this one', reserved('a'), noon, false],
   ])('%s', (_, reservation, now, holds) => {
-    expect(reservedByOthers(budgetOf(reservation), 'a', now)).toEqual(holds ? [reservation] : []);
+    expect(listOtherReservations(budgetOf(reservation), 'a', now)).toEqual(holds ? [reservation] : []);
   });
 });
 
@@ -292,14 +292,14 @@ describe('a stored budget', () => {
     if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
     expect(parsed.problem).toContain('cannot be read');
     const seen = (now: number) =>
-      exhaustedWindow(
-        windowsFor(parsed.budget, 'a', now),
+      findExhaustedWindow(
+        sumWindows(parsed.budget, 'a', now),
         { ...defaults, maxTokensPerHour: 1e9, maxCostUsdPerDay: 1e9 },
         now,
       )?.reason;
-    expect(callsRemaining(windowsFor(parsed.budget, 'a', noon), defaults, noon)).toBe(0);
+    expect(countCallsRemaining(sumWindows(parsed.budget, 'a', noon), defaults, noon)).toBe(0);
     expect([seen(noon), seen(noon + HOUR), seen(midnight)]).toEqual(['cost_per_day', 'cost_per_day', undefined]);
-    expect(callsRemaining(windowsFor(parsed.budget, 'a', noon + HOUR), defaults, noon + HOUR)).toBe(
+    expect(countCallsRemaining(sumWindows(parsed.budget, 'a', noon + HOUR), defaults, noon + HOUR)).toBe(
       defaults.maxCallsPerHour,
     );
     expect(parseBudget(serializeUsage(parsed.budget), noon)).toEqual({
@@ -381,7 +381,7 @@ describe('the usage of a lane between two of its states', () => {
     minutes: 0,
     ...change,
   });
-  const stateWith = (...ledger: readonly LedgerDay[]): LaneState => ({ ...initialState('queue', noon), ledger });
+  const stateWith = (...ledger: readonly LedgerDay[]): LaneState => ({ ...createInitialState('queue', noon), ledger });
   const first = day('2026-11-20', { calls: 5, tokens: 50, costUsd: 1 });
   test.each<[string, LaneState, LaneState, typeof unused]>([
     ['nothing', stateWith(first), stateWith(first), unused],
@@ -412,7 +412,7 @@ describe('the usage of a lane between two of its states', () => {
     ],
     ['never less than nothing', stateWith(first), stateWith({ ...first, calls: 1 }), unused],
   ])('%s', (_, before, after, expected) => {
-    expect(spentBetween(before, after)).toEqual(expected);
+    expect(measureSpent(before, after)).toEqual(expected);
   });
 });
 
@@ -423,9 +423,9 @@ describe('a later attempt of a run', () => {
   test('holds nobody off by what the vanished one had, and what that reserved counts as used', () => {
     const budget = takeOverReservations(budgetOf(dead), attempt, noon);
     expect([...tasksOfOtherLanes(budget, 'issue-9', noon)]).toEqual([]);
-    expect(reservedByOthers(budget, 'b', noon)).toEqual([]);
-    expect(windowsFor(budget, 'b', noon).hour).toMatchObject({ calls: 3 });
-    expect(windowsFor(budget, 'b', noon + HOUR).hour).toBeNull();
+    expect(listOtherReservations(budget, 'b', noon)).toEqual([]);
+    expect(sumWindows(budget, 'b', noon).hour).toMatchObject({ calls: 3 });
+    expect(sumWindows(budget, 'b', noon + HOUR).hour).toBeNull();
   });
 
   test('leaves what other runs hold beside it', () => {
@@ -491,7 +491,7 @@ describe('no two runs work on one task', () => {
 
   test('a reservation names at most 100', () => {
     const tasks = Array.from({ length: 101 }, (_, index) => `issue-${String(index)}`);
-    expect(reservationFor({ ...reserved('a'), tasks }, none, defaults).tasks).toEqual(tasks.slice(0, 100));
+    expect(planReservation({ ...reserved('a'), tasks }, none, defaults).tasks).toEqual(tasks.slice(0, 100));
   });
 });
 

@@ -4,7 +4,7 @@ import { costly } from '../../../cpu.ts';
 import {
   advanceRecord,
   claimRecord,
-  emptyLaneRecord,
+  createLaneRecord,
   MAX_ORDERS,
   orderRecord,
   parseRecord,
@@ -15,7 +15,7 @@ import {
   type LaneRecord,
 } from '../../../../src/core/sharing/lane-record.ts';
 import { applyOrders, type OrderGiven, type OrderKind } from '../../../../src/core/sharing/orders.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 import { runs } from '../../../runs.ts';
@@ -23,7 +23,7 @@ import { runs } from '../../../runs.ts';
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 /** A lane at #40 without a lease; run `old` saved it. */
 const free: LaneRecord = {
-  ...emptyLaneRecord('queue'),
+  ...createLaneRecord('queue'),
   sequence: 40,
   document: '{"forty":true}',
   savedBy: 'old',
@@ -37,7 +37,7 @@ const copy = (sequence: number) => ({ sequence, document: `{"number":${sequence}
 
 describe('a claim', () => {
   test.each<[string, LaneRecord]>([
-    ['of a lane that nobody ever had', emptyLaneRecord('queue')],
+    ['of a lane that nobody ever had', createLaneRecord('queue')],
     ['of a free lane', free],
     ['of a lane whose owner is gone', claimed('gone', { acquiredAt: noon - HOUR })],
     ["of the run's own lane: the lease begins again", claimed('a', { acquiredAt: noon - MINUTE })],
@@ -78,7 +78,7 @@ describe('a save by run a, which restored #40', () => {
       'whose owner since then is gone without a save: should it live after all, it must not save over this',
       claimed('gone', { acquiredAt: noon - HOUR }),
     ],
-    ['that found nothing', emptyLaneRecord('queue')],
+    ['that found nothing', createLaneRecord('queue')],
     ['that saved it before and knows more now: post after main', { ...free, sequence: 41, savedBy: 'a' }],
   ])('%s: kept', (_, record) => {
     expect(saved(record)).toEqual({ kind: 'record', record: { ...record, ...copy(41), savedBy: 'a', lease: null } });
@@ -159,7 +159,7 @@ describe('an order', () => {
 
   test('that repeats the newest one in all is not given twice', () => {
     expect(orderRecord(free, pause)).toBe(free);
-    expect(orderRecord(emptyLaneRecord('queue'), pause).orders).toHaveLength(1);
+    expect(orderRecord(createLaneRecord('queue'), pause).orders).toHaveLength(1);
   });
 
   test.each<[string, Partial<OrderGiven>]>([
@@ -171,7 +171,7 @@ describe('an order', () => {
     ['given later', { at: noon + 1 }],
   ])('%s: it is another one', (_, change) => {
     const retry: OrderGiven = { ...pause, kind: 'retry', task: 'issue-1' };
-    const newest = orderRecord(emptyLaneRecord('queue'), change.kind === 'stop' ? pause : retry);
+    const newest = orderRecord(createLaneRecord('queue'), change.kind === 'stop' ? pause : retry);
     expect(orderRecord(newest, { ...retry, ...change }).orders).toHaveLength(2);
   });
 
@@ -192,7 +192,7 @@ describe('an order', () => {
 
   test('beyond the most that are kept drops the oldest', () => {
     const times = Array.from({ length: MAX_ORDERS + 3 }, (_, index) => noon + index);
-    const { orders } = times.reduce((record, at) => orderRecord(record, { ...pause, at }), emptyLaneRecord('queue'));
+    const { orders } = times.reduce((record, at) => orderRecord(record, { ...pause, at }), createLaneRecord('queue'));
     expect(orders.map(({ at }) => at)).toEqual(times.slice(3));
   });
 
@@ -202,7 +202,7 @@ describe('an order', () => {
     const recordOf = (kinds: readonly OrderKind[]): LaneRecord =>
       kinds.reduce(
         (record, kind, index) => orderRecord(record, { ...pause, kind, at: noon + index }),
-        emptyLaneRecord('queue'),
+        createLaneRecord('queue'),
       );
     const kindsOf = (record: LaneRecord): string => record.orders.map(({ kind }) => kind).join(' ');
     test.each<[string, readonly OrderKind[], readonly OrderKind[]]>([
@@ -238,7 +238,7 @@ describe('an order', () => {
         at: noon + from + index,
       }));
     const namesOf = (given: readonly OrderGiven[]): readonly string[] =>
-      given.reduce(orderRecord, emptyLaneRecord('queue')).orders.map(({ kind, task }) => task ?? kind);
+      given.reduce(orderRecord, createLaneRecord('queue')).orders.map(({ kind, task }) => task ?? kind);
     test.each<[string, readonly OrderGiven[], readonly string[]]>([
       [
         'a retry supersedes an older one of the same task',
@@ -265,7 +265,7 @@ describe('an order', () => {
         { maxLength: 3 * MAX_ORDERS },
       );
       const before = {
-        ...initialState('queue', noon),
+        ...createInitialState('queue', noon),
         session: { id: 's', startedAt: noon, lastUsedAt: noon, taskId: null },
       };
       fc.assert(
@@ -299,7 +299,7 @@ describe('a stored record', () => {
   test.each([
     ['of a free lane', free],
     ['of a lane at work', full],
-    ['of a lane without any past', emptyLaneRecord('queue')],
+    ['of a lane without any past', createLaneRecord('queue')],
   ])('%s is read back', (_, record) => {
     expect(parseRecord(serializeRecord(record), 'queue')).toEqual({ kind: 'record', record });
   });

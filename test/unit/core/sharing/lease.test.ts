@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { expiryOf, keepsOut, maxLeaseMs, leaseSchema, withStoredTag } from '../../../../src/core/sharing/lease.ts';
+import {
+  expiryOf,
+  keepsOut,
+  computeMaxLeaseMs,
+  leaseSchema,
+  withStoredTag,
+} from '../../../../src/core/sharing/lease.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
@@ -65,7 +71,7 @@ describe('how long a lease is taken', () => {
     ['and an hour for jobs that wait for each other', 50 * MINUTE, 'three', 2 * HOUR],
     ["never beyond GitHub's longest job", 30 * 24 * HOUR, 'three', 120 * HOUR],
   ] as const)('%s', (_, maxRunMs, jobs, expected) => {
-    expect(maxLeaseMs(maxRunMs, jobs)).toBe(expected);
+    expect(computeMaxLeaseMs(maxRunMs, jobs)).toBe(expected);
   });
 
   test('it ends so long after it was taken', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyLaneRecord, orderRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord, orderRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
   applyOrders,
   orderSchema,
@@ -9,21 +9,21 @@ import {
   type OrderGiven,
   type OrderKind,
 } from '../../../../src/core/sharing/orders.ts';
-import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
-import { initialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
+import { createClosedCircuit } from '../../../../src/core/lane/circuit.ts';
+import { createInitialState, type LaneState, parseState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { untouchedProgress, withChangedTasks } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const working: LaneState = {
-  ...initialState('queue', noon),
+  ...createInitialState('queue', noon),
   sequence: 7,
   session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
   circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId: null },
 };
 const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - MINUTE } };
-const bare: LaneState = { ...working, session: null, circuit: closedCircuit(2) };
+const bare: LaneState = { ...working, session: null, circuit: createClosedCircuit(2) };
 
 const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({
   kind,
@@ -48,21 +48,21 @@ describe('the effect of an order, and its line in the history', () => {
       'reset-circuit',
       'an open circuit, and the session with it',
       working,
-      { circuit: closedCircuit(2), session: null },
+      { circuit: createClosedCircuit(2), session: null },
       'circuit: open → closed, session: active → none',
     ],
     [
       'reset-circuit',
       'a closed circuit with a session',
-      { ...working, circuit: closedCircuit(2) },
+      { ...working, circuit: createClosedCircuit(2) },
       { session: null },
       'circuit: closed → closed, session: active → none',
     ],
     [
       'reset-circuit',
       'a closed one, whose counters go',
-      { ...bare, circuit: { ...closedCircuit(2), noProgress: 2 } },
-      { circuit: closedCircuit(2) },
+      { ...bare, circuit: { ...createClosedCircuit(2), noProgress: 2 } },
+      { circuit: createClosedCircuit(2) },
       'circuit: closed → closed, session: none → none',
     ],
     ['reset-session', 'a lane with a session', working, { session: null }, 'session: active → none'],
@@ -247,7 +247,7 @@ describe('each order is obeyed once, in the order in which it was given', () => 
 
 describe('the number of an order', () => {
   const numbers = (...orders: readonly OrderGiven[]): readonly number[] =>
-    orders.reduce(orderRecord, emptyLaneRecord('queue')).orders.map(({ number }) => number);
+    orders.reduce(orderRecord, createLaneRecord('queue')).orders.map(({ number }) => number);
   test.each<[string, readonly OrderGiven[], readonly number[]]>([
     ['is its instant', [given('pause', { at: 10 })], [10]],
     ['grows within one millisecond', [given('pause', { at: 10 }), given('resume', { at: 10 })], [10, 11]],
@@ -261,8 +261,8 @@ describe('the number of an order', () => {
   });
 
   test('is obeyed also after the list of orders was lost', () => {
-    const obeyed = applyOrders(working, orderRecord(emptyLaneRecord('queue'), given('pause')).orders);
-    const { orders } = orderRecord(emptyLaneRecord('queue'), given('resume', { at: noon + MINUTE }));
+    const obeyed = applyOrders(working, orderRecord(createLaneRecord('queue'), given('pause')).orders);
+    const { orders } = orderRecord(createLaneRecord('queue'), given('resume', { at: noon + MINUTE }));
     expect(applyOrders(obeyed, orders).pause).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import {
   mergeReceivedState,
   withReservationUsed,
@@ -12,7 +12,7 @@ const DAY = '2026-11-21';
 const MIDNIGHT = noon - 12 * HOUR;
 const progress = (state: 'todo' | 'in-progress' | 'done') => ({ ...untouchedProgress, state, attempts: 1 });
 const before: LaneState = {
-  ...initialState('queue', noon - HOUR),
+  ...createInitialState('queue', noon - HOUR),
   sequence: 7,
   tasks: { 'issue-1': progress('done'), 'issue-2': progress('in-progress') },
   windows: { hour: { openedAt: noon - HOUR / 2, calls: 5, tokens: 50 }, day: { openedAt: MIDNIGHT, costUsd: 1 } },

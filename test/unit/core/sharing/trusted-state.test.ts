@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { trustedLedger, trustedState, unstoredTasks } from '../../../../src/core/sharing/trusted-state.ts';
-import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import {
+  limitTrustedLedger,
+  mergeTrustedState,
+  listUnstoredTasks,
+} from '../../../../src/core/sharing/trusted-state.ts';
+import { createClosedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const DAY = 24 * HOUR;
 const policy = { maxIterations: 10, callsPerIteration: 1, maxCalls: 0, maxCostUsd: 5, maxCostUsdPerDay: 20 };
-const stateOf = (change: Partial<LaneState>): LaneState => ({ ...initialState('queue', noon), ...change });
+const stateOf = (change: Partial<LaneState>): LaneState => ({ ...createInitialState('queue', noon), ...change });
 const task = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}): TaskProgress => ({
   state,
   attempts: 1,
@@ -21,7 +25,7 @@ const task = (state: TaskProgress['state'], change: Partial<TaskProgress> = {}):
 const done = task('done', { doneCommit: 'c'.repeat(40), startedTree: 'a' });
 
 function trust(stored: Partial<LaneState>, recorded: Partial<LaneState>): LaneState {
-  return trustedState(stateOf(stored), stateOf(recorded), { now: noon, policy });
+  return mergeTrustedState(stateOf(stored), stateOf(recorded), { now: noon, policy });
 }
 
 describe('a task', () => {
@@ -77,15 +81,15 @@ describe('a task', () => {
 
   test('that is done in the record alone is one to name', () => {
     const both = { 'issue-1': done, 'issue-2': done, 'issue-3': task('in-progress') };
-    expect(unstoredTasks(stateOf({ tasks: { 'issue-1': done } }), stateOf({ tasks: both }))).toEqual(['issue-2']);
+    expect(listUnstoredTasks(stateOf({ tasks: { 'issue-1': done } }), stateOf({ tasks: both }))).toEqual(['issue-2']);
   });
 });
 
 describe('the circuit', () => {
-  const counted: Circuit = { ...closedCircuit(1), noProgress: 2, denials: 1 };
+  const counted: Circuit = { ...createClosedCircuit(1), noProgress: 2, denials: 1 };
   const troubled = (count: number) =>
     ({
-      ...closedCircuit(0),
+      ...createClosedCircuit(0),
       decline: 2,
       questionHeld: true,
       probes: true,
@@ -102,18 +106,23 @@ describe('the circuit', () => {
     taskId: null,
   } as const satisfies Circuit;
   test.each<[string, Circuit, Circuit, object]>([
-    ['counts what the record counts', closedCircuit(0), counted, { noProgress: 2, denials: 1, totalOpens: 0 }],
-    ['forgets nothing because the record has', counted, closedCircuit(0), { noProgress: 2, denials: 1, totalOpens: 1 }],
+    ['counts what the record counts', createClosedCircuit(0), counted, { noProgress: 2, denials: 1, totalOpens: 0 }],
+    [
+      'forgets nothing because the record has',
+      counted,
+      createClosedCircuit(0),
+      { noProgress: 2, denials: 1, totalOpens: 1 },
+    ],
     [
       'counts a decline, a held question, a probe and errors that the record counts',
-      closedCircuit(0),
+      createClosedCircuit(0),
       troubled(3),
       { decline: 2, questionHeld: true, probes: true, errorStreaks: troubled(3).errorStreaks },
     ],
     [
       'forgets none of them because the record has',
       troubled(3),
-      closedCircuit(0),
+      createClosedCircuit(0),
       { decline: 2, questionHeld: true, probes: true, errorStreaks: troubled(3).errorStreaks },
     ],
     ['counts the longer streak of errors', troubled(2), troubled(3), { errorStreaks: troubled(3).errorStreaks }],
@@ -126,11 +135,11 @@ describe('the circuit', () => {
     ],
     [
       'is about to open where the record calls it open',
-      { ...closedCircuit(1), noProgress: 2 },
+      { ...createClosedCircuit(1), noProgress: 2 },
       open,
       { kind: 'closed', noProgress: 2, probes: true, totalOpens: 1 },
     ],
-    ['is not closed because the record says so', open, closedCircuit(3), open],
+    ['is not closed because the record says so', open, createClosedCircuit(3), open],
     ['cools down from when it is stored to have opened', open, { ...open, openedAt: noon + DAY }, open],
   ])('%s', (_, stored, recorded, expected) => {
     expect(trust({ circuit: stored }, { circuit: recorded }).circuit).toMatchObject(expected);
@@ -176,7 +185,7 @@ describe('what was used', () => {
       ledger: [{ ...day(calls), costUsd }],
       windows: { hour: { openedAt: noon, calls, tokens: 0 }, day: { openedAt: noon, costUsd } },
     });
-    const { ledger, windows } = trustedState(stateOf(used(1, 1)), stateOf(used(900, 9_000)), {
+    const { ledger, windows } = mergeTrustedState(stateOf(used(1, 1)), stateOf(used(900, 9_000)), {
       now: noon,
       policy: allowed,
     });
@@ -185,11 +194,11 @@ describe('what was used', () => {
   });
 
   test('before the run was never more than what is stored after it', () => {
-    expect(trustedLedger([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
+    expect(limitTrustedLedger([day(9), day(4, '2026-11-20')], [day(3), day(5, '2026-11-20')])).toEqual([
       day(3),
       day(4, '2026-11-20'),
     ]);
-    expect(trustedLedger([day(2)], [])).toEqual([day(2)]);
+    expect(limitTrustedLedger([day(2)], [])).toEqual([day(2)]);
   });
 });
 
@@ -204,7 +213,7 @@ test('what people said, what was checked and what was seen is what is stored', (
   const approval = { text: '0'.repeat(32), by: 'octo', at: noon };
   const check = { commit: 'c'.repeat(40), commands: '0', kind: 'passed', command: null, exitCode: 0 } as const;
   const stored = stateOf({ sequence: 7, ordersApplied: 3 });
-  const trusted = trustedState(
+  const trusted = mergeTrustedState(
     stored,
     stateOf({
       tasks: {

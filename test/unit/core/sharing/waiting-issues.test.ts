@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { withAskedTasks } from '../../../../src/core/snapshot/going-on.ts';
-import { emptySnapshot, waitingIn, withWaiting } from '../../../../src/core/snapshot/snapshot.ts';
+import { emptySnapshot, listWaitingIssues, withWaiting } from '../../../../src/core/snapshot/snapshot.ts';
 import {
   findAnswer,
   type LaneAnswer,
   MAX_WAITING,
-  commentsAwaitingAnswer,
-  waitingAfter,
+  listUnansweredComments,
+  updateWaitingIssues,
   withAnswers,
   type WaitingIssue,
 } from '../../../../src/core/sharing/waiting-issues.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { MAX_NOTIFICATIONS, type Notification } from '../../../../src/core/people/notifications.ts';
 import { untouchedProgress, withChangedTasks } from '../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -52,7 +52,7 @@ const lane = (
   tasks: LaneState['tasks'],
   { answers = {}, approvals = {}, ...change }: Partial<LaneState> & Beside = {},
 ): LaneState => ({
-  ...initialState(id, noon),
+  ...createInitialState(id, noon),
   tasks: withChangedTasks(tasks, Object.keys({ ...answers, ...approvals }), (known, of) => ({
     ...known,
     answer: answers[of],
@@ -309,13 +309,13 @@ describe('the issues that a run leaves waiting', () => {
       [{ progress: aside(2, NOW, 4), notice: { comment: 5 }, at: NOW }],
     ],
   ])('%s', (_, waiting, before, after, expected) => {
-    const settled = waitingAfter(waiting, { before, after }, NOW);
+    const settled = updateWaitingIssues(waiting, { before, after }, NOW);
     const shownOf = (one: WaitingIssue): object =>
       one.lane === after.lane && !one.isAsked ? (findAnswer(one, after) ?? one) : one;
     expect(settled.map(shownOf)).toMatchObject(expected);
     expect(settled).toHaveLength(expected.length);
     // Post may settle again what main has settled.
-    expect(waitingAfter(settled, { before, after }, NOW + MINUTE)).toBe(settled);
+    expect(updateWaitingIssues(settled, { before, after }, NOW + MINUTE)).toBe(settled);
   });
 });
 
@@ -328,7 +328,7 @@ test.each<[string, Partial<TaskProgress>]>([
 ])('what stands otherwise than before the run is an answer, if only by its %s', (_, change) => {
   const progress = { ...aside(1, noon), ...change };
   const [before, after] = [lane('queue', { 'issue-1': aside(1, noon) }), lane('queue', { 'issue-1': progress })];
-  const settled = waitingAfter([], { before, after }, NOW);
+  const settled = updateWaitingIssues([], { before, after }, NOW);
   expect(settled.map((one) => findAnswer(one, after))).toMatchObject([{ task: 'issue-1', progress, at: NOW }]);
 });
 
@@ -534,7 +534,7 @@ describe('a stored comment still asks somebody', () => {
     ['where it came with the answer', [], answered(noon), true],
     ['where it came since', [], answered(noon - 1), true],
   ])('%s', (_, held, tasks, expected) => {
-    expect(commentsAwaitingAnswer([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
+    expect(listUnansweredComments([stored], { notified: held, tasks })).toEqual(expected ? [stored] : []);
   });
 });
 
@@ -558,7 +558,7 @@ describe('in the document', () => {
       lane(`issue-${String(index)}`, { [`issue-${String(index)}`]: blocked }),
     );
     return many.reduce<readonly WaitingIssue[]>(
-      (all, after) => waitingAfter(all, { before: initialState(after.lane, noon), after }, NOW),
+      (all, after) => updateWaitingIssues(all, { before: createInitialState(after.lane, noon), after }, NOW),
       [],
     );
   };
@@ -569,7 +569,7 @@ describe('in the document', () => {
     expect(waiting.at(-1)?.task).toBe(`issue-${String(2 * MAX_WAITING - 1)}`);
     const kept = withWaiting(emptySnapshot, waiting);
     expect(kept.get('issues/150.json')).toContain('"task": "issue-150"');
-    expect(waitingIn(kept)).toEqual(waiting);
+    expect(listWaitingIssues(kept)).toEqual(waiting);
   });
 
   test('what a person asks for is open again, and what they were notified of is known', () => {
@@ -577,9 +577,9 @@ describe('in the document', () => {
     const kept = withWaiting(emptySnapshot, waiting);
     const asked = withAskedTasks(kept, ['issue-150'], NOW + 1);
     const before = waiting.find(({ task }) => task === 'issue-150');
-    const now = waitingIn(asked).find(({ task }) => task === 'issue-150');
+    const now = listWaitingIssues(asked).find(({ task }) => task === 'issue-150');
     expect(now).toEqual({ ...before, isAsked: true, at: NOW + 1 });
-    expect(waitingIn(asked).filter(({ isAsked }) => !isAsked)).toHaveLength(MAX_WAITING - 1);
+    expect(listWaitingIssues(asked).filter(({ isAsked }) => !isAsked)).toHaveLength(MAX_WAITING - 1);
     const state = lane(
       'issue-150',
       { 'issue-150': { ...blocked, approval } },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WaitingPullRequest } from '../../../../src/core/feedback/pull-request-now.ts';
-import { lanesNeedingWork, type ExaminedPullRequest } from '../../../../src/core/sharing/waiting-issues.ts';
+import { listLanesNeedingWork, type ExaminedPullRequest } from '../../../../src/core/sharing/waiting-issues.ts';
 
 const HOUR = 3_600_000;
 const NOW = 100 * HOUR;
@@ -19,7 +19,7 @@ function lanes(
   looked: readonly ExaminedPullRequest[] = [],
   toUpdate: number | null = null,
 ): readonly string[] {
-  return lanesNeedingWork(open, { prefix: 'ralph/', looked, now: NOW, toUpdate }).map(({ lane }) => lane);
+  return listLanesNeedingWork(open, { prefix: 'ralph/', looked, now: NOW, toUpdate }).map(({ lane }) => lane);
 }
 
 const SEEN = 'aaa bbb conflicting unknown';

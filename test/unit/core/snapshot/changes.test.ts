@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBudget, reserveUsage, type Reservation } from '../../../../src/core/sharing/budget.ts';
-import { emptyLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import {
   amendInSnapshot,
@@ -12,7 +12,13 @@ import {
   finishInSnapshot,
   withoutLeases,
 } from '../../../../src/core/snapshot/changes.ts';
-import { budgetIn, emptySnapshot, laneIn, withRecord, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
+import {
+  parseBudgetIn,
+  emptySnapshot,
+  parseLaneIn,
+  withRecord,
+  type Snapshot,
+} from '../../../../src/core/snapshot/snapshot.ts';
 import { withUnansweredRequest } from '../../../../src/core/snapshot/going-on.ts';
 import { HOUR, noon } from '../core-fixtures.ts';
 import { claimOf } from './claim-fixture.ts';
@@ -28,12 +34,12 @@ const reservation: Reservation = {
 const claimed = (seen: Snapshot, by = a) =>
   claimOf(LANE, { seen, lease: by, reserve: (budget) => reserveUsage(budget, reservation, noon) });
 const ofBudget = (snapshot: Snapshot) => {
-  const found = budgetIn(snapshot, noon);
+  const found = parseBudgetIn(snapshot, noon);
   if (found.kind !== 'budget') throw new Error(found.kind);
   return found.budget;
 };
 const day = { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0.5, minutes: 0 };
-const before = initialState(LANE, noon);
+const before = createInitialState(LANE, noon);
 const after = { ...before, sequence: 1, ledger: [day] };
 const saving = (saver = a) =>
   finishInSnapshot({
@@ -47,7 +53,7 @@ describe('a claim', () => {
     const { snapshot, message, answer } = claimed(emptySnapshot)(emptySnapshot);
     expect(answer).toEqual({ kind: 'claimed', sequence: 0, problem: null });
     expect(message).toMatch(/^issue #7: claimed by run 42 until 2026-11-21 13:00/);
-    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { lease: { runTag: 'a' } } });
+    expect(parseLaneIn(snapshot, LANE)).toMatchObject({ record: { lease: { runTag: 'a' } } });
     expect(ofBudget(snapshot).reservations).toEqual([reservation]);
   });
 
@@ -59,12 +65,12 @@ describe('a claim', () => {
       message: '',
       answer: { kind: 'leased', lease: a },
     });
-    const ordered = withRecord(emptySnapshot, { ...emptyLaneRecord(LANE), sequence: 3 });
+    const ordered = withRecord(emptySnapshot, { ...createLaneRecord(LANE), sequence: 3 });
     expect(claimed(emptySnapshot)(ordered)).toMatchObject({ snapshot: ordered, answer: { kind: 'changed' } });
   });
 
   test('is not stopped by what others do elsewhere, or remember of the lane', () => {
-    const other = withRecord(emptySnapshot, { ...emptyLaneRecord('queue'), sequence: 3 });
+    const other = withRecord(emptySnapshot, { ...createLaneRecord('queue'), sequence: 3 });
     const marked = withUnansweredRequest(other, LANE);
     expect(claimed(emptySnapshot)(marked).answer).toMatchObject({ kind: 'claimed' });
   });
@@ -77,7 +83,7 @@ describe('a save', () => {
     const { snapshot, message, answer } = saving()(working);
     expect(answer).toEqual({ kind: 'saved' });
     expect(message).toBe('issue #7: saved as #1 by run 42, which ends');
-    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, savedBy: 'a', lease: null } });
+    expect(parseLaneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, savedBy: 'a', lease: null } });
     expect(ofBudget(snapshot)).toMatchObject({
       reservations: [],
       windows: { hour: { calls: 2 }, day: { costUsd: 0.5 } },
@@ -87,10 +93,10 @@ describe('a save', () => {
   });
 
   test('that another run has overtaken settles anyway', () => {
-    const taken = withRecord(working, { ...emptyLaneRecord(LANE), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
+    const taken = withRecord(working, { ...createLaneRecord(LANE), lease: leaseOf('b', { acquiredAt: noon + 1 }) });
     const { snapshot, answer } = saving()(taken);
     expect(answer).toMatchObject({ kind: 'outrun' });
-    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 0, lease: { runTag: 'b' } } });
+    expect(parseLaneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 0, lease: { runTag: 'b' } } });
     expect(ofBudget(snapshot)).toMatchObject({ reservations: [], windows: { hour: { calls: 2 } } });
   });
 });
@@ -99,7 +105,7 @@ test('a lane that is given back unused gives back its reservation; one that was 
   const { snapshot: working } = claimed(emptySnapshot)(emptySnapshot);
   for (const isUnused of [true, false]) {
     const { snapshot } = releaseInSnapshot(LANE, { holder: a, isUnused, now: noon })(working);
-    expect(laneIn(snapshot, LANE)).toMatchObject({ record: { lease: null } });
+    expect(parseLaneIn(snapshot, LANE)).toMatchObject({ record: { lease: null } });
     expect(ofBudget(snapshot).reservations).toHaveLength(isUnused ? 0 : 1);
   }
   const stranger = { ...a, runTag: 'stranger' };
@@ -110,7 +116,7 @@ test('an order says in the history who gave it; a name cannot begin a line of it
   const given = { kind: 'retry', task: LANE, by: 'ada\nRalph-Depth: 1', from: 'comment', run: null, at: noon } as const;
   const { message, answer, snapshot } = orderInSnapshot(LANE, given)(emptySnapshot);
   expect([message, answer]).toEqual(['issue #7: retry issue-7, ordered by ada Ralph-Depth: 1 (comment)', null]);
-  expect(laneIn(snapshot, LANE)).toMatchObject({ record: { orders: [{ kind: 'retry' }] } });
+  expect(parseLaneIn(snapshot, LANE)).toMatchObject({ record: { orders: [{ kind: 'retry' }] } });
   const newer = new Map([[`lanes/${LANE}.json`, '{"version":9}']]);
   expect(orderInSnapshot(LANE, given)(newer)).toMatchObject({
     snapshot: newer,
@@ -124,9 +130,9 @@ test('what decides nothing is amended where nobody works on the LANE, and it is 
     amendInSnapshot({ lane: LANE, document, holder: a, seen, now: noon, why: 'why' });
   const { snapshot, answer } = amending(emptySnapshot)(emptySnapshot);
   expect(answer).toBe(true);
-  expect(laneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, document: '{"n":1}', lease: null } });
+  expect(parseLaneIn(snapshot, LANE)).toMatchObject({ record: { sequence: 1, document: '{"n":1}', lease: null } });
   expect(amending(emptySnapshot)(snapshot)).toMatchObject({ snapshot, answer: false });
-  const taken = withRecord(emptySnapshot, { ...emptyLaneRecord(LANE), lease: leaseOf('b') });
+  const taken = withRecord(emptySnapshot, { ...createLaneRecord(LANE), lease: leaseOf('b') });
   expect(amending(taken)(taken)).toMatchObject({ snapshot: taken, answer: false });
 });
 
@@ -144,7 +150,7 @@ test('a run holds what it claimed under its own tag, and under the tags of its l
     ['issue-9', 'ab'],
   ] as const;
   const held = asked.reduce(
-    (next, [lane, runTag]) => withRecord(next, { ...emptyLaneRecord(lane), lease: leaseOf(runTag) }),
+    (next, [lane, runTag]) => withRecord(next, { ...createLaneRecord(lane), lease: leaseOf(runTag) }),
     emptySnapshot,
   );
   expect(claimsOfRun(held, 'a')).toEqual([
@@ -155,5 +161,5 @@ test('a run holds what it claimed under its own tag, and under the tags of its l
 
 test('once all runs are over no lane is claimed', () => {
   const { snapshot } = claimed(emptySnapshot)(emptySnapshot);
-  expect(laneIn(withoutLeases(snapshot), LANE)).toMatchObject({ record: { lease: null } });
+  expect(parseLaneIn(withoutLeases(snapshot), LANE)).toMatchObject({ record: { lease: null } });
 });

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import {
   addToQueue,
   changeDashboard,
-  dashboardIn,
+  parseDashboardIn,
   dropTakenTicks,
   type QueuedEntry,
   rememberQueue,
   takeTicks,
-  ticksTakenBy,
+  listTicksTakenBy,
   toQueuedEntry,
 } from '../../../../src/core/snapshot/dashboard-record.ts';
 import {
@@ -27,12 +27,12 @@ function task(id: string, dependsOn: readonly string[] = []): QueuedEntry {
 
 test('the record is kept in a file of its own, and older states have none', () => {
   expect(isSnapshotFile(DASHBOARD_FILE)).toBe(true);
-  expect(dashboardIn(emptySnapshot)).toEqual({ version: 1, issue: null, ticks: [], read: null, queue: [] });
+  expect(parseDashboardIn(emptySnapshot)).toEqual({ version: 1, issue: null, ticks: [], read: null, queue: [] });
   const { snapshot, answer } = changeDashboard((record) => ({ ...record, issue }), 'why')(emptySnapshot);
-  expect([dashboardIn(snapshot), answer.issue]).toEqual([answer, issue]);
+  expect([parseDashboardIn(snapshot), answer.issue]).toEqual([answer, issue]);
   // Before a reading was kept.
   const earlier = JSON.stringify({ version: 1, issue, ticks: [], queue: [] });
-  expect(dashboardIn(new Map([[DASHBOARD_FILE, earlier]]))).toEqual(answer);
+  expect(parseDashboardIn(new Map([[DASHBOARD_FILE, earlier]]))).toEqual(answer);
 });
 
 test('a change that changes nothing returns the snapshot itself', () => {
@@ -44,9 +44,9 @@ test.each([
   { what: 'of a newer version', text: '{"version":2}', isReplaced: false },
 ])('a file that is $what counts as empty', ({ text, isReplaced }) => {
   const before: Snapshot = new Map([[DASHBOARD_FILE, text]]);
-  expect(dashboardIn(before).issue).toBeNull();
+  expect(parseDashboardIn(before).issue).toBeNull();
   const { snapshot } = changeDashboard((record) => ({ ...record, issue }), '')(before);
-  expect(dashboardIn(snapshot).issue).toEqual(isReplaced ? issue : null);
+  expect(parseDashboardIn(snapshot).issue).toEqual(isReplaced ? issue : null);
 });
 
 test('a list of issues alone keeps entries of files and what tasks wait for', () => {
@@ -75,7 +75,7 @@ test('texts that are too long are cut, so that the file stays readable', () => {
     (record) => ({ ...record, queue: rememberQueue([], { tasks: queue, isWhole: true }) }),
     '',
   )(emptySnapshot);
-  expect(dashboardIn(snapshot).queue).toHaveLength(500);
+  expect(parseDashboardIn(snapshot).queue).toHaveLength(500);
 });
 
 describe('ticks', () => {
@@ -91,11 +91,11 @@ describe('ticks', () => {
       { by: ann, text: text.replace('[ ]', '[x]') },
     ],
   };
-  const empty = dashboardIn(emptySnapshot);
+  const empty = parseDashboardIn(emptySnapshot);
   const taken = takeTicks(empty, page, { runTag: 'one', now });
 
   test('of a page are taken by the run that is first, and left by all others', () => {
-    expect(ticksTakenBy(taken, 'one')).toEqual([{ box: pause, by: ann }]);
+    expect(listTicksTakenBy(taken, 'one')).toEqual([{ box: pause, by: ann }]);
     expect(takeTicks(taken, page, { runTag: 'two', now })).toBe(taken);
     expect(takeTicks(taken, { ...page, edits: 1, revisions: [] }, { runTag: 'two', now })).toBe(taken);
     expect(dropTakenTicks(taken, 'two')).toEqual(taken);
@@ -110,15 +110,15 @@ describe('ticks', () => {
   });
 
   test('are free again when the run that took them has not obeyed them in ten minutes', () => {
-    expect(ticksTakenBy(takeTicks(taken, page, { runTag: 'two', now: later - 1 }), 'two')).toEqual([]);
+    expect(listTicksTakenBy(takeTicks(taken, page, { runTag: 'two', now: later - 1 }), 'two')).toEqual([]);
     const again = takeTicks(taken, page, { runTag: 'two', now: later });
-    expect([ticksTakenBy(again, 'one'), ticksTakenBy(again, 'two')]).toEqual([[], [{ box: pause, by: ann }]]);
+    expect([listTicksTakenBy(again, 'one'), listTicksTakenBy(again, 'two')]).toEqual([[], [{ box: pause, by: ann }]]);
   });
 
   test('that are remembered are taken even where the page is closed', () => {
     const kept = { ...empty, ticks: [{ box: pause, by: ann, taken: null }] };
     const closed = takeTicks(kept, { ...page, revisions: null }, { runTag: 'one', now });
-    expect(ticksTakenBy(closed, 'one')).toEqual([{ box: pause, by: ann }]);
+    expect(listTicksTakenBy(closed, 'one')).toEqual([{ box: pause, by: ann }]);
     expect(takeTicks(empty, { ...page, revisions: null }, { runTag: 'one', now })).toBe(empty);
   });
 });

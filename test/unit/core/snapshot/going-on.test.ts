@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../src/core/lane/state/serialize-state.ts';
 import { emptyBudget } from '../../../../src/core/sharing/budget.ts';
 import { MAX_WAITING, type WaitingIssue } from '../../../../src/core/sharing/waiting-issues.ts';
@@ -18,8 +18,8 @@ import {
 import { migrateSnapshot } from '../../../../src/core/snapshot/migration.ts';
 import {
   emptySnapshot,
-  laneIn,
-  waitingIn,
+  parseLaneIn,
+  listWaitingIssues,
   withLane,
   withWaiting,
   type Snapshot,
@@ -37,7 +37,7 @@ const progress = (state: TaskProgress['state'], attempts = 1): TaskProgress => (
   attempts,
 });
 const stateOf = (standing: TaskProgress, lane = LANE): LaneState => ({
-  ...initialState(lane, noon),
+  ...createInitialState(lane, noon),
   sequence: 1,
   tasks: { 'issue-1': standing },
 });
@@ -60,7 +60,7 @@ function afterRun(
   const lane = state?.lane ?? LANE;
   const working = meanwhile(claimOf(lane, { seen: snapshot, purpose })(snapshot).snapshot);
   if (state === null) return working;
-  const run = { before: initialState(lane, noon), after: state, isPublished };
+  const run = { before: createInitialState(lane, noon), after: state, isPublished };
   const copy = { lane, sequence: state.sequence, document: serializeState(state) };
   return finishInSnapshot({ ...copy, saver: leaseOf('a'), now: noon, run, stored: null })(working).snapshot;
 }
@@ -152,13 +152,13 @@ describe("a person's request", () => {
     const snapshot = withWaiting(emptySnapshot, [waits(lane, 'issue-1'), waits('queue', 'issue-3')]);
     const after = withAskedTasks(snapshot, asked, noon + MINUTE);
     expect(asks(after)).toBe(expected);
-    expect(waitingIn(after).filter(({ isAsked }) => isAsked)).toMatchObject([{ task: asked[0] }]);
+    expect(listWaitingIssues(after).filter(({ isAsked }) => isAsked)).toMatchObject([{ task: asked[0] }]);
     expect(withAskedTasks(after, asked, noon + HOUR)).toBe(after);
   });
 
   test('keeps that something was asked which no run has read', () => {
     const snapshot = withUnansweredRequest(withWaiting(emptySnapshot, [waits(LANE, 'issue-1')]), LANE);
-    expect(laneIn(withAskedTasks(snapshot, ['issue-1'], noon), LANE)).toMatchObject({
+    expect(parseLaneIn(withAskedTasks(snapshot, ['issue-1'], noon), LANE)).toMatchObject({
       record: { goesOn: 'unanswered' },
     });
   });
@@ -166,19 +166,19 @@ describe("a person's request", () => {
 
 test('settling a run changes what waits and what continues, also where its state is not kept', () => {
   const after = stateOf({ ...progress('blocked'), reason: 'status_blocked' });
-  const run = { before: initialState(LANE, noon), after, isPublished: false };
+  const run = { before: createInitialState(LANE, noon), after, isPublished: false };
   const snapshot = settleSnapshot(
     withLane(emptySnapshot, LANE, (record) => record),
     run,
     { runTag: 'a', now: noon },
   );
-  expect(waitingIn(snapshot)).toMatchObject([{ lane: LANE, task: LANE, at: noon, isAsked: false }]);
+  expect(listWaitingIssues(snapshot)).toMatchObject([{ lane: LANE, task: LANE, at: noon, isAsked: false }]);
   expect(asks(snapshot)).toBe(true);
   expect(settleSnapshot(snapshot, run, { runTag: 'a', now: noon + MINUTE })).toBe(snapshot);
 });
 
 const waitingOf = (earlier: object): readonly WaitingIssue[] =>
-  waitingIn(migrateSnapshot(new Map([['budget', JSON.stringify({ ...emptyBudget, ...earlier })]]), noon));
+  listWaitingIssues(migrateSnapshot(new Map([['budget', JSON.stringify({ ...emptyBudget, ...earlier })]]), noon));
 
 describe('an open circuit as an earlier version wrote it', () => {
   const read = (circuits: readonly string[], waiting: readonly string[] = []): readonly string[] => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   beginMaking,
-  grantsIn,
+  listGrants,
   keepProposal,
-  proposalIn,
+  findProposal,
   type ProposalRecord,
   recordMaking,
-  splitIssuesIn,
+  listSplitIssues,
 } from '../../../../src/core/snapshot/proposals.ts';
 import { emptySnapshot, type Snapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { MINUTE, noon } from '../core-fixtures.ts';
@@ -32,7 +32,7 @@ const making = (runTag: string, now: number, hash = 'hash') =>
 
 describe('a proposal', () => {
   test('is kept in place of an earlier one', () => {
-    expect(proposalIn(kept(proposed(), proposed({ hash: 'newer' })), 7)).toEqual(proposed({ hash: 'newer' }));
+    expect(findProposal(kept(proposed(), proposed({ hash: 'newer' })), 7)).toEqual(proposed({ hash: 'newer' }));
   });
 
   test('never replaces an approved one', () => {
@@ -53,7 +53,7 @@ describe('a proposal', () => {
     const all = Array.from({ length: 50 }, (_, at) => proposed({ issue: 100 + at, at: noon + at, ...approved }));
     const full = kept(...all);
     const { answer, snapshot } = keepProposal(proposed({ at: noon }))(full);
-    expect([full.size, answer, proposalIn(snapshot, 7)]).toEqual([50, true, proposed({ at: noon })]);
+    expect([full.size, answer, findProposal(snapshot, 7)]).toEqual([50, true, proposed({ at: noon })]);
     expect([snapshot.size, snapshot.has('proposals/100.json')]).toEqual([50, false]);
   });
 
@@ -63,7 +63,11 @@ describe('a proposal', () => {
     ['that cannot be read', 'proposals/7.json', '{'],
   ])('%s is not used', (_what, path, text) => {
     const snapshot = new Map([[path, text]]);
-    expect([proposalIn(snapshot, 7), proposalIn(snapshot, 8), splitIssuesIn(snapshot).size]).toEqual([null, null, 0]);
+    expect([findProposal(snapshot, 7), findProposal(snapshot, 8), listSplitIssues(snapshot).size]).toEqual([
+      null,
+      null,
+      0,
+    ]);
   });
 });
 
@@ -88,19 +92,19 @@ describe('making its sub-issues', () => {
       ...{ issue: 7, hash: 'hash', runTag: 'run-2', now: noon + 11 * MINUTE },
       approved: { by: { ...by, login: 'bob' }, at: noon + MINUTE },
     })(begun);
-    expect(proposalIn(again.snapshot, 7)?.approved).toEqual({ by, at: noon });
+    expect(findProposal(again.snapshot, 7)?.approved).toEqual({ by, at: noon });
   });
 
   test('grants what is made, which has no label yet', () => {
-    expect(grantsIn(begun).size).toBe(0);
+    expect(listGrants(begun).size).toBe(0);
     const half = recordMaking({ issue: 7, runTag: 'run-1' }, { made, isComplete: false, isOver: true })(begun);
-    expect([half.answer, grantsIn(half.snapshot).size]).toEqual([true, 2]);
-    expect(splitIssuesIn(half.snapshot)).toEqual(new Map([[7, [12, 13]]]));
+    expect([half.answer, listGrants(half.snapshot).size]).toEqual([true, 2]);
+    expect(listSplitIssues(half.snapshot)).toEqual(new Map([[7, [12, 13]]]));
   });
 
   test('grants each sub-issue its text and its ceiling', () => {
     const { snapshot } = recordMaking({ issue: 7, runTag: 'run-1' }, { made, isComplete: true, isOver: true })(begun);
-    expect(grantsIn(snapshot)).toEqual(
+    expect(listGrants(snapshot)).toEqual(
       new Map([
         [12, { by, at: noon, text: 'one', ceilingUsd: 2 }],
         [13, { by, at: noon, text: 'two', ceilingUsd: 1.5 }],

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBudget, type Budget } from '../../../../src/core/sharing/budget.ts';
-import { emptyLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { createLaneRecord } from '../../../../src/core/sharing/lane-record.ts';
 import {
-  budgetIn,
+  parseBudgetIn,
   emptySnapshot,
   isSnapshotFile,
-  laneIn,
-  lanesIn,
-  examinedIn,
+  parseLaneIn,
+  listLanes,
+  listExaminedPulls,
   parseSnapshot,
-  recordIn,
+  parseRecordIn,
   serializeSnapshot,
   unreadableSnapshot,
-  waitingIn,
+  listWaitingIssues,
   withBudget,
   withLane,
   withRecord,
@@ -57,9 +57,9 @@ describe('the data that all lanes share', () => {
       'lanes/issue-3.json',
       'usage.json',
     ]);
-    expect(budgetIn(kept, noon)).toEqual({ kind: 'budget', budget: full, problem: null });
-    expect(waitingIn(kept)).toEqual(waiting);
-    expect(examinedIn(kept)).toEqual([{ lane: 'issue-3', ...looked }]);
+    expect(parseBudgetIn(kept, noon)).toEqual({ kind: 'budget', budget: full, problem: null });
+    expect(listWaitingIssues(kept)).toEqual(waiting);
+    expect(listExaminedPulls(kept)).toEqual([{ lane: 'issue-3', ...looked }]);
   });
 
   test('changes only the files of what changed', () => {
@@ -73,10 +73,10 @@ describe('the data that all lanes share', () => {
     ['nothing', emptySnapshot],
     ['all of it', kept],
   ])('that is as it was is the very same snapshot: %s', (_, snapshot) => {
-    const known = budgetIn(snapshot, noon);
+    const known = parseBudgetIn(snapshot, noon);
     if (known.kind !== 'budget') throw new Error(known.kind);
     expect(withBudget(snapshot, known.budget, noon)).toBe(snapshot);
-    expect(withWaiting(snapshot, waitingIn(snapshot))).toBe(snapshot);
+    expect(withWaiting(snapshot, listWaitingIssues(snapshot))).toBe(snapshot);
     expect(withLane(snapshot, 'queue', (record) => record)).toBe(snapshot);
   });
 
@@ -84,34 +84,34 @@ describe('the data that all lanes share', () => {
     const newer = new Map([...kept, ['usage.json', '{"version":2}'], ['lanes/issue-3.json', '{"version":9}']]);
     expect(withBudget(newer, emptyBudget, noon)).toBe(newer);
     expect(withLane(newer, 'issue-3', (record) => ({ ...record, looked: null }))).toBe(newer);
-    expect(examinedIn(newer)).toEqual([]);
+    expect(listExaminedPulls(newer)).toEqual([]);
   });
 
   test('is not what lies under the name of another issue, or cannot be read', () => {
     const odd = new Map([...kept, ['issues/13.json', kept.get('issues/12.json') ?? ''], ['issues/7.json', 'garbage']]);
-    expect(waitingIn(odd)).toEqual([waits(12)]);
+    expect(listWaitingIssues(odd)).toEqual([waits(12)]);
   });
 
   test('that cannot be read counts as used up from now on, and is written so', () => {
     const broken = new Map([...kept, ['usage.json', 'garbage']]);
-    const found = budgetIn(broken, noon);
+    const found = parseBudgetIn(broken, noon);
     if (found.kind !== 'budget') throw new Error(found.kind);
     expect(found.problem).toContain('cannot be read');
     const written = withBudget(broken, found.budget, noon);
-    expect(budgetIn(written, noon + HOUR)).toEqual({ kind: 'budget', budget: found.budget, problem: null });
+    expect(parseBudgetIn(written, noon + HOUR)).toEqual({ kind: 'budget', budget: found.budget, problem: null });
   });
 });
 
 describe('a lane', () => {
   test('without a file has an empty record; one that cannot be read begins again; one of a newer version has none', () => {
-    expect(laneIn(emptySnapshot, 'queue')).toEqual({ kind: 'record', record: emptyLaneRecord('queue') });
-    expect(recordIn(new Map([['lanes/queue.json', 'garbage']]), 'queue')).toEqual(emptyLaneRecord('queue'));
-    expect(recordIn(new Map([['lanes/queue.json', '{"version":9}']]), 'queue')).toBeNull();
+    expect(parseLaneIn(emptySnapshot, 'queue')).toEqual({ kind: 'record', record: createLaneRecord('queue') });
+    expect(parseRecordIn(new Map([['lanes/queue.json', 'garbage']]), 'queue')).toEqual(createLaneRecord('queue'));
+    expect(parseRecordIn(new Map([['lanes/queue.json', '{"version":9}']]), 'queue')).toBeNull();
   });
 
   test('is one by its name alone', () => {
-    const odd = new Map([...withRecord(emptySnapshot, emptyLaneRecord('queue')), ['lanes/other.json', '{}']]);
-    expect(lanesIn(odd)).toEqual(['queue']);
+    const odd = new Map([...withRecord(emptySnapshot, createLaneRecord('queue')), ['lanes/other.json', '{}']]);
+    expect(listLanes(odd)).toEqual(['queue']);
   });
 });
 
@@ -120,5 +120,5 @@ test('a snapshot as one text is read back; of what cannot be read the counters c
   expect(parseSnapshot('{"version":1,"files":{"etc/passwd":"x"}}')).toEqual(emptySnapshot);
   for (const text of ['', 'null', '{"version":2,"files":{}}', '{"version":1,"files":{"usage.json":7}}'])
     expect(parseSnapshot(text)).toBe(unreadableSnapshot);
-  expect(budgetIn(unreadableSnapshot, noon)).toMatchObject({ problem: expect.stringContaining('cannot be read') });
+  expect(parseBudgetIn(unreadableSnapshot, noon)).toMatchObject({ problem: expect.stringContaining('cannot be read') });
 });

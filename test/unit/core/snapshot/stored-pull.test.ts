@@ -11,8 +11,8 @@ import {
   type ClosedPull,
   MAX_PULLS,
   MAX_TASKS_OF_PULL,
-  mergesToJudge,
-  pullsIn,
+  listMergesToJudge,
+  listStoredPulls,
   type StoredPull,
   withPublishedPull,
   withPullNews,
@@ -20,7 +20,7 @@ import {
 import { noon } from '../core-fixtures.ts';
 import { closedPull, HEAD, publishedPull, pullTask, withEnded } from '../history/history-fixture.ts';
 
-const only = (snapshot: Snapshot): StoredPull | undefined => pullsIn(snapshot)[0];
+const only = (snapshot: Snapshot): StoredPull | undefined => listStoredPulls(snapshot)[0];
 const published = withPublishedPull(emptySnapshot, publishedPull());
 const merged = withEnded(emptySnapshot, publishedPull(), {});
 const reverts = (message: string, at = noon + DAY_MS): StoredPull | undefined =>
@@ -33,7 +33,7 @@ describe('the pull requests that a repository remembers', () => {
       emptySnapshot,
     );
     expect([...all.keys()].every(isSnapshotFile)).toBe(true);
-    expect(pullsIn(parseSnapshot(serializeSnapshot(all))).map(({ number }) => number)).toEqual([3, 2, 1]);
+    expect(listStoredPulls(parseSnapshot(serializeSnapshot(all))).map(({ number }) => number)).toEqual([3, 2, 1]);
   });
 
   test('are one each, however often a run publishes them', () => {
@@ -54,16 +54,16 @@ describe('the pull requests that a repository remembers', () => {
       (next, number) => withPublishedPull(next, publishedPull({ number, publishedAt: noon + number })),
       emptySnapshot,
     );
-    expect(pullsIn(kept)).toHaveLength(MAX_PULLS);
-    expect(pullsIn(kept).at(-1)?.number).toBe(6);
+    expect(listStoredPulls(kept)).toHaveLength(MAX_PULLS);
+    expect(listStoredPulls(kept).at(-1)?.number).toBe(6);
     const large = many
       .slice(0, 200)
       .reduce(
         (next, number) => withPublishedPull(next, publishedPull({ number, publishedAt: noon + number, tasks })),
         emptySnapshot,
       );
-    expect(pullsIn(large).length).toBeLessThan(200);
-    expect(pullsIn(large)[0]?.number).toBe(200);
+    expect(listStoredPulls(large).length).toBeLessThan(200);
+    expect(listStoredPulls(large)[0]?.number).toBe(200);
     expect([...large.values()].join('').length).toBeLessThanOrEqual(512 * 1024);
   });
 
@@ -73,7 +73,7 @@ describe('the pull requests that a repository remembers', () => {
     ['the name of another one', { number: 99 }],
   ])('leave out a file with %s', (_, own) => {
     const [[path, text]] = [...published] as [[string, string]];
-    expect(pullsIn(new Map([[path, JSON.stringify({ ...(JSON.parse(text) as object), ...own })]]))).toEqual([]);
+    expect(listStoredPulls(new Map([[path, JSON.stringify({ ...(JSON.parse(text) as object), ...own })]]))).toEqual([]);
   });
 });
 
@@ -126,8 +126,8 @@ describe('how a pull request ended', () => {
     const closed = closedPull({ head: 'e', commits: [before, ours, after], ...own });
     const snapshot = withPublishedPull(emptySnapshot, publishedPull());
     const expected = commits.length === 0 ? [] : [{ number: 12, commits }];
-    expect(mergesToJudge(snapshot, [closed])).toEqual(expected);
-    expect(mergesToJudge(withPullNews(snapshot, { closed: [closed], reverts: [] }), [closed])).toEqual([]);
+    expect(listMergesToJudge(snapshot, [closed])).toEqual(expected);
+    expect(listMergesToJudge(withPullNews(snapshot, { closed: [closed], reverts: [] }), [closed])).toEqual([]);
   });
 
   test('is news once, until it is reopened and ends again', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   decideAdmission,
-  exhaustedLimit,
+  findExhaustedLimit,
   addSpent,
   type CallLimits,
   type Spent,
@@ -63,7 +63,7 @@ test('sums and ends are of both kinds', () => {
     outputTokens: 11,
     costUsd: 22,
   });
-  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 5, costUsd: 5 })).toBe('cost');
-  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 5, costUsd: 4 })).toBe('tokens');
-  expect(exhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 4, costUsd: 4 })).toBeNull();
+  expect(findExhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 5, costUsd: 5 })).toBe('cost');
+  expect(findExhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 5, costUsd: 4 })).toBe('tokens');
+  expect(findExhaustedLimit({ tokens: 5, costUsd: 5 }, { ...one, tokens: 4, costUsd: 4 })).toBeNull();
 });

@@ -1,9 +1,9 @@
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { Consent } from '../../../../src/core/people/consent.ts';
 import {
-  nextAdmissionStep,
+  decideAdmissionStep,
   beginAdmission,
   applyAdmissionAnswer,
   type Admission,
@@ -47,7 +47,7 @@ const stateOf = (
   const known = Object.entries(tasks).map(
     ([number, state]) => [`issue-${number}`, { ...progress(state), approval }] as const,
   );
-  return { ...initialState('queue', noon), tasks: Object.fromEntries(known) };
+  return { ...createInitialState('queue', noon), tasks: Object.fromEntries(known) };
 };
 
 /** Facts about the issues; by default, each one is approved and waits for nothing. */
@@ -69,14 +69,14 @@ function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}
 } {
   let admission: Admission = beginAdmission(
     { issues: [], fileTasks: [], sources: ['issues', 'plan'], isByName: false, approvedText: null, ...candidates },
-    state ?? initialState('queue', noon),
+    state ?? createInitialState('queue', noon),
     { taskLabel: 'ralph', maxIterations },
   );
   const asked: (readonly number[])[] = [];
   const kinds: AdmissionQuestion['kind'][] = [];
   for (let steps = 0; ; steps += 1) {
     if (steps > 20) throw new Error('it asks for ever');
-    const step = nextAdmissionStep(admission);
+    const step = decideAdmissionStep(admission);
     if (step.kind === 'judged') return { judged: step.judged, asked, kinds };
     kinds.push(step.kind);
     switch (step.kind) {
@@ -384,11 +384,11 @@ describe('the event that began the run says which text was approved', () => {
   test('what it waits for is read in that text', () => {
     const admission = beginAdmission(
       { issues: [issue(1)], fileTasks: [], sources: ['issues'], isByName: true, approvedText },
-      initialState('issue-1', noon),
+      createInitialState('issue-1', noon),
       { taskLabel: 'ralph', maxIterations: 2 },
     );
     const read = (consent: Consent) =>
-      nextAdmissionStep(
+      decideAdmissionStep(
         applyAdmissionAnswer(admission, {
           kind: 'consents',
           of: [issue(1)],

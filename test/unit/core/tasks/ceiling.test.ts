@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { loseProgress } from '../../../../src/core/lane/settle/settle-published.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
-import { mergeReceivedState, trustedState } from '../../../../src/core/sharing/trusted-state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
+import { mergeReceivedState, mergeTrustedState } from '../../../../src/core/sharing/trusted-state.ts';
 import { progressOf, resetProgress, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
-import { ceilingLeftUsd, withCeilings } from '../../../../src/core/tasks/stepping-aside.ts';
+import { computeCeilingLeftUsd, withCeilings } from '../../../../src/core/tasks/stepping-aside.ts';
 import { noon, policy } from '../core-fixtures.ts';
 
 const tasks = [{ id: 'issue-1' }, { id: 'issue-2' }];
-const state = withCeilings(initialState('queue', noon), new Map([['issue-1', 2]]), tasks);
+const state = withCeilings(createInitialState('queue', noon), new Map([['issue-1', 2]]), tasks);
 const spent = (usd: number, of = state) => ({
   ...of,
   tasks: { 'issue-1': { ...progressOf(of.tasks, 'issue-1'), ceiling: { usd: 2, spentUsd: usd } } },
@@ -24,7 +24,7 @@ describe('a ceiling', () => {
   });
 
   test('changes nothing without approvals', () => {
-    const plain = initialState('queue', noon);
+    const plain = createInitialState('queue', noon);
     expect(withCeilings(plain, new Map(), tasks)).toBe(plain);
   });
 
@@ -39,7 +39,7 @@ describe('a ceiling', () => {
     [{ usd: 2, spentUsd: 5 }, 1, 0],
     [undefined, 1, null],
   ])('%j leaves, with %d spent here, %s', (ceiling, hereUsd, left) => {
-    expect(ceilingLeftUsd({ ceiling }, hereUsd)).toBe(left);
+    expect(computeCeilingLeftUsd({ ceiling }, hereUsd)).toBe(left);
   });
 });
 
@@ -63,6 +63,9 @@ describe('what another job or a record says', () => {
     ['less was spent than before', 0, 1],
   ])('%s: the ceiling stays', (_what, said, kept) => {
     expect(ceilingIn(mergeReceivedState(raised(said), admitted, noon))).toEqual({ usd: 2, spentUsd: kept });
-    expect(ceilingIn(trustedState(spent(1), raised(said), { now: noon, policy }))).toEqual({ usd: 2, spentUsd: kept });
+    expect(ceilingIn(mergeTrustedState(spent(1), raised(said), { now: noon, policy }))).toEqual({
+      usd: 2,
+      spentUsd: kept,
+    });
   });
 });

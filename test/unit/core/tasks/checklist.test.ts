@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { compareChecklists, tasksOfNewItems, type ChecklistFacts } from '../../../../src/core/tasks/checklist.ts';
 import type { Checklist } from '../../../../src/core/evidence.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict/verdict.ts';
-import { initialState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState } from '../../../../src/core/lane/state/state.ts';
 import type { FileTask } from '../../../../src/core/tasks/files/form/root-plan.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { analysis, evidence, noon, play, policy, progress, describeStep, task, type Play } from '../core-fixtures.ts';
@@ -480,7 +480,7 @@ test.each<[string, Play, boolean]>([
 ])('verify runs for %s: %o', (_, iteration, expected) => {
   expect(
     needsVerification(
-      initialState('queue', noon),
+      createInitialState('queue', noon),
       { analysis: analysis(), evidence: evidence('a', iteration) },
       verifies,
     ),

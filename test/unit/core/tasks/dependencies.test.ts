@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
-  issuesToLookUp,
+  listIssuesToLookUp,
   settleDependencies,
   type AwaitedIssue,
   type DependentTask,
 } from '../../../../src/core/tasks/dependencies.ts';
-import { isPlanComplete, nextTask } from '../../../../src/core/tasks/queue.ts';
+import { isPlanComplete, chooseNextTask } from '../../../../src/core/tasks/queue.ts';
 import { task } from '../core-fixtures.ts';
 import { cpuMs } from '../../../cpu.ts';
 
@@ -79,7 +79,7 @@ describe('what a task waits for', () => {
   test('a task done on this lane, although its issue is still open and has stopped being a task', () => {
     const { tasks } = settle({ 1: [9] }, { 9: 'open' }, ['issue-9']);
     expect(
-      nextTask(
+      chooseNextTask(
         tasks,
         {
           'issue-9': { state: 'done', attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
@@ -135,7 +135,7 @@ describe('circles', () => {
     const done = {
       'issue-1': { state: 'done', attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
     } as const;
-    expect(nextTask(tasks, {}, null)?.id).toBe('issue-1');
+    expect(chooseNextTask(tasks, {}, null)?.id).toBe('issue-1');
     expect(isPlanComplete(tasks, done)).toBe(false);
   });
 
@@ -166,7 +166,7 @@ test('only issues that are not tasks are looked up, each once', () => {
     2: [9, { kind: 'elsewhere', name: 'a/b#5' }, { kind: 'task', id: 'issue-6' }],
   });
   expect(
-    issuesToLookUp(
+    listIssuesToLookUp(
       all,
       all.map(({ task: one }) => one),
     ),

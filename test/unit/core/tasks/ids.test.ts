@@ -5,7 +5,7 @@ import {
   idOfForeignIssue,
   isIssueTask,
   isLaneId,
-  issueLane,
+  toIssueLane,
   issueOfId,
   keyOfEntry,
   isHashedId,
@@ -17,7 +17,7 @@ import {
 
 test("an issue's task and its own lane are called the same", () => {
   expect(taskIdOfIssue(12)).toBe('issue-12');
-  expect(issueLane(12)).toBe('issue-12');
+  expect(toIssueLane(12)).toBe('issue-12');
 });
 
 test.each([

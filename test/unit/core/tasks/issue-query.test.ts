@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitedSearch, parseIssueQuery } from '../../../../src/core/tasks/issue-query.ts';
+import { limitIssueSearch, parseIssueQuery } from '../../../../src/core/tasks/issue-query.ts';
 
 test.each<[string, readonly string[]]>([
   ['label:bug', ['label:bug']],
@@ -70,5 +70,5 @@ test.each([
   ['label:bug OR crash', 'repo:acme/shop is:issue is:open (label:bug OR crash)'],
   ['crash or hang', 'repo:acme/shop is:issue is:open (crash or hang)'],
 ])('%s is limited to the repository', (text, limited) => {
-  expect(limitedSearch(text, { owner: 'acme', repo: 'shop' })).toBe(limited);
+  expect(limitIssueSearch(text, { owner: 'acme', repo: 'shop' })).toBe(limited);
 });

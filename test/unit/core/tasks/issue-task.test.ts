@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { obstacleByLabel, taskOfIssue, tasksOfIssues, type TaskIssue } from '../../../../src/core/tasks/issue-task.ts';
+import {
+  findLabelObstacle,
+  taskOfIssue,
+  tasksOfIssues,
+  type TaskIssue,
+} from '../../../../src/core/tasks/issue-task.ts';
 import { withText } from '../../../../src/core/tasks/preparation.ts';
 
 const issue = (change: Partial<TaskIssue> = {}): TaskIssue => ({
@@ -96,9 +101,9 @@ test.each<[readonly string[], string | null]>([
   [['ralph'], null],
   [['ralph', 'Ralph:Needs-Approval'], 'needs-approval'],
 ])('by its labels %j, an earlier run found: %s', (labels, obstacle) => {
-  expect(obstacleByLabel(taskOfIssue(issue({ labels })))).toBe(obstacle);
+  expect(findLabelObstacle(taskOfIssue(issue({ labels })))).toBe(obstacle);
 });
 
 test('a task of a file has no labels, and nothing was found by them', () => {
-  expect(obstacleByLabel({ source: { kind: 'plan', path: 'fix_plan.md', line: 1 } })).toBeNull();
+  expect(findLabelObstacle({ source: { kind: 'plan', path: 'fix_plan.md', line: 1 } })).toBeNull();
 });

@@ -1,12 +1,12 @@
 import { untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { describe, expect, test } from 'vitest';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { ReadableComments } from '../../../../src/core/people/comments.ts';
 import type { ApprovedIssue } from '../../../../src/core/tasks/admission.ts';
 import {
   prepareTasks,
   reopenWaitingTasks,
-  workableIssues,
+  listWorkableIssues,
   type JudgedCandidates,
 } from '../../../../src/core/tasks/preparation.ts';
 import type { Approval, Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -34,7 +34,7 @@ const judgedOf = (
   state: Partial<LaneState> = {},
 ): JudgedCandidates => ({
   tasks,
-  state: { ...initialState('queue', noon), ...state },
+  state: { ...createInitialState('queue', noon), ...state },
   approved: new Map(approved.map((one) => [`issue-${String(one.number)}`, one])),
 });
 const prepare = (
@@ -45,7 +45,7 @@ const prepare = (
 
 describe('issues that a run may get to', () => {
   const workable = (judged: JudgedCandidates, maxIterations = 10): readonly number[] =>
-    workableIssues(judged, maxIterations).map(({ number }) => number);
+    listWorkableIssues(judged, maxIterations).map(({ number }) => number);
 
   test.each<[string, readonly Task[], readonly number[], LaneState['tasks'], readonly number[]]>([
     ['are approved and open', [task(1), task(2)], [1, 2], {}, [1, 2]],

@@ -4,9 +4,9 @@ import {
   countTasks,
   sortByPriority,
   isPlanComplete,
-  nextTask,
+  chooseNextTask,
   progressOf,
-  tasksWithinReach,
+  listTasksWithinReach,
 } from '../../../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { task } from '../core-fixtures.ts';
@@ -50,7 +50,7 @@ describe('the next task', () => {
     ['none when the dependency is unknown', [task(1, { dependsOn: ['issue-9'] })], {}, null, null],
     ['none when nothing is left', two, { 1: 'done', 2: 'failed' }, null, null],
   ])('%s', (_, tasks, states, current, expected) => {
-    expect(nextTask(tasks, is(states), current)?.id ?? null).toBe(expected);
+    expect(chooseNextTask(tasks, is(states), current)?.id ?? null).toBe(expected);
   });
 });
 
@@ -87,7 +87,7 @@ test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, numbe
     ['issue-4'],
   ],
 ])('within the reach of a run: %s', (_, tasks, states, iterations, expected) => {
-  expect(tasksWithinReach(tasks, is(states), iterations)).toEqual(expected);
+  expect(listTasksWithinReach(tasks, is(states), iterations)).toEqual(expected);
 });
 
 test('in the order of work: required, by priority, as they stand', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { recordHeadVerification } from '../../../../src/core/lane/verification.ts';
-import { nextStep } from '../../../../src/core/lane/decide.ts';
+import { decideNextStep } from '../../../../src/core/lane/decide.ts';
 import { retryTask } from '../../../../src/core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../../../src/core/lane/state/state.ts';
 import { reopenDueTasks, setAside, nextTurnOf } from '../../../../src/core/tasks/ids.ts';
-import { nextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
+import { chooseNextTask, untouchedProgress } from '../../../../src/core/tasks/queue.ts';
 import { DAY_MS } from '../../../../src/core/countdown.ts';
 import {
   describeStep,
@@ -95,12 +95,12 @@ describe('another turn', () => {
 
   test('comes last in the order', () => {
     const progressById = { 'issue-1': stuck };
-    const at = (now: number) => nextTask(tasks, reopenDueTasks(progressById, 30 * MINUTE, now), null)?.id;
+    const at = (now: number) => chooseNextTask(tasks, reopenDueTasks(progressById, 30 * MINUTE, now), null)?.id;
     expect([at(noon), at(noon + 30 * MINUTE)]).toEqual(['issue-2', 'issue-2']);
-    expect(nextTask([task(1)], reopenDueTasks(progressById, 30 * MINUTE, noon + 30 * MINUTE), null)?.id).toBe(
+    expect(chooseNextTask([task(1)], reopenDueTasks(progressById, 30 * MINUTE, noon + 30 * MINUTE), null)?.id).toBe(
       'issue-1',
     );
-    expect(nextTask([task(1)], reopenDueTasks(progressById, 30 * MINUTE, noon - DAY_MS), null)).toBeNull();
+    expect(chooseNextTask([task(1)], reopenDueTasks(progressById, 30 * MINUTE, noon - DAY_MS), null)).toBeNull();
   });
 
   test('is one call, opens no circuit, and doubles the wait', () => {
@@ -283,7 +283,7 @@ describe('a task that was finished and waits for a verification of the head', ()
     return { ...run, state: recordHeadVerification(run.state, { record: red, finished: ['issue-1'] }, run.now) };
   };
   const nextOf = ({ state, run, now }: Played, of = three): unknown => {
-    const step = nextStep({ state, tasks: of, run, policy: verifying, now });
+    const step = decideNextStep({ state, tasks: of, run, policy: verifying, now });
     return step.kind === 'iterate' ? step.task.id : step.outcome.reason;
   };
   const halfDone = progress({ verification: 'failed', output: { signal: { status: 'IN_PROGRESS' } } });

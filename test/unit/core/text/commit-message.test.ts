@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import {
   cleanCommitMessage,
   cleanCommitSubject,
-  iterationMessage,
+  buildIterationMessage,
   problemOfOwnMessage,
   signOffOf,
-  taskInMessage,
+  parseTaskInMessage,
 } from '../../../../src/core/text/commit-message.ts';
-import { plainTitle } from '../../../../src/core/text/phrase.ts';
+import { toPlainTitle } from '../../../../src/core/text/phrase.ts';
 import { cpuMs } from '../../../cpu.ts';
 import { runs } from '../../../runs.ts';
 
@@ -31,7 +31,7 @@ describe('words that keep CI from running lose their effect', () => {
   ])('%j → %j', (subject, expected) => {
     expect(cleanCommitSubject(subject)).toBe(expected);
     expect(cleanCommitMessage(`Add y\n\n${subject}`)).toBe(`Add y\n\n${expected}`);
-    expect(plainTitle(subject, 120)).not.toMatch(/\[skip|skip\]|\[no ci|\*no_ci/i);
+    expect(toPlainTitle(subject, 120)).not.toMatch(/\[skip|skip\]|\[no ci|\*no_ci/i);
   });
 
   test.each(['skip-checks: true', 'skip-checks:true', 'Skip-Checks: true', 'request-checks: true'])('%s', (line) => {
@@ -103,7 +103,7 @@ test('long hostile messages cost nothing', () => {
 
 describe('the message of what an iteration left uncommitted', () => {
   const iteration = { title: 'Greet people', name: '#12', summary: '', earlier: [], attempt: 1 };
-  test.each<[string, Partial<Parameters<typeof iterationMessage>[0]>, string]>([
+  test.each<[string, Partial<Parameters<typeof buildIterationMessage>[0]>, string]>([
     ['nothing was said', {}, 'Greet people\n\nPart of #12'],
     ['nothing was said in a later one', { attempt: 3 }, 'Greet people (iteration 3)\n\nPart of #12'],
     [
@@ -126,7 +126,7 @@ describe('the message of what an iteration left uncommitted', () => {
     ['what was said about another task', { summary: 'Done', earlier: ['Done.'] }, 'Greet people\n\nPart of #12'],
     ['nothing that can be seen', { summary: '\u200B', attempt: 2 }, 'Greet people (iteration 2)\n\nPart of #12'],
   ])('%s', (_, change, expected) => {
-    expect(iterationMessage({ ...iteration, ...change })).toBe(expected);
+    expect(buildIterationMessage({ ...iteration, ...change })).toBe(expected);
   });
 });
 
@@ -167,9 +167,12 @@ describe('whether a message was made here', () => {
       fc.property(texts, texts, (message, title) => {
         const words = cleanCommitMessage(message) || 'Add x';
         expect(problemOfOwnMessage(`${words}\n\n${trailers}\n`, own)).toBeNull();
-        expect([taskInMessage(`${words}\n\n${trailers}\n`), taskInMessage(words)]).toEqual(['issue-12', null]);
-        const made = iterationMessage({
-          ...{ title: plainTitle(title, 120), name: '#12', summary: message, earlier: [], attempt: 2 },
+        expect([parseTaskInMessage(`${words}\n\n${trailers}\n`), parseTaskInMessage(words)]).toEqual([
+          'issue-12',
+          null,
+        ]);
+        const made = buildIterationMessage({
+          ...{ title: toPlainTitle(title, 120), name: '#12', summary: message, earlier: [], attempt: 2 },
         });
         expect(problemOfOwnMessage(`${made}\n\n${trailers}\n`, own)).toBeNull();
         const list = `Combines these commits by the agent:\n- ${cleanCommitSubject(message)}`;

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { andMore, firstLines, firstNames, moreLine, namesOf, namesOutOf } from '../../../../src/core/text/phrase.ts';
+import {
+  renderMore,
+  capLines,
+  joinNames,
+  formatMoreLine,
+  namesOf,
+  namesOutOf,
+} from '../../../../src/core/text/phrase.ts';
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => String(index));
 
@@ -13,7 +20,7 @@ test.each([
 });
 
 test('a sentence names the number of items that it is given', () => {
-  expect([2, 3].map((count) => firstNames(names(count), 2))).toEqual(['0, 1', '0, 1 and 1 more']);
+  expect([2, 3].map((count) => joinNames(names(count), 2))).toEqual(['0, 1', '0, 1 and 1 more']);
 });
 
 test('names may be some of a number that is known', () => {
@@ -21,9 +28,9 @@ test('names may be some of a number that is known', () => {
 });
 
 test('a list that was cut says how many are left out', () => {
-  expect([-1, 0, 1].map(andMore)).toEqual(['', '', ' and 1 more']);
-  expect([-1, 0, 1].map(moreLine)).toEqual([[], [], ['… and 1 more']]);
-  expect([2, 3].map((count) => firstLines(names(count), 2))).toEqual([
+  expect([-1, 0, 1].map(renderMore)).toEqual(['', '', ' and 1 more']);
+  expect([-1, 0, 1].map(formatMoreLine)).toEqual([[], [], ['… and 1 more']]);
+  expect([2, 3].map((count) => capLines(names(count), 2))).toEqual([
     ['0', '1'],
     ['0', '1', '… and 1 more'],
   ]);

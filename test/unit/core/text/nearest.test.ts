@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName } from '../../../../src/core/text/nearest.ts';
+import { findNearest } from '../../../../src/core/text/nearest.ts';
 
 test.each<[string, string, readonly string[], string | null]>([
   ['the word itself', 'status', ['run', 'status'], 'status'],
@@ -24,5 +24,5 @@ test.each<[string, string, readonly string[], string | null]>([
   ['no names', 'run', [], null],
   ['only the first 40 characters are looked at', `${'a'.repeat(40)}bbbb`, ['a'.repeat(40)], 'a'.repeat(40)],
 ])('%s: %j in %j → %j', (_, word, names, expected) => {
-  expect(nearestName(word, names)).toBe(expected);
+  expect(findNearest(word, names)).toBe(expected);
 });

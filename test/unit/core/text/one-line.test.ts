@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { flattenText, oneLine, terminalLine } from '../../../../src/core/text/phrase.ts';
+import { flattenText, toOneLine, toTerminalLine } from '../../../../src/core/text/phrase.ts';
 
 describe('foreign text becomes one line', () => {
   test.each([
@@ -23,12 +23,12 @@ describe('foreign text becomes one line', () => {
 });
 
 test('a long one is cut once it is one line', () => {
-  expect(['a\n b\n', 'a\n bc'].map((foreign) => oneLine(foreign, 3))).toEqual(['a b', 'a…']);
+  expect(['a\n b\n', 'a\n bc'].map((foreign) => toOneLine(foreign, 3))).toEqual(['a b', 'a…']);
 });
 
 test.each([
   ['octo\u001B[2J\u202Ecat\n', 20, 'octo [2J cat'],
   ['octocat', 5, 'octo…'],
 ])('%j cannot steer a terminal', (foreign, maxChars, line) => {
-  expect(terminalLine(foreign, maxChars)).toBe(line);
+  expect(toTerminalLine(foreign, maxChars)).toBe(line);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { breakReferences, plainTitle, ZERO_WIDTH_SPACE } from '../../../../src/core/text/phrase.ts';
+import { breakReferences, toPlainTitle, ZERO_WIDTH_SPACE } from '../../../../src/core/text/phrase.ts';
 
 /** Makes zero-width spaces visible. */
 const visible = (text: string): string => text.replaceAll('\u200B', '·');
@@ -26,6 +26,6 @@ describe('what GitHub would take for a reference is broken', () => {
 });
 
 test('a plain title is flattened, cut, and its references are broken beyond the limit', () => {
-  expect(visible(plainTitle(' Fix\n#12 for @octocat ', 13))).toBe('Fix #·12 for…');
-  expect(visible(plainTitle('Fix #12', 7))).toBe('Fix #·12');
+  expect(visible(toPlainTitle(' Fix\n#12 for @octocat ', 13))).toBe('Fix #·12 for…');
+  expect(visible(toPlainTitle('Fix #12', 7))).toBe('Fix #·12');
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { noChange } from '../../../../src/core/lane/change.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
-import { whyNotArmed } from '../../../../src/core/train/auto-merge.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { explainNotArmed } from '../../../../src/core/train/auto-merge.ts';
 
 const HEAD = 'a'.repeat(40);
-const begun = initialState('issue-1', 0);
+const begun = createInitialState('issue-1', 0);
 const verified = { commit: HEAD, commands: '01', kind: 'passed', command: null, exitCode: 0 } as const;
 
 /** A lane that may be armed. */
@@ -18,12 +18,12 @@ const overtaken = { approvedBy: [], autoMerge: true, queued: false, at: 0, wasAp
 const pull = { number: 1, head: HEAD, needsReview: false, isReviewRequested: false };
 
 test('a complete, verified pull request without a kind that prevents it is armed', () => {
-  expect(whyNotArmed(ready, pull, ['dependencies'])).toBeNull();
-  expect(whyNotArmed({ ...ready, change: { ...noChange, lookAt: [] } }, pull, ['notes'])).toBeNull();
-  expect(whyNotArmed({ ...ready, feedback: { ...begun.feedback, overtaken } }, pull, [])).toBeNull();
+  expect(explainNotArmed(ready, pull, ['dependencies'])).toBeNull();
+  expect(explainNotArmed({ ...ready, change: { ...noChange, lookAt: [] } }, pull, ['notes'])).toBeNull();
+  expect(explainNotArmed({ ...ready, feedback: { ...begun.feedback, overtaken } }, pull, [])).toBeNull();
   // Nobody had approved the head whose auto-merge was switched off.
   const alone = { ...ready, feedback: { ...begun.feedback, overtaken: { ...overtaken, wasApproved: false } } };
-  expect(whyNotArmed(alone, { ...pull, needsReview: true, isReviewRequested: true }, [])).toBeNull();
+  expect(explainNotArmed(alone, { ...pull, needsReview: true, isReviewRequested: true }, [])).toBeNull();
 });
 
 test.each<[string, LaneState | null, Partial<typeof pull>]>([
@@ -44,5 +44,5 @@ test.each<[string, LaneState | null, Partial<typeof pull>]>([
   ['look-at', { ...ready, change: noChange }, {}],
   ['look-at', { ...ready, change: { ...noChange, lookAt: ['dependencies', 'notes'] } }, {}],
 ])('none is that is %s', (kind, state, change) => {
-  expect(whyNotArmed(state, { ...pull, ...change }, ['dependencies'])).toMatchObject({ number: 1, kind });
+  expect(explainNotArmed(state, { ...pull, ...change }, ['dependencies'])).toMatchObject({ number: 1, kind });
 });

@@ -9,7 +9,7 @@ import {
   renderTreeAnswer,
   type StandIn,
   type TreeAnswer,
-  whyStandIn,
+  explainStandIn,
 } from '../../../../src/core/work-tree/answers.ts';
 
 const TREE = 'a'.repeat(40);
@@ -83,5 +83,5 @@ test.each<[StandIn, string]>([
   ],
   [{ is: 'too-large', bytes: 101 * 2 ** 20 - 1 }, 'it is larger than the 100 MiB that GitHub takes (101 MiB)'],
 ])('%j is said in words', (standIn, words) => {
-  expect(whyStandIn(standIn)).toBe(words);
+  expect(explainStandIn(standIn)).toBe(words);
 });

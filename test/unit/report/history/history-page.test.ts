@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { historySummaryOf, type TaskHistory, taskHistoriesIn } from '../../../../src/core/history/task-history.ts';
+import { historySummaryOf, type TaskHistory, listTaskHistories } from '../../../../src/core/history/task-history.ts';
 import { emptySnapshot } from '../../../../src/core/snapshot/snapshot.ts';
 import { renderHistoryPage } from '../../../../src/report/history/history-page.ts';
 import { formatLong, renderHistory } from '../../../../src/report/history/history-text.ts';
@@ -8,7 +8,7 @@ import { publishedPull, pullTask, wholeHistory, withEnded } from '../../core/his
 
 const pageOf = (tasks: readonly TaskHistory[], repository: string | null = 'https://github.com/acme/shop'): string =>
   renderHistoryPage({ history: historySummaryOf(tasks), tasks, repository, now: noon });
-const whole = taskHistoriesIn(wholeHistory());
+const whole = listTaskHistories(wholeHistory());
 
 describe('the page', () => {
   test('is the one that was looked at in a browser (vitest -u writes it)', async () => {
@@ -28,7 +28,7 @@ describe('the page', () => {
     (text) => {
       const own = pullTask({ title: text, labels: [text], agent: text, model: text, labelledAt: null });
       const snapshot = withEnded(emptySnapshot, publishedPull({ tasks: [own] }), {});
-      const page = pageOf(taskHistoriesIn(snapshot), `https://github.com/acme/${text}`);
+      const page = pageOf(listTaskHistories(snapshot), `https://github.com/acme/${text}`);
       const escaped = text
         .replaceAll('&', '&amp;')
         .replaceAll('<', '&lt;')
@@ -48,7 +48,7 @@ describe('the page', () => {
 
   test('says that a cost is unknown, and never that it is $0.00', () => {
     const tasks = [pullTask({ costUsd: null, agent: 'codex' })];
-    const page = pageOf(taskHistoriesIn(withEnded(emptySnapshot, publishedPull({ costUsd: null, tasks }), {})));
+    const page = pageOf(listTaskHistories(withEnded(emptySnapshot, publishedPull({ costUsd: null, tasks }), {})));
     expect(page).toContain('<dt>cost per merged task</dt><dd>unknown</dd>');
     expect(page).toContain('The cost of 1 merged task is unknown and not in the average.');
     expect(page).toContain('cost unknown');
@@ -76,7 +76,7 @@ describe('the table for a terminal', () => {
   });
 
   test('of tasks that are not merged', () => {
-    const closed = taskHistoriesIn(withEnded(emptySnapshot, publishedPull(), { kind: 'closed' }));
+    const closed = listTaskHistories(withEnded(emptySnapshot, publishedPull(), { kind: 'closed' }));
     expect(renderHistory(historySummaryOf(closed), { title: '', now: noon })).toMatchInlineSnapshot(`
       "2026-11-21 12:00 UTC: 1 task: 0 merged, 1 not merged, 0 open
 

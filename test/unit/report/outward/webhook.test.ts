@@ -2,8 +2,8 @@ import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { notificationKinds, type NotificationKind } from '../../../../src/core/people/notifications.ts';
-import { buildWebhookMessage, renderWebhook, webhookJsonSchema } from '../../../../src/report/outward/webhook.ts';
-import { reportWithoutLane } from '../../../../src/handover/report.ts';
+import { buildWebhookMessage, renderWebhook, buildWebhookSchema } from '../../../../src/report/outward/webhook.ts';
+import { createLanelessReport } from '../../../../src/handover/report.ts';
 import { changeOf, END, report, sharing, taskReport } from '../fixtures.ts';
 
 const blocked = { kind: 'blocked', reason: 'needs_human' } as const;
@@ -28,11 +28,11 @@ function messageOf(kind: NotificationKind, words = 'Which one?') {
 const validate = () => {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
-  return ajv.compile(webhookJsonSchema());
+  return ajv.compile(buildWebhookSchema());
 };
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(webhookJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+  await expect(`${JSON.stringify(buildWebhookSchema(), null, 2)}\n`).toMatchFileSnapshot(
     '../../../../schemas/ralph-webhook.schema.json',
   );
 });
@@ -53,7 +53,7 @@ test('and one about a run that had no lane', () => {
   const message = buildWebhookMessage(
     {
       needs: [{ kind: 'configuration', about: 'every-run' }],
-      report: reportWithoutLane({ outcome, ...ended, startedAt: END, endedAt: END }),
+      report: createLanelessReport({ outcome, ...ended, startedAt: END, endedAt: END }),
       change: changeOf([]),
       lastTask: null,
       notices: [],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { renderSummary } from '../../../../src/report/pages/summary.ts';
 import { renderClosingBlock } from '../../../../src/report/pages/progress.ts';
 import { renderEndAtHome } from '../../../../src/report/sentences/at-home.ts';
-import { explainUnknownCost, costNoun, costWord } from '../../../../src/report/sentences/spend.ts';
+import { explainUnknownCost, renderCostNoun, renderRunCost } from '../../../../src/report/sentences/spend.ts';
 import { entry, policy, report } from '../fixtures.ts';
 
 const withCost = entry(1);
@@ -29,8 +29,8 @@ test.each<[string, Parameters<typeof codex>[0], string, string]>([
   ['the model is free', { prices: free }, '$0.00', '$0.00'],
   ['the model has a price that was not used', { prices }, 'not known', 'cost not known'],
 ])('the cost when %s', (_when, change, word, noun) => {
-  expect(costWord(codex(change))).toBe(word);
-  expect(costNoun(codex(change))).toBe(noun);
+  expect(renderRunCost(codex(change))).toBe(word);
+  expect(renderCostNoun(codex(change))).toBe(noun);
   expect(explainUnknownCost(codex(change)) === null).toBe(word.startsWith('$'));
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { tickedBoxes } from '../../../../src/core/dashboard/boxes.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { findTickedBoxes } from '../../../../src/core/dashboard/boxes.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import type { QueuedEntry } from '../../../../src/core/snapshot/dashboard-record.ts';
 import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
 import { setAside } from '../../../../src/core/tasks/ids.ts';
@@ -12,7 +12,7 @@ import { HOUR, noon } from '../../core/core-fixtures.ts';
 import { lease } from '../../cli/state-fixture.ts';
 
 function found(lane: string, change: Partial<LaneState> = {}, beside: object = {}): FoundLane {
-  const state = { ...initialState(lane, noon), ...change };
+  const state = { ...createInitialState(lane, noon), ...change };
   const stored = {
     kind: 'found',
     origin: 'ref',
@@ -54,7 +54,7 @@ function page(
       ...{
         runs: [],
         listed: [],
-        initial: (lane) => initialState(lane, noon),
+        initial: (lane) => createInitialState(lane, noon),
         cooldownMs: HOUR,
         problems: [],
         ...about,
@@ -163,7 +163,7 @@ describe('the page', () => {
   test('has its parts in the order of what people need', () => {
     const headings = [...everything().matchAll(/^### (\w+ ?\w*)/gm)].map(([, words]) => words);
     expect(headings).toEqual(['What needs', 'At work', 'The queue', 'Cost and', 'Last runs', 'Health']);
-    expect(tickedBoxes(everything().replaceAll('[ ]', '[x]')).map(({ kind }) => kind)).toContain('retry');
+    expect(findTickedBoxes(everything().replaceAll('[ ]', '[x]')).map(({ kind }) => kind)).toContain('retry');
   });
 
   test.each([
@@ -207,7 +207,7 @@ describe('the page', () => {
     '@acme/everyone see #1 and https://example.com',
   ])('keeps a title from being anything but text: %j', (title) => {
     const text = page({ listed: [listed('issue-1', { title })] });
-    expect(tickedBoxes(text)).toEqual([]);
+    expect(findTickedBoxes(text)).toEqual([]);
     expect(text).not.toContain('<details open>');
     expect(text).not.toContain('@acme');
     expect(text.match(/<!-- ralph-action:pause queue -->/g)).toHaveLength(1);

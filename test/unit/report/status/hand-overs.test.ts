@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../../src/core/journal/journal.ts';
-import { calledAgents, handOverLines, troubleLines } from '../../../../src/report/sentences/lane-status.ts';
+import {
+  countCalledAgents,
+  describeHandOvers,
+  describeIdleAgents,
+} from '../../../../src/report/sentences/lane-status.ts';
 import { entry } from '../fixtures.ts';
 
 const until = Date.parse('2026-11-21T14:00:00Z');
@@ -11,7 +15,7 @@ const codex = (why: JournalEntry['passedOver'][number]['why']): Turn => ({
   passedOver: [{ name: 'claude', why, until }],
 });
 const lines = (...turns: readonly Turn[]): readonly string[] =>
-  handOverLines(turns.map((turn, at) => entry(at + 1, turn)));
+  describeHandOvers(turns.map((turn, at) => entry(at + 1, turn)));
 
 describe('who took over, and why', () => {
   test.each<[string, readonly Turn[], readonly string[]]>([
@@ -46,18 +50,18 @@ describe('who took over, and why', () => {
     const providers = { claude: { kind: 'open', why: 'billing', until } } as const;
     const line = 'claude is not called until 2026-11-21 14:00 UTC (in 30 min): it has no credit';
     const now = until - 30 * 60_000;
-    expect(troubleLines({ agent: 'codex', providers }, now)).toEqual([line]);
+    expect(describeIdleAgents({ agent: 'codex', providers }, now)).toEqual([line]);
     // A single agent is called anyway.
-    expect(troubleLines({ agent: 'claude', providers }, now)).toEqual([]);
-    expect(troubleLines({ agent: 'codex', providers }, until)).toEqual([]);
+    expect(describeIdleAgents({ agent: 'claude', providers }, now)).toEqual([]);
+    expect(describeIdleAgents({ agent: 'codex', providers }, until)).toEqual([]);
   });
 
   test('who was called how often', () => {
     const turns = [claude, codex('limit'), claude].map((turn, at) => entry(at + 1, turn));
-    expect(calledAgents(turns)).toEqual([
+    expect(countCalledAgents(turns)).toEqual([
       { agent: 'claude', iterations: 2 },
       { agent: 'codex', iterations: 1 },
     ]);
-    expect(calledAgents([entry(1)])).toEqual([]);
+    expect(countCalledAgents([entry(1)])).toEqual([]);
   });
 });

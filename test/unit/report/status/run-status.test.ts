@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../../../src/core/outcome.ts';
-import { initialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../src/core/lane/state/state.ts';
 import { runStatusSchema, type RunStatus } from '../../../../src/core/local/status-document.ts';
 import { buildStatusDocument, type LocalRunState } from '../../../../src/report/pages/run-status.ts';
 import { HOUR, MINUTE, noon, policy, task } from '../../core/core-fixtures.ts';
@@ -14,7 +14,7 @@ const before: RunStatus = {
   signals: { done: 0, doneLimit: 2, testOnly: 0, testOnlyLimit: 3 },
 };
 const state: LaneState = {
-  ...initialState('queue', noon),
+  ...createInitialState('queue', noon),
   circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - MINUTE, taskId: null },
   windows: { hour: { openedAt: noon - MINUTE, calls: 4, tokens: 70 }, day: null },
 };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, nearestCommand, parseCommand } from '../../../../src/core/people/command.ts';
+import { COMMANDS, findNearestCommand, parseCommand } from '../../../../src/core/people/command.ts';
 import type { Lease } from '../../../../src/core/sharing/lease.ts';
 import type { OrderKind } from '../../../../src/core/sharing/orders.ts';
-import { laneStatusLines, renderLaneStatus } from '../../../../src/report/sentences/lane-status.ts';
+import { describeLaneStatus, renderLaneStatus } from '../../../../src/report/sentences/lane-status.ts';
 import { renderHeadlineSection } from '../../../../src/report/pages/sections.ts';
 import {
   REFUSAL_MARKER,
@@ -483,7 +483,7 @@ describe('the receipt of an order comes first', () => {
   ])('%s, %s', (order, was, change, expected) => {
     const lane: LaneView = { ...view, ...change, receipt: { order, changed: was === 'changed' } };
     expect(lines(renderLaneStatus(lane))[0]).toBe(expected);
-    expect(laneStatusLines(lane)[0]).not.toMatch(/[*`[\]]/);
+    expect(describeLaneStatus(lane)[0]).not.toMatch(/[*`[\]]/);
   });
 
   test('who gave it is not pinged', () => {
@@ -509,5 +509,5 @@ test.each([
   ['', null],
   ['x'.repeat(10_000), null],
 ])('the command nearest to %j is %j', (word, nearest) => {
-  expect(nearestCommand(word)).toBe(nearest);
+  expect(findNearestCommand(word)).toBe(nearest);
 });

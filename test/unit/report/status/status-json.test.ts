@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parseHiddenStatus, renderHiddenStatus, renderStatusJson } from '../../../../src/report/pages/status-json.ts';
 import { type RalphStatus, ralphStatusSchema } from '../../../../src/report/pages/status-schema.ts';
 import { noFeedback, type Feedback, type FeedbackItem } from '../../../../src/core/feedback/memory.ts';
-import { reportWithoutLane } from '../../../../src/handover/report.ts';
+import { createLanelessReport } from '../../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from '../fixtures.ts';
 import { capText } from '../../../../src/core/text/phrase.ts';
 import { runs } from '../../../runs.ts';
@@ -100,7 +100,7 @@ test.each(OUTCOMES)('the published JSON Schema accepts a run that ended $kind ($
   const validate = ajv.compile(publishedSchema('RALPH_STATUS', ralphStatusSchema, 'input'));
   for (const some of [
     report(outcome),
-    reportWithoutLane({
+    createLanelessReport({
       outcome,
       repositoryUrl: 'https://github.com/a/b',
       runUrl: 'https://github.com/a/b/actions/runs/1',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { StoredRun } from '../../../../src/core/snapshot/stored-run.ts';
 import type { TrainPull } from '../../../../src/core/train/train.ts';
 import type { ParallelEnd } from '../../../../src/handover/together.ts';
-import { nextStepsTogether } from '../../../../src/report/next/for-together.ts';
+import { suggestTogether } from '../../../../src/report/next/for-together.ts';
 import { renderSteps } from '../../../../src/report/next/step.ts';
 import { storedRun, storedTask } from '../../core/snapshot/fixtures.ts';
 import { buildTogetherOutputs, renderTogether, renderTogetherLog } from '../../../../src/report/pages/together.ts';
@@ -64,7 +64,7 @@ test('a table with a line for each branch, trouble first', () => {
 });
 
 describe('the next step', () => {
-  const next = (...runs: Runs): string => renderSteps(nextStepsTogether(togetherOf(...runs)), 'log');
+  const next = (...runs: Runs): string => renderSteps(suggestTogether(togetherOf(...runs)), 'log');
 
   test.each<[string, string, Runs]>([
     ['of branches that need people', 'Look at what #12, #13 ask of you.', [BLOCKED, { ...BLOCKED, pullRequest: 13 }]],
@@ -82,10 +82,10 @@ describe('the next step', () => {
 
   test('names pull requests that are ready in the order of the train', () => {
     const together = togetherOf({ pullRequest: 12 }, { pullRequest: 14 }, { pullRequest: 13 });
-    expect(renderSteps(nextStepsTogether(together), 'log')).toBe('Review and merge #12, then #13, then #14.');
+    expect(renderSteps(suggestTogether(together), 'log')).toBe('Review and merge #12, then #13, then #14.');
     const pulls = [14, 12, 13].map((number) => ({ ...pull, number, branch: `ralph/issue-${String(number)}` }));
     const train = { pulls, isCompared: true, autoMerge: null, closed: [] };
-    expect(renderSteps(nextStepsTogether({ ...together, train }), 'log')).toBe(
+    expect(renderSteps(suggestTogether({ ...together, train }), 'log')).toBe(
       'Review and merge #14, then #12, then #13.',
     );
   });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { OfferedTool } from '../../../../testbed/scripted-model/exchange.ts';
-import { promptIn } from '../../../../testbed/scripted-model/prompt-text.ts';
-import { folderIn, useFor } from '../../../../testbed/scripted-model/tools.ts';
+import { extractPrompt } from '../../../../testbed/scripted-model/prompt-text.ts';
+import { findNamedFolder, chooseToolUse } from '../../../../testbed/scripted-model/tools.ts';
 
 const offered = (name: string, isText = false, namespace: string | null = null): OfferedTool => ({
   name,
@@ -25,7 +25,7 @@ test.each<[string, readonly OfferedTool[], string, unknown]>([
   ['OpenCode', [offered('read'), offered('bash')], 'bash', expect.objectContaining({ command: 'ls' })],
 ])('%s runs a command', (_cli, tools, tool, input) => {
   const namespace = tools.find(({ name }) => name === tool)?.namespace;
-  expect(useFor({ kind: 'run', command: 'ls' }, tools, null)).toEqual({ tool, namespace, input });
+  expect(chooseToolUse({ kind: 'run', command: 'ls' }, tools, null)).toEqual({ tool, namespace, input });
 });
 
 test.each<[string, readonly OfferedTool[], string, unknown]>([
@@ -42,7 +42,7 @@ test.each<[string, readonly OfferedTool[], string, unknown]>([
     { path: '/repo/docs/a.txt', file_text: write.content },
   ],
 ])('%s writes a file', (_cli, tools, tool, input) => {
-  expect(useFor(write, tools, '/repo')).toEqual({ tool, namespace: null, input });
+  expect(chooseToolUse(write, tools, '/repo')).toEqual({ tool, namespace: null, input });
 });
 
 test.each<[string, readonly OfferedTool[], string, unknown]>([
@@ -52,7 +52,7 @@ test.each<[string, readonly OfferedTool[], string, unknown]>([
   ['OpenCode', [offered('read')], 'read', { filePath: '/repo/docs/a.txt' }],
   ['Copilot CLI', [offered('view')], 'view', { path: '/repo/docs/a.txt' }],
 ])('%s reads a file', (_cli, tools, tool, input) => {
-  expect(useFor({ kind: 'read', path: 'docs/a.txt' }, tools, '/repo')).toEqual({ tool, namespace: null, input });
+  expect(chooseToolUse({ kind: 'read', path: 'docs/a.txt' }, tools, '/repo')).toEqual({ tool, namespace: null, input });
 });
 
 test.each<[string, readonly OfferedTool[]]>([
@@ -61,15 +61,15 @@ test.each<[string, readonly OfferedTool[]]>([
 ])('%s, a command does', (_why, tools) => {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-tools-'));
   const strange = { kind: 'write', path: "it's/a $b.txt", content: "'$x'\n" } as const;
-  const use = useFor(strange, tools, null);
+  const use = chooseToolUse(strange, tools, null);
   execFileSync('sh', ['-c', (use?.input as { readonly command: string }).command], { cwd: folder });
   expect(readFileSync(join(folder, strange.path), 'utf8')).toBe(strange.content);
   rmSync(folder, { recursive: true });
 });
 
 test('without a tool for it there is no use', () => {
-  expect(useFor({ kind: 'run', command: 'ls' }, [offered('read')], '/repo')).toBeNull();
-  expect(useFor(write, [offered('write')], null)).toBeNull();
+  expect(chooseToolUse({ kind: 'run', command: 'ls' }, [offered('read')], '/repo')).toBeNull();
+  expect(chooseToolUse(write, [offered('write')], null)).toBeNull();
 });
 
 test.each([
@@ -80,7 +80,7 @@ test.each([
   ['Qwen Code', "I'm currently working in the directory: /srv/a\nHere", '/srv/a'],
   ['none', 'You are a model.', null],
 ])('the folder that %s names', (_cli, text, folder) => {
-  expect(folderIn(JSON.stringify(text))).toBe(folder);
+  expect(findNamedFolder(JSON.stringify(text))).toBe(folder);
 });
 
 test.each([
@@ -91,14 +91,14 @@ test.each([
   ['# AGENTS.md instructions for /a\n\n<INSTRUCTIONS>\nbe kind\n</INSTRUCTIONS>', null],
   ['<task>fix it</task>', '<task>fix it</task>'],
 ])('of the turn %j the prompt is %j', (turn, prompt) => {
-  expect(promptIn(turn)).toBe(prompt);
+  expect(extractPrompt(turn)).toBe(prompt);
 });
 
 test('whatever a prompt is, what stands before it is taken away and no more', () => {
   const plain = fc.string().filter((text) => text.trim() !== '' && !/^\s*[<#]/.test(text));
   fc.assert(
     fc.property(plain, fc.string(), (prompt, context) => {
-      expect(promptIn(`<session_context>${context}</session_context>\n${prompt}`)).toBe(prompt.trim());
+      expect(extractPrompt(`<session_context>${context}</session_context>\n${prompt}`)).toBe(prompt.trim());
     }),
   );
 });

@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { ObjectId } from '../../../../core/evidence.ts';
 import { MOST_BESIDE, type BesideWork } from '../../../../core/work-tree/answers.ts';
-import { changesBetween } from '../../../objects.ts';
+import { diffTrees } from '../../../objects.ts';
 import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
 import { refOf, type Workspace } from '../../workspace.ts';
@@ -178,8 +178,8 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
     if (news.exitCode !== 0 || news.stdout.length === 0) return null;
   }
   const base = await baseOf();
-  const changed = await changesBetween(git, base, item.id).catch(() => []);
-  const missing = new Set((await changesBetween(git, now, item.id).catch(() => [])).map(({ path }) => path));
+  const changed = await diffTrees(git, base, item.id).catch(() => []);
+  const missing = new Set((await diffTrees(git, now, item.id).catch(() => [])).map(({ path }) => path));
   const isMissing = changed.some(({ path }) => missing.has(path));
   const untracked = item.is === 'stash' ? await untrackedOf() : '';
   if (!isMissing && untracked === '') return null;

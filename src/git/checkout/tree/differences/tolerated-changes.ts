@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../../../core/evidence.ts';
-import { indexLine, type PathChange } from '../../../objects.ts';
+import { formatIndexLine, type PathChange } from '../../../objects.ts';
 import type { PrivateRepository } from '../../private-repository.ts';
 
 /** The mode and content of a path in a tree. */
@@ -42,7 +42,7 @@ export function addTolerated(
  * Returns the tree without the tolerated changes: each path has the commit's entry. The repository's index must contain
  * the tree.
  */
-export async function treeWithTolerated(
+export async function revertToleratedChanges(
   repository: PrivateRepository,
   tree: ObjectId,
   list: readonly ToleratedChange[],
@@ -53,7 +53,7 @@ export async function treeWithTolerated(
     const now = entries.get(one.path) ?? null;
     const counted = entryThatCounts(now, one);
     if (counted?.mode === now?.mode && counted?.id === now?.id) return [];
-    return [indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(tree.length), one.path)];
+    return [formatIndexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(tree.length), one.path)];
   });
   if (lines.length === 0) return tree;
   return await repository.withIndex('copy', async (indexFile) => {
@@ -75,7 +75,7 @@ export async function writeToleratedToIndex(
 ): Promise<void> {
   if (list.length === 0) return;
   const lines = list.map(({ path, found, counted }) =>
-    indexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(found?.id.length ?? 40), path),
+    formatIndexLine(counted?.mode ?? '0', counted?.id ?? '0'.repeat(found?.id.length ?? 40), path),
   );
   await git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { kindOfDenialBy, shellParts } from '../../../../../src/agents/rules/shell-rules.ts';
+import { kindOfDenialBy, splitCommandLine } from '../../../../../src/agents/rules/shell-rules.ts';
 
 const kindOfDenial = kindOfDenialBy('claude');
 
@@ -109,9 +109,9 @@ test.each([
   ['npm ci 2>&1', ['npm ci'], true],
   ['x'.repeat(10_000), ['x'.repeat(10_000)], false],
 ])('%j is made of %j', (command, parts, compound) => {
-  expect(shellParts(command)).toEqual({ kind: 'parts', parts, compound });
+  expect(splitCommandLine(command)).toEqual({ kind: 'parts', parts, compound });
 });
 
 test('a very long command is not judged', () => {
-  expect(shellParts('a;'.repeat(100_000))).toEqual({ kind: 'opaque' });
+  expect(splitCommandLine('a;'.repeat(100_000))).toEqual({ kind: 'opaque' });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   classifyClaudeFailure,
-  failureInText,
-  limitIn,
-  statusIn,
+  parseFailureText,
+  findLimitText,
+  parseStatusIn,
 } from '../../../../../src/agents/claude/events/failure.ts';
 import type { AgentError } from '../../../../../src/core/analysis/analysis.ts';
 import type { ClaudeFailure } from '../../../../../src/agents/claude/events/cli-event.ts';
@@ -97,11 +97,15 @@ describe('of an output in plain text', () => {
     ['may be a missing file of settings', 'Error: Settings file not found: a.json', true],
     ['is not just any error', 'Error: the build is broken', false],
   ])('one %s', (_rule, output, expected) => {
-    expect(failureInText(output) !== null).toBe(expected);
+    expect(parseFailureText(output) !== null).toBe(expected);
   });
 
   test('the error keeps its text without blanks around, and the status that it names', () => {
-    expect(failureInText(' API Error: 503 down \n')).toEqual({ ...FAILURE, text: 'API Error: 503 down', status: 503 });
+    expect(parseFailureText(' API Error: 503 down \n')).toEqual({
+      ...FAILURE,
+      text: 'API Error: 503 down',
+      status: 503,
+    });
   });
 });
 
@@ -114,7 +118,7 @@ test.each<[string, number | null]>([
   ['API Error: Connection refused after 500 ms', null],
   ['It said API Error: 529', null],
 ])('the status in %j is %j', (text, status) => {
-  expect(statusIn(text)).toBe(status);
+  expect(parseStatusIn(text)).toBe(status);
 });
 
 test.each<[string, string | null]>([
@@ -132,7 +136,7 @@ test.each<[string, string | null]>([
   ['File limit reached', null],
   ['The weekly limit reached', null],
 ])('the limit that %j says is reached is %j', (text, limit) => {
-  expect(limitIn(text)).toBe(limit);
+  expect(findLimitText(text)).toBe(limit);
 });
 
 test.each(['The log says API Error: 429 slow down', 'I saw "API Error: Repeated 529 Overloaded errors" and stopped.'])(
@@ -148,7 +152,7 @@ test.each([
   'API Error: 529 handling added.',
   'API Error: timeouts get a second try.',
 ])('%j as the whole output mentions errors but does not count as one', (text) => {
-  expect(failureInText(text)).toBeNull();
+  expect(parseFailureText(text)).toBeNull();
 });
 
 test.each([
@@ -162,5 +166,5 @@ test.each([
   'API Error: Connection error.',
   "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.",
 ])('as the whole output, %j is the CLI’s own error', (text) => {
-  expect(failureInText(text)?.text).toBe(text);
+  expect(parseFailureText(text)?.text).toBe(text);
 });

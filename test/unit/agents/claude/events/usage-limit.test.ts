@@ -1,4 +1,4 @@
-import { printedAnalysis, type Analysis } from '../../../../../src/core/analysis/analysis.ts';
+import { buildPrintedAnalysis, type Analysis } from '../../../../../src/core/analysis/analysis.ts';
 import { describe, expect, test } from 'vitest';
 import {
   analyzeAt,
@@ -18,7 +18,7 @@ const rejected = rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLi
 
 /** Returns the limit without the count of characters. */
 function limitOf(output: string, now?: number): unknown {
-  return (printedAnalysis(analyzeAt(output, now)) as Analysis).usageLimit;
+  return (buildPrintedAnalysis(analyzeAt(output, now)) as Analysis).usageLimit;
 }
 
 describe('a limit needs two signs', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  costUsd as costBy,
+  computeCostUsd as costBy,
   priceOfClaude,
   type Terms,
   type ClaudeTokenCounts,

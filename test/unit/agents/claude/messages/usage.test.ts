@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventFrame } from '../../../../../testbed/scripted-model/amazon-frames.ts';
+import { encodeEventFrame } from '../../../../../testbed/scripted-model/amazon-frames.ts';
 import { createClaudeUsage } from '../../../../../src/agents/claude/messages/usage.ts';
 
 const event = (data: Readonly<Record<string, unknown>> & { readonly type: string }): string =>
@@ -118,9 +118,9 @@ test('an answer that does not stream', () => {
 
 describe("Amazon's frames", () => {
   const frames = Buffer.concat([
-    eventFrame({ type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } }),
-    eventFrame({ type: 'content_block_delta', delta: { type: 'text_delta', text: '"bytes":"e30="' } }),
-    eventFrame({ type: 'message_delta', usage: { output_tokens: 50 } }),
+    encodeEventFrame({ type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } }),
+    encodeEventFrame({ type: 'content_block_delta', delta: { type: 'text_delta', text: '"bytes":"e30="' } }),
+    encodeEventFrame({ type: 'message_delta', usage: { output_tokens: 50 } }),
   ]);
   const readFrames = (bytes: Buffer, size: number) => {
     const decoder = new TextDecoder();
@@ -140,8 +140,8 @@ describe("Amazon's frames", () => {
   });
 
   test('with an event that is longer than any that tells usage', () => {
-    const long = eventFrame({ type: 'content_block_delta', delta: { text: 'x'.repeat(200_000) } });
-    const last = eventFrame({ type: 'message_delta', usage: { output_tokens: 70 } });
+    const long = encodeEventFrame({ type: 'content_block_delta', delta: { text: 'x'.repeat(200_000) } });
+    const last = encodeEventFrame({ type: 'message_delta', usage: { output_tokens: 70 } });
     expect(readFrames(Buffer.concat([frames, long, last]), 5_000)).toMatchObject({ input: 10, output: 70 });
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endpointOf, namedRequest } from '../../../../../src/agents/gemini/messages/protocol.ts';
+import { endpointOf, shortenGeminiRequest } from '../../../../../src/agents/gemini/messages/protocol.ts';
 
 test.each<[string, string, boolean]>([
   ['/v1beta/models/gemini-2.5-pro:generateContent', 'gemini-2.5-pro', false],
@@ -54,5 +54,5 @@ test.each([
   ['/?', 'POST / with a query'],
   ['x'.repeat(200), `POST ${'x'.repeat(75)}`],
 ])('%s is reported as %s', (target, told) => {
-  expect(namedRequest('POST', target)).toBe(told);
+  expect(shortenGeminiRequest('POST', target)).toBe(told);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   LOCK_TOOLS,
-  lockCommands,
+  listLockCommands,
   lockFilesSchema,
-  lockFilesToRegenerate,
+  selectLockFiles,
   describeLockFile,
-  toolsCalledIn,
-  toolsNamedIn,
+  findCalledTools,
+  findNamedTools,
 } from '../../../../../src/core/feedback/conflict/lock-tools.ts';
 
 describe('tools that commands call', () => {
@@ -19,7 +19,7 @@ describe('tools that commands call', () => {
     ['(cd api && poetry run pytest)\nuv sync', ['poetry', 'uv']],
     ['npm', ['npm']],
   ])('%s', (commands, tools) => {
-    expect(toolsCalledIn(commands)).toEqual(tools);
+    expect(findCalledTools(commands)).toEqual(tools);
   });
 
   test.each([
@@ -38,14 +38,14 @@ describe('tools that commands call', () => {
     '"npm" ci',
     '',
   ])('none: %s', (commands) => {
-    expect(toolsCalledIn(commands)).toEqual([]);
+    expect(findCalledTools(commands)).toEqual([]);
   });
 
   test('are looked for in the first 64 KiB, quickly', () => {
-    expect(toolsCalledIn(`${'x'.repeat(64 * 1024)}\nnpm ci`)).toEqual([]);
+    expect(findCalledTools(`${'x'.repeat(64 * 1024)}\nnpm ci`)).toEqual([]);
     const started = performance.now();
     for (const piece of ['`', '``a`', 'A=b ', '$ ', 'if ', '\n', 'a&&', ' '])
-      expect(toolsNamedIn(piece.repeat(100_000))).toEqual([]);
+      expect(findNamedTools(piece.repeat(100_000))).toEqual([]);
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
@@ -56,13 +56,13 @@ describe('tools that a text names', () => {
     ['- Build:\n  ```sh\n  pnpm install\n  ```\n', ['pnpm']],
     ['~~~\ngo build', ['go']],
   ])('in its code: %j', (text, tools) => {
-    expect(toolsNamedIn(text)).toEqual(tools);
+    expect(findNamedTools(text)).toEqual(tools);
   });
 
   test.each(['npm ci is what we use.', '> `npm ci`', 'a ` npm ci', '`see npm`', '    npm ci'])(
     'not elsewhere: %j',
     (text) => {
-      expect(toolsNamedIn(text)).toEqual([]);
+      expect(findNamedTools(text)).toEqual([]);
     },
   );
 });
@@ -73,39 +73,37 @@ const FILES = `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bu
 
 describe('lock files to make', () => {
   test('are those whose tool is named, each in its own folder', () => {
-    expect(lockFilesToRegenerate(['package-lock.json', 'a/b/go.sum', 'a/yarn.lock'], ['go', 'npm'])).toEqual([
+    expect(selectLockFiles(['package-lock.json', 'a/b/go.sum', 'a/yarn.lock'], ['go', 'npm'])).toEqual([
       { path: 'package-lock.json', folder: '', tool: 'npm', words: expect.stringContaining('npm install') },
       { path: 'a/b/go.sum', folder: 'a/b', tool: 'go', words: 'go mod tidy' },
     ]);
-    expect(lockFilesToRegenerate(['package-lock.json'], [])).toEqual([]);
-    expect(lockFilesToRegenerate(['src/a.ts', 'constructor', ''], LOCK_TOOLS)).toEqual([]);
+    expect(selectLockFiles(['package-lock.json'], [])).toEqual([]);
+    expect(selectLockFiles(['src/a.ts', 'constructor', ''], LOCK_TOOLS)).toEqual([]);
   });
 
   test('are twenty at most, with paths that can be reported', () => {
     expect(
-      lockFilesToRegenerate(
+      selectLockFiles(
         Array.from({ length: 30 }, (_, at) => `${String(at)}/go.sum`),
         ['go'],
       ),
     ).toHaveLength(20);
-    expect(lockFilesToRegenerate([`${'a/'.repeat(100)}go.sum`], ['go'])).toEqual([]);
+    expect(selectLockFiles([`${'a/'.repeat(100)}go.sum`], ['go'])).toEqual([]);
   });
 
   test('every one has its tool, whose command is plain words', () => {
-    const made = lockFilesToRegenerate(FILES.slice(0, 20), LOCK_TOOLS).concat(
-      lockFilesToRegenerate(FILES.slice(20), LOCK_TOOLS),
-    );
+    const made = selectLockFiles(FILES.slice(0, 20), LOCK_TOOLS).concat(selectLockFiles(FILES.slice(20), LOCK_TOOLS));
     expect(made.map(({ path }) => path)).toEqual(FILES);
     expect(new Set(made.map(({ tool }) => tool))).toEqual(new Set(LOCK_TOOLS));
     for (const { tool, words } of made) {
       if (tool !== 'yarn') expect(words).toMatch(/^[a-z]+(?: [\w=.-]+)+$/);
-      expect(toolsCalledIn(words)).toEqual([tool]);
+      expect(findCalledTools(words)).toEqual([tool]);
     }
   });
 
   test('there is a command for every kind, once', () => {
-    expect(lockCommands([...FILES, ...FILES.map((name) => `sub/${name}`)])).toHaveLength(FILES.length);
-    expect(lockCommands(['src/a.ts', 'constructor'])).toEqual([]);
+    expect(listLockCommands([...FILES, ...FILES.map((name) => `sub/${name}`)])).toHaveLength(FILES.length);
+    expect(listLockCommands(['src/a.ts', 'constructor'])).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callFilter, callNumbers } from '../../../../../src/core/isolation/sandbox/system-calls.ts';
+import { buildCallFilter, findCallNumbers } from '../../../../../src/core/isolation/sandbox/system-calls.ts';
 
 const [X64, I386, ARM64, ARM] = [0xc000_003e, 0x4000_0003, 0xc000_00b7, 0x4000_0028];
 const ALLOWED = 0x7fff_0000;
@@ -7,7 +7,7 @@ const refused = (error: number): number => 0x0005_0000 + error;
 
 /** Returns the kernel's decision about a call: an interpreter for the instructions that the filter uses. */
 function decided(processor: string, arch: number, number: number, firstArgument = 0): number {
-  const code = Buffer.from(callFilter(processor) ?? '', 'hex');
+  const code = Buffer.from(buildCallFilter(processor) ?? '', 'hex');
   const seen: Readonly<Record<number, number>> = { 0: number, 4: arch, 16: firstArgument };
   let loaded = 0;
   for (let at = 0; at < code.length; at += 8) {
@@ -26,7 +26,7 @@ function decided(processor: string, arch: number, number: number, firstArgument 
   throw new Error('it does not end');
 }
 
-describe('callFilter()', () => {
+describe('buildCallFilter()', () => {
   test.each([
     ['x64', X64, { socket: 41, pair: 53, keys: [248, 249, 250], hidden: [], others: [0, 1, 59, 257, 435] }],
     ['x64', I386, { socket: 359, pair: 360, keys: [286, 287, 288], hidden: [102], others: [1, 11, 41, 248, 435] }],
@@ -56,6 +56,6 @@ describe('callFilter()', () => {
   });
 
   test('a processor that is not known has no filter', () => {
-    expect([callFilter('riscv64'), callNumbers('riscv64')]).toEqual([null, null]);
+    expect([buildCallFilter('riscv64'), findCallNumbers('riscv64')]).toEqual([null, null]);
   });
 });

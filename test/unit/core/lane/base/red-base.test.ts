@@ -8,7 +8,7 @@ import {
 import { compareWithBase, failsAsBase, redBaseOf, type RedBase } from '../../../../../src/core/lane/base/red-base.ts';
 import type { Verification } from '../../../../../src/core/evidence.ts';
 import { NO_TESTS, parseTestReport } from '../../../../../src/core/proof/test-report.ts';
-import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
+import { createInitialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 
 const none = NO_TESTS;
 const subject = { commit: 'c0ffee', commands: 'abc' };
@@ -147,7 +147,7 @@ describe('a verification behind an iteration, compared with a red base', () => {
 });
 
 describe('what becomes of a red base', () => {
-  const fresh = initialState('queue', 1);
+  const fresh = createInitialState('queue', 1);
   const withBase = (redBase: RedBase | null): LaneState => ({ ...fresh, redBase });
 
   test('found by the verification of the base, held by an iteration that fails in the same way', () => {

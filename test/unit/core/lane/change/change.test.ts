@@ -15,7 +15,7 @@ import {
 import type { TaskId } from '../../../../../src/core/tasks/ids.ts';
 import { progressOf } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
-import { initialState, parseState } from '../../../../../src/core/lane/state/state.ts';
+import { createInitialState, parseState } from '../../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 
 const file = (path: string, why = 'it is protected') => ({ path, why });
@@ -62,7 +62,7 @@ describe('what a branch lacks of the work', () => {
   test('is cut to what a state may hold, and found again', () => {
     const long = 'x'.repeat(5000);
     const begun = after(noChange, { now: Array.from({ length: 40 }, (_, i) => file(`${i}${long}`, `${i}${long}`)) });
-    const parsed = parseState(serializeState({ ...initialState('queue', 0), change: begun }), 'queue');
+    const parsed = parseState(serializeState({ ...createInitialState('queue', 0), change: begun }), 'queue');
     expect(parsed).toMatchObject({ kind: 'state', state: { change: begun } });
     expect(pathsOf(after(begun, { published: [`0${long}`] }))).toHaveLength(19);
   });
@@ -98,7 +98,7 @@ describe('claims that were overruled', () => {
 
 test('a document of the first days of version 5 knows nothing of it', () => {
   const { leftOut, leftOutMore, overruledMore, ...change } = noChange;
-  const document = JSON.stringify({ ...initialState('queue', 0), change });
+  const document = JSON.stringify({ ...createInitialState('queue', 0), change });
   expect(parseState(document, 'queue')).toMatchObject({
     kind: 'state',
     problems: [],

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { restrictiveParts, signedParts, withSafeParts } from '../../../../../src/core/lane/state/cached-state.ts';
-import { initialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
+import {
+  selectRestrictiveParts,
+  selectSignedParts,
+  withSafeParts,
+} from '../../../../../src/core/lane/state/cached-state.ts';
+import { createInitialState, type LaneState } from '../../../../../src/core/lane/state/state.ts';
 import { untouchedProgress, withChangedTasks } from '../../../../../src/core/tasks/queue.ts';
 import { idle, play, progress } from '../../core-fixtures.ts';
 
@@ -33,20 +37,23 @@ describe('a document of a cache, where others may write', () => {
       headVerification: null,
       refusedPush: null,
     };
-    expect(restrictiveParts(state, false)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 0 } });
-    expect(restrictiveParts(state, true)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 4 } });
+    expect(selectRestrictiveParts(state, false)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 0 } });
+    expect(selectRestrictiveParts(state, true)).toEqual({ dropped, state: { ...worked, ...kept, ordersApplied: 4 } });
   });
 
   test('names nothing that it did not hold', () => {
     const plain = { ...state, ...nothingSaid };
-    expect(restrictiveParts(plain, false).dropped).toEqual([]);
-    expect(signedParts({ ...plain, pause: risky.pause }, false).dropped).toEqual(['a pause']);
-    expect(signedParts({ ...plain, session: risky.session }, false).dropped).toEqual(['a conversation']);
+    expect(selectRestrictiveParts(plain, false).dropped).toEqual([]);
+    expect(selectSignedParts({ ...plain, pause: risky.pause }, false).dropped).toEqual(['a pause']);
+    expect(selectSignedParts({ ...plain, session: risky.session }, false).dropped).toEqual(['a conversation']);
   });
 
   test('that is the only one keeps a pause and a conversation where the agent’s key wrote it', () => {
-    expect(signedParts(state, true)).toEqual({ dropped: ['approvals'], state: { ...state, tasks: worked.tasks } });
-    expect(signedParts(state, false)).toEqual({ dropped, state: { ...state, ...nothingSaid } });
+    expect(selectSignedParts(state, true)).toEqual({
+      dropped: ['approvals'],
+      state: { ...state, tasks: worked.tasks },
+    });
+    expect(selectSignedParts(state, false)).toEqual({ dropped, state: { ...state, ...nothingSaid } });
   });
 });
 
@@ -55,7 +62,7 @@ test('what was spent and tried since counts, whatever else a place says that has
   const since: LaneState = { ...state, sequence: 9, savedAt: 7, tasks: { ...worked.tasks, 'plan-a': marked } };
   const said = { ...untouchedProgress, approval: { text: 'b', by: 'ann', at: 2 } };
   const decides: LaneState = {
-    ...initialState('queue', 0),
+    ...createInitialState('queue', 0),
     ordersApplied: 1,
     tasks: { 'issue-1': { ...said, attempts: 9 }, 'issue-8': said },
   };

@@ -3,7 +3,12 @@ import { expect, test } from 'vitest';
 import { AGENT_NAMES } from '../../../../../src/core/agent-names.ts';
 import { providerTroubles } from '../../../../../src/core/agents/providers.ts';
 import { hintCodes } from '../../../../../src/core/prompt/hints.ts';
-import { initialState, type LaneState, parseState, STATE_VERSION } from '../../../../../src/core/lane/state/state.ts';
+import {
+  createInitialState,
+  type LaneState,
+  parseState,
+  STATE_VERSION,
+} from '../../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import { noon, play, progress } from '../../core-fixtures.ts';
 import { runs } from '../../../../runs.ts';
@@ -318,7 +323,7 @@ test('no string makes parseState throw', () => {
       .tuple(fc.nat(document.length), fc.string({ maxLength: 5 }))
       .map(([at, noise]) => document.slice(0, at) + noise + document.slice(at + noise.length)),
     fc
-      .tuple(fc.constantFrom(...Object.keys(initialState(LANE, noon))), fc.jsonValue())
+      .tuple(fc.constantFrom(...Object.keys(createInitialState(LANE, noon))), fc.jsonValue())
       .map(([key, value]) => JSON.stringify({ ...state, [key]: value })),
   );
   fc.assert(

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { noChange, noShare } from '../../../../../src/core/lane/change.ts';
-import { closedCircuit } from '../../../../../src/core/lane/circuit.ts';
+import { createClosedCircuit } from '../../../../../src/core/lane/circuit.ts';
 import {
   type LaneState,
   MAX_STATE_BYTES,
   parseState,
   parseStateAt,
-  stateToProbe,
+  createProbeState,
   STATE_VERSION,
 } from '../../../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../../../src/core/lane/state/serialize-state.ts';
 import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
 import { withTransition, type Transition } from '../../../../../src/core/lane/session.ts';
-import { callsRemaining, exhaustedWindow } from '../../../../../src/core/lane/windows.ts';
+import { countCallsRemaining, findExhaustedWindow } from '../../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../../core-fixtures.ts';
 
 const LANE = 'queue';
@@ -35,7 +35,7 @@ describe('a circuit that cannot be read', () => {
     [undefined],
     ['garbage'],
     [{ kind: 'closed' }],
-    [{ ...closedCircuit(0), noProgress: -1 }],
+    [{ ...createClosedCircuit(0), noProgress: -1 }],
     [{ kind: 'half-open' }],
     [[]],
   ])('%j is reported, and one probe decides', (circuit) => {
@@ -69,12 +69,12 @@ describe('a counter that cannot be read counts as used up until its window ends'
     const parsed = parseState(tampered({ windows: { hour, day: null } }), LANE);
     expect(parsed).toMatchObject({ kind: 'state', problems: [expect.stringContaining('hour')] });
     const { windows } = (parsed as { state: LaneState }).state;
-    expect(callsRemaining(windows, policy, openedAt)).toBe(0);
-    expect(exhaustedWindow(windows, policy, openedAt)).toEqual({
+    expect(countCallsRemaining(windows, policy, openedAt)).toBe(0);
+    expect(findExhaustedWindow(windows, policy, openedAt)).toEqual({
       reason: 'calls_per_hour',
       resumeAt: openedAt + 3_600_000,
     });
-    expect(exhaustedWindow(windows, policy, openedAt + 3_600_000)).toBeNull();
+    expect(findExhaustedWindow(windows, policy, openedAt + 3_600_000)).toBeNull();
   });
 
   test.each([[null], [undefined], ['x'], [{}]])('windows %j', (windows) => {
@@ -82,7 +82,8 @@ describe('a counter that cannot be read counts as used up until its window ends'
     expect(parsed.problems).toEqual([expect.stringContaining('hour window'), expect.stringContaining('day window')]);
     expect(describeStep(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(
-      exhaustedWindow(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason,
+      findExhaustedWindow(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)
+        ?.reason,
     ).toBe('cost_per_day');
   });
 });
@@ -174,13 +175,13 @@ test('a newer version is left alone', () => {
 });
 
 test('a state that should be there and is not begins with one probe', () => {
-  expect(play([{}], { state: stateToProbe(LANE, noon) }).step).toMatchObject({
+  expect(play([{}], { state: createProbeState(LANE, noon) }).step).toMatchObject({
     kind: 'stop',
     outcome: { reason: 'circuit_open', tripped: 'this-run' },
   });
-  expect(play([progress()], { state: stateToProbe(LANE, noon) }).step.kind).toBe('iterate');
-  expect(parseState(serializeState(stateToProbe(LANE, noon)), LANE).kind).toBe('state');
-  expect(stateToProbe(LANE, noon).transitions).toEqual([
+  expect(play([progress()], { state: createProbeState(LANE, noon) }).step.kind).toBe('iterate');
+  expect(parseState(serializeState(createProbeState(LANE, noon)), LANE).kind).toBe('state');
+  expect(createProbeState(LANE, noon).transitions).toEqual([
     { at: noon, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' },
   ]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { positionOf, type FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
 import { fileSources, type FileSource } from '../../../../../src/core/tasks/ids.ts';
 import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
-import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
+import { createUnreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
 import { simulateWorkOrder } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskState } from '../../../../../src/core/tasks/task.ts';
 import { runs } from '../../../../runs.ts';
@@ -130,7 +130,7 @@ describe('task files', () => {
     const hidden = (file: string, line: number | null) =>
       ({ file, line, column: null, message: 'unreadable', hidesTasks: true }) as const;
     expect(
-      unreadableTasks(
+      createUnreadableTasks(
         [
           { file: '@fix_plan.md', line: 1, column: null, message: 'a title twice' },
           hidden('@fix_plan.md', 4),
@@ -164,7 +164,7 @@ describe('task files', () => {
         obstacle: 'unreadable',
       },
     ]);
-    expect(unreadableTasks([hidden('@fix_plan.md', null)], ['plan'])).toMatchObject([
+    expect(createUnreadableTasks([hidden('@fix_plan.md', null)], ['plan'])).toMatchObject([
       { title: '@fix_plan.md cannot be read', source: { line: 1 } },
     ]);
   });
@@ -235,7 +235,7 @@ describe('task files', () => {
       ['plan-unreadable: @fix_plan.md cannot be read', 'prd-unreadable: .ralph/prd.json:1:2 cannot be read'],
     ],
   ])('that may hide tasks have one that nobody can work: %s', (_, files, expected) => {
-    const tasks = unreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources);
+    const tasks = createUnreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources);
     expect(tasks.map(({ id, title }) => `${id}: ${title}`)).toEqual(expected);
     for (const task of tasks)
       expect(task).toMatchObject({ obstacle: 'unreadable', optional: false, source: { kind: task.id.split('-')[0] } });
@@ -251,7 +251,9 @@ describe('task files', () => {
     ],
     ['another kind of record', { '.beads/issues.jsonl': `${bead('a')}\n{"_type":"memory","key":"k"}` }],
   ])('without hidden text have nothing to report: %s', (_, files) => {
-    expect(unreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources)).toEqual([]);
+    expect(createUnreadableTasks(parseTaskFiles(files, fileSources, optionalSections).problems, fileSources)).toEqual(
+      [],
+    );
   });
 
   test('any text is answered; every id is one of a kind, safe and short', () => {

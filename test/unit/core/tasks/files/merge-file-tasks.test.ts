@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FileTask } from '../../../../../src/core/tasks/files/form/root-plan.ts';
-import { fileProgress, mergeFileTasks } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
+import { mergeFileProgress, mergeFileTasks } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
 import { untouchedProgress } from '../../../../../src/core/tasks/queue.ts';
 import type { TaskProgress, TaskState } from '../../../../../src/core/tasks/task.ts';
 import { task } from '../../core-fixtures.ts';
@@ -109,7 +109,7 @@ describe('progress with what the files say', () => {
       null,
     ],
   ])('%s', (_, inFile, known, beginsAgain, expected) => {
-    const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], {
+    const progress = mergeFileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], {
       ...facts,
       beginsAgain,
     });
@@ -118,12 +118,12 @@ describe('progress with what the files say', () => {
 
   test('keeps what a task took that both the lane and the base have done, also when the lane begins again', () => {
     expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { ...facts, beginsAgain: true })['plan-a'],
+      mergeFileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { ...facts, beginsAgain: true })['plan-a'],
     ).toEqual(worked('done'));
   });
 
   test('leaves the other tasks alone, and puts what files say anyway where it is pruned first', () => {
-    const progress = fileProgress(
+    const progress = mergeFileProgress(
       { 'issue-1': worked('done'), 'plan-b': worked('in-progress') },
       [item('b', 'todo'), item('a', 'done')],
       facts,
@@ -136,7 +136,7 @@ describe('what is done without a mark', () => {
   const unmarked: TaskProgress = { ...worked('done'), unmarked: true };
 
   test('stays done when the lane begins again, whatever the base says', () => {
-    const progress = fileProgress({ 'plan-a': unmarked }, [item('a', 'todo')], { ...facts, beginsAgain: true });
+    const progress = mergeFileProgress({ 'plan-a': unmarked }, [item('a', 'todo')], { ...facts, beginsAgain: true });
     expect(progress['plan-a']).toEqual(unmarked);
   });
 
@@ -147,7 +147,7 @@ describe('what is done without a mark', () => {
     ['but not if a file cannot be read', [item('b', 'todo')], false, unmarked, true],
     ['no longer when it must be done again', [item('a', 'todo')], true, { ...worked('todo'), unmarked: true }, false],
   ])('is remembered %s', (_, tasks, allFilesRead, known, expected) => {
-    const progress = fileProgress({ 'plan-a': known }, tasks, { ...facts, allFilesRead });
+    const progress = mergeFileProgress({ 'plan-a': known }, tasks, { ...facts, allFilesRead });
     expect(progress['plan-a']?.unmarked === true).toBe(expected);
   });
 });
@@ -170,7 +170,7 @@ describe('what its file calls failed or blocked is tried again', () => {
       { ...worked('failed'), retried: true },
     ],
   ])('%s', (_, inFile, known, change, expected) => {
-    const progress = fileProgress(known === null ? {} : { 'prd-a': known }, [entry('prd-a', inFile)], {
+    const progress = mergeFileProgress(known === null ? {} : { 'prd-a': known }, [entry('prd-a', inFile)], {
       ...facts,
       ...change,
     });
@@ -178,6 +178,6 @@ describe('what its file calls failed or blocked is tried again', () => {
   });
 
   test('and is forgotten once no file has it', () => {
-    expect(fileProgress({ 'prd-a': retried }, [], facts)).toEqual({});
+    expect(mergeFileProgress({ 'prd-a': retried }, [], facts)).toEqual({});
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { costly } from '../../../../cpu.ts';
-import { archiveObstacle, archivePrd } from '../../../../../src/core/tasks/files/prd-archive.ts';
+import { findArchiveObstacle, archivePrd } from '../../../../../src/core/tasks/files/prd-archive.ts';
 import { parsePrd } from '../../../../../src/core/tasks/files/prd.ts';
 import { hashId } from '../../../../../src/core/tasks/ids.ts';
 
@@ -176,11 +176,11 @@ describe('an archive that cannot be added to is left alone, and says why', () =>
     ],
   ])('%s', (_, archive, problem) => {
     expect(archivePrd({ prd: PRD, archive }, done('A'))).toBeNull();
-    expect(archiveObstacle(archive)).toEqual({ file: '.ralph/prd_archive.json', ...problem });
+    expect(findArchiveObstacle(archive)).toEqual({ file: '.ralph/prd_archive.json', ...problem });
   });
 
   test.each([[null], [''], ['{}'], ['{"tasks":[]}']])('%j is fine', (archive) => {
-    expect(archiveObstacle(archive)).toBeNull();
+    expect(findArchiveObstacle(archive)).toBeNull();
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parsePrd } from '../../../../../src/core/tasks/files/prd.ts';
-import { positionsInPrd } from '../../../../../src/core/tasks/files/prd-entries.ts';
+import { findPrdPositions } from '../../../../../src/core/tasks/files/prd-entries.ts';
 import { hashId } from '../../../../../src/core/tasks/ids.ts';
 
 const PATH = '.ralph/prd.json';
@@ -219,11 +219,11 @@ describe('ids', () => {
   });
 
   test('places of entries are known by the ids of their tasks', () => {
-    expect([...positionsInPrd('{"tasks": [{"id": "A", "title": "a"},\n {"title": "b"}]}')]).toEqual([
+    expect([...findPrdPositions('{"tasks": [{"id": "A", "title": "a"},\n {"title": "b"}]}')]).toEqual([
       ['prd-A', { line: 1, column: 12 }],
       [`prd-${hashId('b')}`, { line: 2, column: 2 }],
     ]);
-    expect(positionsInPrd('{"tasks": [').size).toBe(0);
+    expect(findPrdPositions('{"tasks": [').size).toBe(0);
   });
 
   test('an entry copied three times is three tasks', () => {

@@ -4,7 +4,7 @@ import {
   MAX_FOUND_TASKS,
   MAX_LIST_BYTES,
   parseFoundTasks,
-  requirementsPrompt,
+  renderRequirementsPrompt,
 } from '../../../../../src/core/tasks/files/requirements.ts';
 
 const listOf = (...tasks: readonly unknown[]): string => JSON.stringify({ tasks });
@@ -109,5 +109,5 @@ describe('the list that the agent wrote', () => {
 });
 
 test('the prompt names both files and no text of the document', () => {
-  expect(requirementsPrompt('requirements.md', 'tasks.json')).toMatch(/requirements\.md[^]*tasks\.json/);
+  expect(renderRequirementsPrompt('requirements.md', 'tasks.json')).toMatch(/requirements\.md[^]*tasks\.json/);
 });
