@@ -7,8 +7,7 @@ import type { ChecksSummary } from '../core/feedback/checks/checks.ts';
 import type { Hold } from '../core/feedback/pull-request-now.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
-import { decideNextStep, createRunSoFar } from '../core/lane/decide.ts';
-import { reopenDoneSince, settleFinished } from '../core/lane/verification.ts';
+import { settleFinished } from '../core/lane/verification.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import { serializeState, withoutCopies } from '../core/lane/state/serialize-state.ts';
 import type { McpServer } from '../core/mcp/values.ts';
@@ -25,7 +24,6 @@ import type { RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
-import { isPlanComplete } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Train } from '../core/train/train.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -390,33 +388,4 @@ export function selectStateToBuildOn(
   const proven = isNewest ? [head, cleanVerification.commit] : [head];
   const isProven = headVerification?.kind === 'passed' && proven.includes(headVerification.commit);
   return settleFinished(state, isProven || !policy.verifies, now);
-}
-
-/** The dependencies of judging a head that this job cannot verify. */
-interface UnverifiedDeps {
-  readonly config: { readonly policy: Policy };
-  readonly clock: { now(): number };
-}
-
-/**
- * Returns the work at a head that differs from the loop's, in a job that cannot verify it: what the run made done waits
- * until the next run verifies it, without a call, and the run is not complete.
- */
-export function moveToUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {
-  const now = clock.now();
-  const { tasks, outcome } = work;
-  const state = policy.verifies ? reopenDoneSince(work.state, work.stateBefore, now) : work.state;
-  const left = { ...work, cleanVerification: null, state };
-  if (outcome.kind !== 'complete' || (!policy.verifies && isPlanComplete(tasks, state.tasks))) return left;
-  const step = decideNextStep({ state, tasks, run: createRunSoFar(state, now), policy, now });
-  const isBlocked = step.kind === 'stop' && step.outcome.kind === 'blocked';
-  return { ...left, outcome: isBlocked ? step.outcome : { kind: 'limit', reason: 'unverified' } };
-}
-
-/** Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it. */
-export function moveToUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
-  if (!deps.config.policy.verifies) return { ...work, head, cleanVerification: null };
-  const warning = `Somebody pushed to ${work.lane.branch} while this run worked. Their commits are merged with those of the run.`;
-  const merged = moveToUnverifiedHead({ ...work, head }, deps);
-  return { ...merged, warnings: [...work.warnings, warning] };
 }

@@ -22,13 +22,8 @@ import { advanceInSnapshot } from '../core/snapshot/changes.ts';
 import { textOf } from '../errors.ts';
 import { clearHead, outcomeOfHeldHead } from '../handover/clear-head.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
-import {
-  moveToUnverifiedMerge,
-  documentOf,
-  findPreviousTranscript,
-  selectStateToBuildOn,
-  type Work,
-} from '../handover/intake.ts';
+import { documentOf, findPreviousTranscript, selectStateToBuildOn, type Work } from '../handover/intake.ts';
+import { judgeUnverifiedMerge } from '../handover/unverified-head.ts';
 import type { PushedWithState, PushResult, Remote } from '../ports/remote.ts';
 import type { WorkAfterAction, LoopDeps } from './deps.ts';
 import { leaveOut, leaveRefusedOut, waitIfStillRefused, type LeaveOutDeps } from './refused/left-out.ts';
@@ -211,7 +206,7 @@ async function pushOnce(
   const { merged } = result;
   if (merged === undefined) return { result, taken };
   if (deps.repository === null)
-    return { result, taken: { ...moveToUnverifiedMerge(taken, merged, deps), remoteHead: merged } };
+    return { result, taken: { ...judgeUnverifiedMerge(taken, merged, deps), remoteHead: merged } };
   await deps.repository.takeHead({ head: merged, refused: [], workTree: 'updated' });
   const atMerge = { ...taken, head: merged, remoteHead: merged, cleanVerification: null };
   deps.record?.(atMerge);

@@ -11,8 +11,9 @@ import { pauseLane } from '../core/sharing/orders.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf, UserError } from '../errors.ts';
 import { type ClearedHead, clearHead, type HeadDeps, outcomeOfHeldHead } from '../handover/clear-head.ts';
-import { moveToUnverifiedMerge, type Work } from '../handover/intake.ts';
+import type { Work } from '../handover/intake.ts';
 import { pushSigned, type SignDeps } from '../handover/signed.ts';
+import { judgeUnverifiedMerge } from '../handover/unverified-head.ts';
 import type { LaneStart } from '../ports/repository.ts';
 import type { PushResult } from '../ports/remote.ts';
 import { withTimeLimit } from './answers.ts';
@@ -120,7 +121,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
     // The loop has already logged its own pushes.
     const at = result.merged ?? taken.head;
     if (at !== remoteHead) deps.log.info(`pushed ${at.slice(0, 7)} to ${lane.branch}`);
-    const published = at === taken.head ? taken : moveToUnverifiedMerge(taken, at, deps);
+    const published = at === taken.head ? taken : judgeUnverifiedMerge(taken, at, deps);
     return { kind: 'published', remoteHead: at, outcome: published.outcome, work: published };
   }
   return lostBranch(deps, work, result);

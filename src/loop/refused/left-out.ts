@@ -12,7 +12,8 @@ import { isForPath } from '../../core/refusals/server-rules.ts';
 import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { moveToUnverifiedHead, type Work } from '../../handover/intake.ts';
+import type { Work } from '../../handover/intake.ts';
+import { judgeUnverifiedHead } from '../../handover/unverified-head.ts';
 import type { RefusedPath, Repository } from '../../ports/repository.ts';
 import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
@@ -171,7 +172,7 @@ function recordedWork(
   now: Pick<Work, 'head' | 'journal' | 'state' | 'withheld'>,
 ): Work {
   const left = { ...work, ...now, hasNewCommits: now.head !== work.base };
-  const next = deps.repository === null ? moveToUnverifiedHead(left, deps) : left;
+  const next = deps.repository === null ? judgeUnverifiedHead(left, deps) : left;
   deps.record?.(next);
   return next;
 }

@@ -5,7 +5,8 @@ import { emptySnapshot } from '../../../src/core/snapshot/snapshot.ts';
 import { MAX_TASKS_OF_PULL, listStoredPulls, withPublishedPull } from '../../../src/core/snapshot/stored-pull.ts';
 import { taskOfIssue } from '../../../src/core/tasks/issue-task.ts';
 import { untouchedProgress } from '../../../src/core/tasks/queue.ts';
-import { moveToUnverifiedMerge, createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
+import { createUntouchedWork, type Work, endIntake } from '../../../src/handover/intake.ts';
+import { judgeUnverifiedMerge } from '../../../src/handover/unverified-head.ts';
 import { publishedPullOf } from '../../../src/handover/published-pull.ts';
 import { noon, policy, task } from '../core/core-fixtures.ts';
 
@@ -111,7 +112,7 @@ describe('what is remembered of a published pull request', () => {
 
 describe('a merge of what people pushed, which nothing has verified,', () => {
   const merge = (outcome: Work['outcome'], verifies: boolean): Pick<Work, 'outcome' | 'warnings' | 'head'> =>
-    moveToUnverifiedMerge({ ...workOn([labelled], {}), outcome }, 'merged', {
+    judgeUnverifiedMerge({ ...workOn([labelled], {}), outcome }, 'merged', {
       config: { policy: { ...policy, verifies } },
       clock: { now: () => noon },
     });
