@@ -93,7 +93,10 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
       const costs = {
         model,
         expected: spentBy({ input: estimateTokens(asked.chars), cached: 0, output: expectedOutput(sent) }, asked),
-        atMost: spentBy({ input: computeMaxTokens(body), cached: 0, output: mostOutput(sent) }, asked),
+        atMost: spentBy(
+          { input: computeMaxTokens(body), cached: 0, output: mostOutput(sent) },
+          { ...asked, tier: isLeftToProject(asked.tier) ? 'priority' : asked.tier },
+        ),
         account: (contentType: string) => openAccount(contentType, asked),
       };
       return { target: TARGETS[api], body: text, costs };
@@ -164,6 +167,11 @@ function spentBy(counts: OpenaiTokenCounts, { model, tier, prices }: PricedReque
 /** Returns true if a tier is more expensive: any unusual name counts as the fast one. */
 function isDearer(tier: unknown): boolean {
   return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
+}
+
+/** True if the request leaves the tier to the project, whose own may be the fast one. */
+function isLeftToProject(tier: unknown): boolean {
+  return typeof tier !== 'string' || tier === '' || tier === 'auto';
 }
 
 function errorBody({

@@ -1,7 +1,7 @@
 import type { Verification } from '../evidence.ts';
 import { REVIEW_PROTOCOL } from '../pipeline/review.ts';
 import type { CircuitView } from '../lane/circuit.ts';
-import type { LastIteration } from '../lane/state/state.ts';
+import { type LastIteration, MAX_WITHHELD_CHARS } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
 import { capText, toOneLine } from '../text/phrase.ts';
@@ -258,6 +258,7 @@ function contextOf(parts: PromptParts): string {
       'Files of yours that are not published, or not finished, each with the reason, as data:',
       'WITHHELD',
       parts.hints.some((hint) => hint === 'withheld' || hint === 'marked') ? (parts.lastIteration?.withheld ?? []) : [],
+      MAX_WITHHELD_CHARS,
     ),
     listSection(
       'Work of yours that is not in the work tree, as data:',

@@ -35,14 +35,14 @@ export function takeLastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }
 
-/** Largest list of other tasks: number of titles, and characters of each. */
-const maxOthers = { count: 5, chars: 90 };
+/** Maximum number of lines in a list. */
+const MAX_LINES = 5;
 
-/** Returns a section with the first titles of a list, one on each line. */
-export function listSection(title: string, label: string, titles: readonly string[] = []): PromptSection {
-  const text = titles
-    .slice(0, maxOthers.count)
-    .map((one) => `- ${toOneLine(one, maxOthers.chars)}`)
+/** Returns a section with the first items of a list, one on each line of at most `chars` characters. */
+export function listSection(title: string, label: string, items: readonly string[] = [], chars = 90): PromptSection {
+  const text = items
+    .slice(0, MAX_LINES)
+    .map((one) => `- ${toOneLine(one, chars)}`)
     .join('\n');
-  return { title, label, text, max: maxOthers.count * (maxOthers.chars + 3) };
+  return { title, label, text, max: MAX_LINES * (chars + 3) };
 }

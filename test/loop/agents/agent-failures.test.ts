@@ -159,13 +159,13 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(more).toEqual([]);
     const report = run.report;
     if (report === null) throw new Error('there is no report');
-    for (const text of [only, renderSummary(report), run.log.join('\n')]) {
+    const comments = [...project.forge.comments.values()].flatMap((thread) => [...thread.values()]).join('\n');
+    for (const text of [only, renderSummary(report), run.log.join('\n'), comments]) {
       expect(text).toContain('the agent failed (exit code 1): ');
       expect(text).toContain('JSON schema is invalid');
     }
     expect(only).not.toContain('smaller');
     expect(only).toContain('/ralph retry');
-    const comments = [...project.forge.comments.values()].flat().map(String).join('\n');
     expect(comments).not.toContain('Make the task smaller');
   });
 

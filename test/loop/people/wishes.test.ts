@@ -1,30 +1,43 @@
 import { describe, expect, test } from 'vitest';
 import { ISSUES_SWITCHED_OFF, NOT_PERMITTED, UserError } from '../../../src/errors.ts';
-import type { WishWrites } from '../../../src/ports/forge.ts';
+import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
+import type { ForgeAdapter, WishWrites } from '../../../src/ports/forge.ts';
 import { finisher } from '../stage/behaviours.ts';
 import { commented, createProject, labeled, runOnce, warningsIn } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
-const WISHES: readonly (keyof WishWrites)[] = [
-  'react',
-  'changeLabels',
-  'addLabels',
-  'upsertComment',
-  'amendComment',
-  'settleComments',
-  'settleNotifications',
-  'requestReview',
-  'assign',
-  'replyInThread',
-  'resolveThread',
-];
+const EVERY_WISH: Readonly<Record<keyof WishWrites, true>> = {
+  react: true,
+  changeLabels: true,
+  addLabels: true,
+  upsertComment: true,
+  amendComment: true,
+  settleComments: true,
+  settleNotifications: true,
+  requestReview: true,
+  assign: true,
+  replyInThread: true,
+  resolveThread: true,
+  armAutoMerge: true,
+  rewriteBodies: true,
+  readDashboard: true,
+  openDashboard: true,
+  writeDashboard: true,
+};
+const WISHES = Object.keys(EVERY_WISH) as readonly (keyof WishWrites)[];
 const REFUSALS: readonly (readonly [string, Error])[] = [
   ['locked (403)', new UserError('configuration', 'The conversation is locked.', { reason: 'locked' })],
   ['gone (404, 410)', new UserError('configuration', 'Issue #1 no longer exists.')],
   ['a secondary limit (429)', new UserError('infrastructure', 'GitHub asks for a pause.')],
   ['a bug', new TypeError('x is undefined')],
 ];
-const inputs = { 'pr-labels': 'ralph', 'pr-assignees': 'auto', 'pr-reviewers': 'carl' };
+const inputs = {
+  'pr-labels': 'ralph',
+  'pr-assignees': 'auto',
+  'pr-reviewers': 'carl',
+  'auto-merge': 'true',
+  dashboard: 'true',
+};
 
 describe('a failed courtesy decides nothing', () => {
   test.each(REFUSALS)('%s: every issue is worked on without it, in one job and in three', async (_what, error) => {
@@ -36,6 +49,16 @@ describe('a failed courtesy decides nothing', () => {
     const split = createProject({ issues: [1, 2, 3], agent: [finisher], inputs });
     for (const wish of WISHES) split.forge.faults.set(wish, error);
     expect((await runSplit(split)).publish).toMatchObject({ end: 'complete (plan_complete)' });
+  });
+
+  test.each(WISHES)('%s is refused instead of rejecting, and is named', async (wish) => {
+    const refuse = (): Promise<never> => Promise.reject(new UserError('configuration', 'No.'));
+    const forge = withWishes({ [wish]: refuse } as unknown as ForgeAdapter);
+    const write = forge[wish] as (target: object) => Promise<object>;
+    expect(await write({ kind: 'comment' })).toEqual({ kind: 'refused', why: 'No.', isLasting: true });
+    expect(forge.refusedWishes()).toEqual([
+      expect.stringMatching(/^The run continued without (?!undefined).{8,}: No\.$/),
+    ]);
   });
 
   test('one warning names all writes that failed for one reason', async () => {

@@ -238,6 +238,28 @@ describe('the answer of the event', () => {
     expect(answer).toMatch(/cannot be reached while it works; the job that publishes/);
   });
 
+  test.each([
+    ['one job', /on hold\. A run works on it now \(http.*: it ends its call within two minutes, makes no other/],
+    ['three jobs', /on hold\. A run works on it now \(http.*cannot be reached while it works; the job that publishes/],
+  ])('a pull request closed during a run of %s', async (jobs, said) => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    project.clock.advance(60_000);
+    const repo = { full_name: 'acme/shop' };
+    let answer = '';
+    const tap = during(async () => {
+      const [pull] = project.forge.pulls;
+      Object.assign(pull ?? expect.fail(), { state: 'closed' });
+      const head = { ref: 'ralph/queue', sha: project.origin.branches.get('ralph/queue'), repo };
+      const closed = { number: pull?.number, merged: false, state: 'closed', head, base: { repo } };
+      const payload = { action: 'closed', pull_request: closed, sender: senderOf('ann') };
+      const job = jobs === 'one job' ? {} : { job: { phase: 'gate', digest: '', run: (project.runs += 1) } as const };
+      answer = messageIn(await runOnce(project, { event: { name: 'pull_request', payload }, ...job }));
+    });
+    await (jobs === 'one job' ? runOnce(project, { tap }) : runSplit(project, { loop: { tap } }));
+    expect(answer).toMatch(said);
+  });
+
   test('without a run on it', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker] });
     addIssue(project.forge, 1, { state: 'closed' });

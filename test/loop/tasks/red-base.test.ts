@@ -4,7 +4,7 @@ import type { VerifyCall } from '../../../src/ports/agent.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { createProject, runOnce, savedState, senderOf } from '../stage/run-action.ts';
+import { commented, createProject, runOnce, savedState, senderOf, type Event } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
@@ -58,6 +58,7 @@ function textsOf(shelf: Project['forge']['notifications']): readonly string[] {
 }
 
 const byHand = { name: 'workflow_dispatch', payload: { inputs: {}, sender: senderOf('ann') } };
+const ordered = (command: string): Event => ({ ...byHand, payload: { ...byHand.payload, inputs: { command } } });
 const honest: Behaviour = () => ({
   output: { signal: { status: 'BLOCKED', exitSignal: false, summary: 'main is red' } },
 });
@@ -123,11 +124,25 @@ describe('verify fails on the base branch', () => {
     );
   });
 
-  test('a person who asks gets one more call, without a second notification', async () => {
+  test.each<[string, Event, number]>([
+    ['who gives a command gets one more call', ordered('run'), 1],
+    ['who comments gets one more call', commented('/ralph retry', { issue: 1 }), 1],
+    ['who only starts the workflow gets none', byHand, 0],
+  ])('a person %s, without a second notification', async (_, event, calls) => {
     const { project } = redProject([stuck], { issues: [1] });
     await runOnce(project);
-    expect(await runOnce(project, { event: byHand })).toMatchObject({ end: 'blocked (base_is_red)' });
-    expect(notifications(project).length).toBeLessThanOrEqual(2);
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'blocked (base_is_red)', calls });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(notifications(project)).toHaveLength(1);
+  });
+
+  test('other commands get one more call', async () => {
+    const { project } = redProject([stuck], { issues: [1] });
+    await runOnce(project);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    project.inputs = { ...project.inputs, verify: 'npm run check' };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
   });
 
   test('a newer base that fails in the same way makes no call', async () => {

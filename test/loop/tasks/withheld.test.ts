@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { LEFT_OUT } from '../../../src/core/review/left-out.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { finisher, type Behaviour } from '../stage/behaviours.ts';
 import type { Project } from '../stage/project.ts';
@@ -46,6 +47,15 @@ describe('a stray file that must not be published', () => {
     expect(project.script.calls[1]?.prompt).toContain(`${STRAY}: it is a protected path`);
     expect(project.forge.pulls[0]?.body).toContain(STRAY);
     expect(notificationsOf(project).join('\n')).not.toContain(STRAY);
+  });
+
+  test('is named to the agent with the reason, however long its path is', async () => {
+    for (const depth of [12, 50]) {
+      const path = `.claude/${'skills/'.repeat(depth)}settings.json`;
+      const project = createProject({ issues: [1], agent: [alsoWrites(path, (nth) => nth === 1)] });
+      expect(await runOnce(project)).toMatchObject({ calls: 2 });
+      expect(project.script.calls[1]?.prompt).toContain(`/settings.json: ${LEFT_OUT.protected}\n`);
+    }
   });
 
   test('is named on the page and in the summary of its run until the agent removes it', async () => {

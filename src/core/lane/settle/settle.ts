@@ -31,7 +31,7 @@ import {
   withTransition,
 } from '../session.ts';
 import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
-import { type LaneState, type LastIteration, MAX_BESIDE } from '../state/state.ts';
+import { type LaneState, type LastIteration, MAX_BESIDE, MAX_WITHHELD_CHARS } from '../state/state.ts';
 import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict.ts';
 import { chargeCall, chargeUsage } from '../windows.ts';
 
@@ -162,7 +162,9 @@ function withheldWords({
   marked = [],
 }: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
   const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))].slice(0, 20);
-  return files.length === 0 ? {} : { withheld: files.map(({ path, why }) => capText(`${path}: ${why}`, 300)) };
+  // The reason must stay, however long the path is.
+  const words = files.map(({ path, why }) => capText(`${path.slice(-200)}: ${why}`, MAX_WITHHELD_CHARS));
+  return files.length === 0 ? {} : { withheld: words };
 }
 
 /**

@@ -59,6 +59,9 @@ export type PublishedLane = Immutable<z.infer<typeof publishedSchema>>;
 /** Maximum number of branches, stashes and similar work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
+/** Maximum length of a withheld file with its reason. */
+export const MAX_WITHHELD_CHARS = 300;
+
 /** Maximum number and length of the sentences on unproven tests that the next prompt has. */
 export const MAX_UNPROVEN = 5;
 export const MAX_UNPROVEN_CHARS = 600;
@@ -74,7 +77,7 @@ const lastIterationSchema = z.object({
   /** Turned into fixed sentences by hints.ts. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
   /** Files of its own that were withheld or have conflict markers, with the reasons; absent if there are none. */
-  withheld: z.array(z.string().max(300)).max(20).optional(),
+  withheld: z.array(z.string().max(MAX_WITHHELD_CHARS)).max(20).optional(),
   /** Names of work that it left beside the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
   /** Sentences on tests of finished tasks that prove too little, for the next prompt; absent if there are none. */

@@ -86,6 +86,33 @@ describe('the expected cost of a request', () => {
   });
 });
 
+describe('the most that a request may cost', () => {
+  const most = (api: 'responses' | 'chat', more: object): number =>
+    forwarded(asked(api, { model: 'gpt-5.5', stream: true, service_tier: 'default', ...more })).atMost.costUsd;
+
+  // A token of the answer costs $30 per million.
+  test.each<['responses' | 'chat', object, number]>([
+    ['responses', {}, 3.84],
+    ['responses', { max_output_tokens: 100_000 }, 3],
+    ['chat', { max_completion_tokens: 100, max_tokens: 100_000 }, 3],
+    ['chat', { max_tokens: 10_000, n: 3 }, 0.9],
+    ['responses', { max_output_tokens: 100_000, service_tier: 'flex' }, 3],
+    ['responses', { max_output_tokens: 100_000, service_tier: 'priority' }, 7.5],
+    // The project decides, and may have chosen the fast tier.
+    ['responses', { max_output_tokens: 100_000, service_tier: 'auto' }, 7.5],
+    ['responses', { max_output_tokens: 100_000, service_tier: undefined }, 7.5],
+  ])('%s with %j: $%d and its question', (api, more, costUsd) => {
+    expect(most(api, more) - costUsd).toBeGreaterThanOrEqual(0);
+    expect(most(api, more) - costUsd).toBeLessThan(0.05);
+  });
+
+  test('counts one token per byte of the question', () => {
+    const question = most('responses', { max_output_tokens: 1, instructions: 'x'.repeat(100_000) });
+    expect(question).toBeGreaterThanOrEqual(0.5);
+    expect(question).toBeLessThan(0.52);
+  });
+});
+
 describe("answers of our own, in the provider's words", () => {
   const protocol = createOpenAiProtocol(options);
   const error = (message: string, type: string, code: string): string =>

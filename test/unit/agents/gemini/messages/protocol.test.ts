@@ -51,6 +51,19 @@ const forwarded = (request: Partial<AgentRequest>, mayWebSearch = false) => {
   return reading;
 };
 
+// A million tokens cost $1 in the question and $10 in the answer.
+test.each<[string, object, number]>([
+  ['the longest answer of any model', {}, 0.65536],
+  ['the answer that it allows', { generationConfig: { maxOutputTokens: 10_000 } }, 0.1],
+  ['in the other spelling', { generation_config: { max_output_tokens: 10_000 } }, 0.1],
+  ['several answers', { generationConfig: { maxOutputTokens: 10_000, candidateCount: 3 } }, 0.3],
+  ['a question by its bytes', { systemInstruction: { parts: [{ text: 'x'.repeat(400_000) }] } }, 1.05536],
+])('what a request may cost at most: %s', (_what, more, costUsd) => {
+  const { atMost } = forwarded(body(more));
+  expect(atMost.costUsd - costUsd).toBeGreaterThanOrEqual(0);
+  expect(atMost.costUsd - costUsd).toBeLessThan(0.002);
+});
+
 describe('forwarded', () => {
   test('with the real key, what the CLI says of itself, and nothing else', () => {
     const { headers } = forwarded({
