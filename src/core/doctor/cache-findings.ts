@@ -2,13 +2,13 @@ import { namesOf, toOneLine } from '../text/phrase.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 
-/** Warns about caches of the agent's job, because their post steps store what the agent left in the job's folders. */
+/** Warns about caches of the agent's job, because their post steps may store files of the agent. */
 export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   if (step.caches.length === 0) return [];
   return [
     warningFinding(
       'cache',
-      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) once the agent has worked: what it wrote into folders such as \`node_modules\` or \`target\` would be in it, and later jobs restore it.`,
+      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) once the agent has worked: the checkout then has its commits, and with \`isolation: none\` all that it wrote there. Later jobs restore what lies in cached folders.`,
       createRemedy(
         'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.',
         {},

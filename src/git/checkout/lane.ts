@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
-import { completeSentence } from '../../core/text/phrase.ts';
+import { completeSentence, namesOf, toOneLine } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
@@ -290,7 +290,8 @@ async function keepUnpublished(
 
 /**
  * Moves the untouched checkout to a commit of the lane, with the branch checked out. A branch of that name is replaced;
- * commits that only it has stay reachable under refs/ralph/backup/. Throws UserError if files are in the way.
+ * commits that only it has stay reachable under refs/ralph/backup/. Throws UserError if files are in the way, or if the
+ * commit has new files where git ignores files in the checkout: a later step may store such folders in a cache.
  */
 export async function moveCheckout(
   { workspace, repository }: Pick<BranchSource, 'workspace' | 'repository'>,
@@ -300,6 +301,7 @@ export async function moveCheckout(
   const { git } = repository;
   await repository.seal();
   const head = await headOf(workspace);
+  if (head !== null) await refuseIgnoredFiles(git, branch, [head, commit]);
   const moved =
     head === commit ? null : await git.answer(['read-tree', '-m', '-u', ...(head === null ? [] : [head]), commit]);
   if (moved !== null && moved.exitCode !== 0)
@@ -313,6 +315,16 @@ export async function moveCheckout(
       await git.text(['read-tree', '-m', '-i', commit], { variables: { GIT_INDEX_FILE: indexFile } });
     await setHeadAndIndex(workspace, branch, { commit, indexFile });
   });
+}
+
+/** Throws UserError if only the second commit has files that the rules in the work tree ignore, or if git cannot tell. */
+async function refuseIgnoredFiles(git: Git, branch: string, commits: readonly [ObjectId, ObjectId]): Promise<void> {
+  const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
+  const input = (await git.names(listed)).join('\0');
+  const { exitCode, stdout, stderr } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
+  if (exitCode === 1) return;
+  const why = exitCode === 0 ? namesOf(stdout.toString().split('\0').filter(Boolean)) : lastLinesOfError(stderr);
+  throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${toOneLine(why, 300)}.`);
 }
 
 /** Opens the checkout and completes its history, or returns git's words if the folder is not a checkout. */

@@ -10,6 +10,7 @@ import { COLLECTOR_KEY, startReceiver } from '../outward/receiver.ts';
 import {
   attackBy,
   everythingPushed,
+  filesOf,
   isIsolated,
   leftBy,
   repel,
@@ -412,6 +413,7 @@ repel<Aftermath & { readonly files: Readonly<Record<string, string>> }>("The run
             'echo "run-folder=/tmp/evil" >> "$runner_files/state"',
             'echo "## Approved by the security team" >> "$runner_files/summary"',
             'mkdir -p node_modules/evil; echo evil > node_modules/evil/index.js',
+            'echo node_modules/ > .gitignore; echo evil > cache.log',
           ].join('\n'),
           { status: { finishes: false, exit: false } },
         ),
@@ -443,6 +445,14 @@ repel<Aftermath & { readonly files: Readonly<Record<string, string>> }>("The run
     byAgent('leaves a package in a folder that git ignores', 'it in a cache that a later step stores', ({ run }) => {
       expect(existsSync(join(run.workspace, 'node_modules'))).toBe(false);
     }),
+    byAgent(
+      'publishes a file that git ignored before',
+      'it in a cache that a later step stores',
+      async ({ run, scene }) => {
+        expect(await filesOf(scene)).toContain('cache.log');
+        expect(existsSync(join(run.workspace, 'cache.log'))).toBe(false);
+      },
+    ),
     byAgent('writes into the job summary', 'its words there', ({ run }) => {
       expect(run.summary).not.toContain('security team');
     }),

@@ -34,12 +34,12 @@ const call = (name: string, ...words: readonly (string | number)[]): string =>
 const ask = (name: string, path: string): string =>
   `perl -MIO::Socket::UNIX -e 'my $to = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die $!; print <$to>' ${path} > "$scratch/${name}" 2>/dev/null || true`;
 
-/** Connects through the proxy to an allowed host, and requests another host's certificate there. */
-const FRONT = (allowed: string, named: string): string => `
+/** Connects through the proxy to an allowed host, and requests a host's certificate there; null: without TLS. */
+const FRONT = (allowed: string, named: string | null): string => `
   ${process.execPath} -e '
     const request = require("node:http").request({ host: "127.0.0.1", port: new URL(process.env.HTTPS_PROXY).port, method: "CONNECT", path: "${allowed}:443" }).end();
     request.on("connect", (answer, socket) => {
-      const tls = require("node:tls").connect({ socket, servername: "${named}" });
+      const tls = ${named === null ? 'socket.end("SSH-2.0-evil\\r\\n")' : `require("node:tls").connect({ socket, servername: "${named}" })`};
       tls.on("error", () => process.exit()).on("close", () => process.exit());
       setTimeout(() => process.exit(), 1000);
     });'`;
@@ -83,6 +83,8 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
       ask('daemon', '/etc/ralph-daemon.sock'),
       'timeout 1 sh -c "echo x 1<> /etc/ralph-daemon.pipe" 2>/dev/null && echo written > "$scratch/pipe"',
       FRONT('api.example.com', 'evil.example'),
+      FRONT('api.example.com', ''),
+      FRONT('api.example.com', null),
       FRONT('api.example.com', 'api.example.com'),
       'true',
     ].join('\n');
@@ -129,11 +131,12 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     expect(leftBy(run, 'pipe')).toBeNull();
   });
 
-  test('the agent names another host on a connection to an allowed one: refused, counted, named', () => {
+  test('the agent names another host, none, or speaks no TLS on a connection to an allowed one: refused, counted, named', () => {
     const hellos = throughProxy.filter((said) => said.startsWith('api.example.com:443 '));
     expect(hellos.filter((said) => said.includes('evil.example'))).toEqual([]);
     expect(hellos).toHaveLength(1);
-    expect(run.summary).toContain('`api.example.com:443 as evil.example` (1×)');
+    for (const what of ['as evil.example', 'without a server name', 'without TLS'])
+      expect(run.summary).toContain(`\`api.example.com:443 ${what}\` (1×)`);
   });
 
   test('and the isolation is the measured one', () => {

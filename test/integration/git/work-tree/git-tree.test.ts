@@ -107,21 +107,26 @@ describe('the checkout is the job’s own until the tree is left', () => {
     await scene.repository.leave();
   });
 
-  test('also where a file that git ignores is in the place of what is published', async () => {
+  // A step that stores a cache when the job ends would otherwise store files of the agent.
+  test.each([
+    ['in the place of a file that git ignores', '.gitignore', '.gitignore', 'setup.txt'],
+    ['beside files that git ignores', '.gitignore', '.gitignore', 'new.setup.txt'],
+    ["where the checkout's own list ignores files", '.git/info/exclude', null, 'setup.txt'],
+  ])('but not where something is published %s', async (_, list, removed, path) => {
     await using scene = await setScene();
-    await scene.write('.gitignore', 'setup.txt\n');
-    await publish(scene);
+    await scene.write(list, '*setup.txt\n');
+    if (removed !== null) await publish(scene);
     await scene.write('setup.txt', 'of the job');
+    const before = stateOf(scene.checkout, /^\.git$/);
     await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
-      await rm(join(scene.folder, '.gitignore'));
-      await scene.write('setup.txt', 'of the agent');
+      await rm(join(scene.folder, removed ?? list), { force: true });
+      await scene.write(path, 'of the agent');
+      if (removed === null) await scene.write('.gitignore', `!${path}\n`);
     });
-    expect(committed.publishedPaths).toEqual(['.gitignore', 'setup.txt']);
+    expect(committed.publishedPaths).toContain(path);
     await scene.repository.leave();
-    expect(await scene.git('status', '--porcelain')).toBe('');
-    expect(await scene.read('setup.txt')).toBe('of the agent');
-    await scene.git('fsck', '--strict');
+    expect(stateOf(scene.checkout, /^\.git$/)).toEqual(before);
   });
 });
 
