@@ -117,7 +117,7 @@ async function finish(known: {
   });
   if (read === null) return;
   const { phase } = read.config.handoff;
-  // The job of the loop has published nothing and claimed nothing, and the last one has nothing of its own.
+  // The jobs `loop` and `finish` have nothing to give back: neither publishes or claims anything.
   if (phase === 'loop' || phase === 'finish') return;
   const secrets = secretsOf(environment, read.config);
   const world = createWorld({

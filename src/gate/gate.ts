@@ -103,7 +103,7 @@ async function proposeForLabeledIssue(
 /** Acknowledges every command by a reaction at once: eyes for a person who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<GateResult> {
   const isAllowed = await isTrustedAccount(deps, intent.actor);
-  // Another bot's pull request, or words of a stranger to it: nobody has addressed Ralph.
+  // A mention by a stranger, or on another bot's pull request, does not address Ralph.
   if (intent.isMention && (!isAllowed || (await topicOfThread(deps, intent.thread)).kind === 'none'))
     return gateResultOfLane(deps, endIntake({ kind: 'idle', reason: 'not_for_us' }));
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');

@@ -139,7 +139,7 @@ export function parseRemoteWords(stderr: string): string {
 /** The command that fetches refs and nothing else: no tags, no FETCH_HEAD, no maintenance. */
 export const FETCH_ALONE = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'] as const;
 
-/** With it, a file stays where its side of a merge put it, even if the other side moved the folder. */
+/** Options that keep a file where its side of a merge put it, even if the other side moved the folder. */
 const BY_FILE = ['-c', 'merge.directoryRenames=false'] as const;
 
 /** The command that merges two commits as objects. */

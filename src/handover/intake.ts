@@ -168,7 +168,7 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
   };
 }
 
-/** Creates the notes of a lane. Beside the origin of its state, nothing needs to be known. */
+/** Creates the notes of a lane. Only the origin of its state is required; the rest has defaults. */
 export function createRunNotes(restored: string, known: Partial<RunNotes> = {}): RunNotes {
   return {
     ...{ restored, warnings: [], notices: [], claimedBy: null, found: [], reverts: [], forecast: null },

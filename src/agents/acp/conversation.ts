@@ -350,7 +350,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   }
 }
 
-/** The failure that an agent says in place of an answer, or null. */
+/** Returns the failure that the agent's last message reports instead of an answer, or null. */
 function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
   const last = said.at(-1);
   const words = last?.kind === 'text' ? findFailureInAnswer(last.text) : null;

@@ -41,7 +41,7 @@ type LastFailure = Pick<ProviderFailure, 'status' | 'words'> & { readonly retryA
 export interface StallWatch {
   /** Takes an event of the CLI's output. */
   see(event: CallEvent): void;
-  /** Takes a sign of its provider. */
+  /** Takes a sign that the provider answers or fails. */
   hear(sign: ProviderSign): void;
   /** Aborted if the call has stalled. */
   readonly signal: AbortSignal;

@@ -54,7 +54,7 @@ const TO_IMPORT = 'to-import';
 /** The folder of OpenCode's database. */
 const DATA = ['data', 'opencode'] as const;
 
-/** The option for a variant of the model, which is a choice of the session when it is talked to. */
+/** Matches the option for a variant of the model, which `opencode acp` takes as a setting of the session. */
 const VARIANT = /(?<= |^)--variant[ =]([\w.-]+)(?= |$)/;
 
 /** Matches an argument of other commands: for it, `opencode acp` prints its help and ends. */

@@ -12,10 +12,10 @@ import {
   type TaskHistory,
 } from '../../core/history/task-history.ts';
 import { listStoredRuns } from '../../core/snapshot/stored-run.ts';
-import { completeSentence } from '../../core/text/phrase.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import type { HistoryPage } from '../../report/history/history-page.ts';
 import { renderHistory } from '../../report/history/history-text.ts';
+import { describeUnreachablePlace } from '../../report/overview/build-overview.ts';
 import { parseArguments, toPlainLine } from '../arguments.ts';
 import { type CliCommand, type CommandEnd, LISTED, reasonOf, type Terminal, UsageError } from '../command.ts';
 import type { OpenPlaces } from '../lane/read-lane.ts';
@@ -67,7 +67,7 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
   const read = await Promise.all(opened.places.map(async ({ name, store }) => ({ name, found: await store.read() })));
   const snapshots = read.flatMap(({ found }) => (found.kind === 'snapshot' ? [found.snapshot] : []));
   const problems = read.flatMap(({ name, found }) =>
-    found.kind === 'unavailable' ? [toPlainLine(`The ${name} cannot be reached: ${completeSentence(found.why)}`)] : [],
+    found.kind === 'unavailable' ? [toPlainLine(describeUnreachablePlace(name, found.why))] : [],
   );
   const tasks = mapTexts(snapshots.flatMap(listTaskHistories), (text) => toPlainLine(text, MAX_TEXT_CHARS));
   const runs = snapshots.flatMap(listStoredRuns);

@@ -10,7 +10,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
-import { describeNewerState } from '../../report/overview/build-overview.ts';
+import { describeNewerState, describeUnreachablePlace } from '../../report/overview/build-overview.ts';
 import { toPlainLine } from '../arguments.ts';
 import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
 import { viewLane } from '../../core/snapshot/judged.ts';
@@ -78,7 +78,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     read.kind === 'snapshot' ? [parseBudgetIn(read.snapshot, now), listLaneAnswers(read.snapshot)] : [null, []];
   switch (restored.kind) {
     case 'unavailable':
-      return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${completeSentence(restored.why)}` };
+      return { kind: 'unavailable', place, why: describeUnreachablePlace(place, restored.why) };
     case 'newer':
       return { kind: 'newer', place, why: describeNewerState(place, restored.version) };
     case 'absent':

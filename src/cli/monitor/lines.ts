@@ -4,7 +4,7 @@ import { conditionOf, describeLaneWait, nameOfLaneAt } from '../../report/overvi
 import type { LocalPicture, Picture } from './monitor-schema.ts';
 import type { MonitorWorld } from './terminal-world.ts';
 import type { MonitorSource } from './source.ts';
-import { isGoingOn, listLocalFacts } from './view/facts.ts';
+import { isContinuing, listLocalFacts } from './view/facts.ts';
 
 const POLL_MS = 1000;
 
@@ -34,7 +34,7 @@ export async function printChanges(
 function isOver({ run, beside, state, output }: LocalPicture): boolean {
   if (run.kind === 'none' && state === null && output === null) return false;
   if (run.kind === 'other') return run.status.exitReason !== null;
-  return ![run, ...beside.map((one) => ({ kind: 'ours', ...one }) as const)].some(isGoingOn);
+  return ![run, ...beside.map((one) => ({ kind: 'ours', ...one }) as const)].some(isContinuing);
 }
 
 /** Returns texts by name, none of which changes just because time passes. */

@@ -7,7 +7,12 @@ import { isFileSource, issueOfId, type LaneId, QUEUE } from '../../core/tasks/id
 import type { Task } from '../../core/tasks/task.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
-import { buildOverview, type FoundLane, type OnGitHub } from '../../report/overview/build-overview.ts';
+import {
+  buildOverview,
+  describeUnreachablePlace,
+  type FoundLane,
+  type OnGitHub,
+} from '../../report/overview/build-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, toPlainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
 import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
@@ -45,7 +50,7 @@ export async function readOverview(
     }),
   );
   const unlisted = listed.flatMap(({ place, found }) =>
-    found.kind === 'unavailable' ? [`The ${place.name} cannot be reached: ${completeSentence(found.why)}`] : [],
+    found.kind === 'unavailable' ? [describeUnreachablePlace(place.name, found.why)] : [],
   );
   const lanes = listed.flatMap(({ place: { name: place }, found, read }, index) =>
     found.kind === 'lanes'

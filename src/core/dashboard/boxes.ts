@@ -128,8 +128,8 @@ export const obeyedPageSchema = z.object({
 export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
 
 /**
- * Returns the ticked boxes of a page, and those of them that the reading before has not obeyed: a box stays ticked
- * until the run that obeys it writes the page at its end. `read` is null if there was no reading.
+ * Returns the ticked boxes of a page (`all`), and those that were not obeyed yet (`fresh`): a box stays ticked until
+ * the run that obeys it writes the page at its end. `read` is the last reading, or null.
  */
 export function findPageTicks(
   { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },

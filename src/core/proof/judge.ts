@@ -202,7 +202,7 @@ function testsOf(found: FoundTest, report: TestReport): readonly FoundTest[] {
   return own.some(({ test }) => test.result === 'passed') ? own : [found];
 }
 
-/** Returns true if a test is in a file of code, which is laid as it was; Rust's own tests are laid with it. */
+/** Returns true if a test is in a changed file of code, as in Rust: the proof takes it back with the change. */
 function isTakenBack({ file, path: [first = ''] }: NamedTest, { files }: TaskChanges): boolean {
   const place = /^(\S+\.rs) -/.exec(first)?.[1] ?? (file?.endsWith('.rs') === true ? null : file);
   return place !== null && files.some(({ path }) => !isTestFile(path) && isSameFile(path, place));

@@ -39,7 +39,7 @@ export function runTagOfLane(runTag: string, lane: LaneId): string {
   return `${runTag}:${lane}`;
 }
 
-/** Returns the run's own tag from that of one of its lanes; a run that claims one lane has no other. */
+/** Returns the run's own tag, given the tag of one of its lanes; a run that claims one lane uses its own tag for it. */
 export function deriveRunTag(runTag: string, lane: LaneId): string {
   const ending = runTagOfLane('', lane);
   return runTag.endsWith(ending) ? runTag.slice(0, -ending.length) : runTag;

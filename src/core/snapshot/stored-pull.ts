@@ -240,7 +240,7 @@ function endOf(closed: ClosedPull, known: StoredPull): NonNullable<StoredPull['e
   return { kind, at, commit, peopleCommits: head === known.head ? 0 : commits.length === 0 ? null : after };
 }
 
-/** Returns a merged pull request that GitHub's button made in order to revert another as what it says. */
+/** Returns a merged pull request that GitHub's "Revert" button created as a commit that reverts the other one. */
 function revertOf({ kind, at, branch }: ClosedPull): readonly RevertCommit[] {
   const number = kind === 'merged' ? /^revert-([1-9]\d{0,14})-/.exec(branch)?.[1] : undefined;
   return number === undefined ? [] : [{ at, message: `Revert "(#${number})"` }];

@@ -59,8 +59,8 @@ export function parseIssueQuery(given: string): IssueQuery | string {
 }
 
 /**
- * Returns the values between commas, any of which the search accepts, without quotes. An app is named by its login;
- * `*`, which is any value, names none.
+ * Returns the comma-separated values of a search term, without quotes. An app is named by its login; the wildcard `*`
+ * is left out.
  */
 function namedValues(value: string): readonly string[] {
   const values = value.match(/(?:"[^"]*"|[^",])+/g) ?? [];

@@ -52,7 +52,7 @@ export type WaitAnswer =
   | (Extract<WaitQuestion, { kind: 'dependencies' }> & { readonly found: WaitFacts['dependencies'] })
   | (Extract<WaitQuestion, { kind: 'states' }> & { readonly found: WaitFacts['states'] });
 
-/** Tasks in the order of work, the issues that some of them are, and which of them wait for nothing any longer. */
+/** Tasks in the order of work, with their issues. `isDone` is true for a finished task. */
 export interface WaitingTasks {
   readonly tasks: readonly Task[];
   readonly issues: ReadonlyMap<number, TaskIssue>;

@@ -143,7 +143,7 @@ async function obeyOnQueue(
   }
 }
 
-/** Leaves the order to retry a task to the lane that has it, which is returned; throws a UserError if there is none. */
+/** Stores the order to retry a task for the lane that has it, and returns the lane; throws a UserError if none does. */
 export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGiven, 'by' | 'from'>): Promise<LaneId> {
   const { topic, task } = retryTarget({ kind: 'queue' }, named);
   const lane = await laneToRetry(deps, topic, task);

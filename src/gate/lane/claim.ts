@@ -34,7 +34,7 @@ export type LaneClaim =
   | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome }
-  /** It is not the first of the wanted lanes, and that one is not claimed, or nothing is left for more. */
+  /** A lane after the first wanted one: the first one was not claimed, or no budget is left for more lanes. */
   | { readonly kind: 'dropped' };
 
 /**

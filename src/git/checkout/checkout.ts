@@ -23,7 +23,7 @@ import { createQuestions } from './questions.ts';
 import { checkFolderOf, readCommitTexts } from './texts.ts';
 import { createExchange } from './tree/work-tree-access.ts';
 
-/** The warning about a checkout that lacks files, which holds for each tree that is laid by its patterns. */
+/** The warning about a sparse checkout: the trees of the run lack the same files. */
 const SPARSE_CHECKOUT =
   'The checkout is sparse (`sparse-checkout` of actions/checkout): the agent and `verify` see the files that it has, and no others. Remove `sparse-checkout` if they need more.';
 

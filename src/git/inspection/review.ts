@@ -97,10 +97,14 @@ export async function changesOfTasks(git: Git, branch: BranchCommits): Promise<r
       objects,
       tasks.flatMap(({ files }) => files),
     );
-    const textOf = (content: FileContent | null): string | null => texts.get(content?.id ?? null) ?? null;
+    const storedTextOf = (content: FileContent | null): string | null => texts.get(content?.id ?? null) ?? null;
     return tasks.map(({ task, files }) => ({
       task,
-      files: files.map((file) => ({ ...file, textBefore: textOf(file.before), textAfter: textOf(file.after) })),
+      files: files.map((file) => ({
+        ...file,
+        textBefore: storedTextOf(file.before),
+        textAfter: storedTextOf(file.after),
+      })),
     }));
   });
 }

@@ -49,7 +49,7 @@ interface Outgoing {
 interface OutgoingSource {
   /** Git directory of the quarantine; it may not exist yet. */
   readonly quarantineFolder: string;
-  /** A folder of this program's own. */
+  /** A private folder of this program. */
   readonly workFolder: string;
   readonly rules: PublishingRules;
   readonly env: NodeJS.ProcessEnv;

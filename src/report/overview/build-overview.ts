@@ -68,6 +68,11 @@ export function buildOverview(facts: OverviewFacts, now: number): Overview {
   };
 }
 
+/** Returns a sentence about a place of the state that does not answer. Behind the place `ref` is the git remote. */
+export function describeUnreachablePlace(place: string, why: string): string {
+  return `The ${place === 'ref' ? 'remote' : place} cannot be reached: ${completeSentence(why)}`;
+}
+
 /** Returns a sentence about a state that this version cannot read, because a newer one wrote it. */
 export function describeNewerState(place: string, version: number): string {
   return `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`;
@@ -97,7 +102,9 @@ function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview[
   const why =
     stored.kind === 'newer'
       ? describeNewerState(place, stored.version)
-      : `The ${stored.kind === 'unavailable' ? `${place} cannot be reached` : `state in the ${place} cannot be read`}: ${completeSentence(stored.why)}`;
+      : stored.kind === 'unavailable'
+        ? describeUnreachablePlace(place, stored.why)
+        : `The state in the ${place} cannot be read: ${completeSentence(stored.why)}`;
   return { kind: stored.kind, branchId: lane, place, why };
 }
 

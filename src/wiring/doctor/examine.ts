@@ -166,7 +166,7 @@ async function spentToday(opened: OpenedPlaces): Promise<AskedValue<number>> {
   const [place] = opened.places;
   if (place === undefined) return { kind: 'unknown', why: 'there is no state.' };
   const read = await place.store.read();
-  if (read.kind === 'unavailable') return { kind: 'unknown', why: `the ${place.name} cannot be reached: ${read.why}` };
+  if (read.kind === 'unavailable') return { kind: 'unknown', why: `the stored state cannot be reached: ${read.why}` };
   const counted = read.kind === 'snapshot' ? parseBudgetIn(read.snapshot, now()) : null;
   return counted?.kind === 'budget'
     ? { kind: 'known', value: sumWindows(counted.budget, '', now()).day?.costUsd ?? 0 }

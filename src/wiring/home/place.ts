@@ -31,7 +31,7 @@ function foldersIn(folder: string, name: string): Pick<RunFolders, 'work' | 'clo
   return { work, clone: join(work, name), temp: join(folder, 'temp') };
 }
 
-/** Returns the folder that contains those of lanes that are worked on beside another one. */
+/** Returns the folder that contains the folders of lanes that a process works on beside its own lane. */
 export function folderOfLanes({ base }: Pick<RunFolders, 'base'>): string {
   return join(base, 'lanes');
 }

@@ -203,7 +203,7 @@ describe('ralph status --all', () => {
     await runGit(folder, ['remote', 'set-url', 'origin', join(folder, 'nowhere.git')]);
     expect(await ralph(['status', '--all'], {})).toMatchObject({
       code: 1,
-      error: expect.stringContaining('ralph status: The ref cannot be reached:') as string,
+      error: expect.stringContaining('ralph status: The remote cannot be reached:') as string,
     });
   });
 });

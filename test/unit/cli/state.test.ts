@@ -209,7 +209,7 @@ describe('ralph status', () => {
     const ref = createPlace('ref');
     ref.place.outage = 'there is no such repository (git said: make sure the repository exists.)';
     expect((await status(ref)).error).toBe(
-      'ralph status: The ref cannot be reached: there is no such repository (git said: make sure the repository exists.)\n',
+      'ralph status: The remote cannot be reached: there is no such repository (git said: make sure the repository exists.)\n',
     );
   });
 

@@ -148,7 +148,7 @@ export function createPlainFailure(text: string): AgentFailure {
   return { text, status: null, at: null };
 }
 
-/** Returns the failure that a response to a prompt tells, or null. */
+/** Returns the failure that a response to a prompt reports, or null. */
 export function parseStopFailure(reason: unknown): AgentFailure | null {
   switch (reason) {
     case 'end_turn':

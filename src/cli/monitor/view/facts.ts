@@ -56,7 +56,7 @@ export function parseKnownLane(local: LocalPicture): ReportedLane | null {
 }
 
 /** True if the run continues; only then does it wait or work. */
-export function isGoingOn(run: LocalPicture['run']): boolean {
+export function isContinuing(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && run.isAlive && run.status.doing !== 'ended';
 }
 
@@ -72,11 +72,11 @@ const doings = {
 function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly RunFact[] {
   const { status } = run;
   const { task, tasks, calls, cost, signals, iteration, maxIterations } = status;
-  const isWaiting = isGoingOn(run) && status.resumeAt !== null;
+  const isWaiting = isContinuing(run) && status.resumeAt !== null;
   return [
     {
       ...fact('run', 0, stateOf(run), [createPiece(`iteration ${iteration} of ${maxIterations}`)]),
-      clock: isGoingOn(run) && status.doing === 'agent' ? agentClock(agent) : null,
+      clock: isContinuing(run) && status.doing === 'agent' ? agentClock(agent) : null,
     },
     ...(isWaiting
       ? [
@@ -199,7 +199,7 @@ function circuitFact(circuit: OurRun['status']['circuit']): RunFact {
 function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: number): readonly RunFact[] {
   if (lane === null) return [];
   const { circuit, park, pause, ordersWaiting, warnings, lastRun } = lane;
-  const isParked = park !== null && !isGoingOn(run);
+  const isParked = park !== null && !isContinuing(run);
   const probeAt = circuit.kind === 'open' ? Date.parse(circuit.openedAt) + DEFAULT_COOLDOWN_MINUTES * MINUTE_MS : 0;
   return [
     ...(run.kind === 'none' && lastRun !== null
@@ -249,7 +249,7 @@ function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: num
 
 /** Returns true if the run has closed a circuit that is still open in its lane's saved state. */
 function hasClosed(run: LocalPicture['run']): boolean {
-  return run.kind === 'ours' && isGoingOn(run) && run.status.circuit === 'closed';
+  return run.kind === 'ours' && isContinuing(run) && run.status.circuit === 'closed';
 }
 
 function fact(name: string, rank: number, ...parts: readonly Line[]): RunFact {

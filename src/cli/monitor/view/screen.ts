@@ -26,7 +26,7 @@ import {
   widthOf,
   wrapSentence,
 } from './columns.ts';
-import { type RunFact, isGoingOn, parseKnownLane, listLocalFacts } from './facts.ts';
+import { type RunFact, isContinuing, parseKnownLane, listLocalFacts } from './facts.ts';
 import type { ScreenState } from './session.ts';
 
 const BAR_CELLS = 10;
@@ -102,7 +102,7 @@ function localHeader({ name }: Picture, local: LocalPicture, columns: number, no
   const { run } = local;
   if (run.kind !== 'ours') return spreadParts([createPiece(name, 'strong'), createPiece(' · local run')], [], columns);
   const { branch, branchId: lane, pid, startedAt, updatedAt } = run.status;
-  const until = isGoingOn(run) ? now : Date.parse(updatedAt);
+  const until = isContinuing(run) ? now : Date.parse(updatedAt);
   return spreadParts(
     [createPiece(name, 'strong'), createPiece(` · ${branch} · ${lane}`)],
     [createPiece(`${formatDuration(until - Date.parse(startedAt))} · PID ${pid}`, 'faint')],

@@ -8,8 +8,8 @@ import { formatCommentTaskId, formatReviewTaskId, formatThreadTaskId } from '../
 const MAX_CHARS = 80;
 
 /**
- * Phrases of people who want nothing more. Agreement is not included, because "Yes" may answer a question, and neither
- * is any other word beside a phrase.
+ * Phrases of a comment that needs no answer if it contains only them. Agreement is not included, because "Yes" may
+ * answer a question.
  */
 const COURTESIES = [
   'thanks?( you)?',

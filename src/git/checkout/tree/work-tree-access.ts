@@ -59,8 +59,8 @@ export interface WorkTreeAccess {
   /** Reads the work tree as it is now. `tip` is the newest commit of the lane. Only `all` names the ignored paths. */
   read(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree>;
   /**
-   * Returns what the work that `read` found beside the work tree would change in it, or null if the tree has it already
-   * or the work cannot be read.
+   * Returns the patch of work that `read` found outside of the work tree; null if the tree contains the work already
+   * or it cannot be read.
    */
   patchOf(question: BesideQuestion): Promise<string | null>;
   /** The tree without the agent's notes, from which evidence is taken. */

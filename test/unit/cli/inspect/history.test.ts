@@ -53,7 +53,7 @@ test('a place that cannot be reached is named', async () => {
   const other = createPlace('ref');
   other.place.outage = 'the server does not answer';
   const { code, out, error } = await ralph(['history'], '', at(other));
-  expect([code, error]).toEqual([1, 'ralph history: The ref cannot be reached: the server does not answer.\n']);
+  expect([code, error]).toEqual([1, 'ralph history: The remote cannot be reached: the server does not answer.\n']);
   expect(out).toContain('0 tasks');
 });
 

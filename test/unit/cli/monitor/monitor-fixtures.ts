@@ -118,7 +118,7 @@ export const overview: Overview = {
       tasks: [{ id: 'issue-7', name: '#7', title: 'Dark mode', state: 'todo', attempts: 0, current: false }],
       waits: [],
     },
-    { kind: 'unavailable', branchId: 'issue-8', place: 'ref', why: 'The ref cannot be reached: no answer.' },
+    { kind: 'unavailable', branchId: 'issue-8', place: 'ref', why: 'The remote cannot be reached: no answer.' },
   ],
   spend: [{ day: '2026-11-21', calls: 6, tokens: 1000, costUsd: 1.5, minutes: 30 }],
   runs: [],

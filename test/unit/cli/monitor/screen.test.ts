@@ -294,7 +294,7 @@ describe('all branches', () => {
   });
 
   test('why a branch cannot be read, when it is chosen', () => {
-    expect(shown(allPicture, [80, 24], { ...all, selected: 2 })).toContain('The ref cannot be reached: no answer.');
+    expect(shown(allPicture, [80, 24], { ...all, selected: 2 })).toContain('The remote cannot be reached: no answer.');
   });
 
   test('more branches than rows: the chosen one is among them', () => {
