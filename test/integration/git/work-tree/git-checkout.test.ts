@@ -147,6 +147,7 @@ describe('openLane()', () => {
       ahead: 0,
       below: 0,
       personHead: null,
+      warnings: [],
       tasks: [],
     });
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
