@@ -213,7 +213,7 @@ describe('openLane()', () => {
     const on = (parents: readonly string[], message: string, email = 'ann@example.com') =>
       git(
         scene.server.repositoryFolder,
-        ['commit-tree', 'main^{tree}', ...parents.flatMap((one) => ['-p', one]), '-m', message],
+        ['commit-tree', `${parents[0] ?? ''}^{tree}`, ...parents.flatMap((one) => ['-p', one]), '-m', message],
         { env: { ...SAMPLE_ENVIRONMENT, GIT_AUTHOR_EMAIL: email } },
       );
     const base = await on(['main'], 'Base');
