@@ -317,7 +317,7 @@ export async function moveCheckout(
   });
 }
 
-/** Throws UserError if only the second commit has files that the rules in the work tree ignore, or if git cannot tell. */
+/** Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. */
 async function refuseIgnoredFiles(git: Git, branch: string, commits: readonly [ObjectId, ObjectId]): Promise<void> {
   const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
   const input = (await git.names(listed)).join('\0');
