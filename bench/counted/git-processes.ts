@@ -8,7 +8,7 @@ import type { Row } from '../measure.ts';
  * Maximum number of git processes that a run and GitHub's stand-in start. The children of git itself are not counted,
  * since no tool available on every machine sees them: strace showed 54 more in November 2026.
  */
-const GOAL = 117;
+const GOAL = 119;
 const GOAL_PUSHES = 5;
 
 /** Module loaded into main and post first; it notes each program that they start. */
