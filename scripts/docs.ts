@@ -18,9 +18,6 @@ const root = join(import.meta.dirname, '..');
 /** The path of the page that is generated from action.yml, from the root. */
 export const INPUTS_PAGE = 'docs/inputs-and-outputs.md';
 
-/** The pages that contain whole workflows. */
-export const WORKFLOW_PAGES = ['README.md', 'docs/recipes.md'];
-
 /** Renders the page about inputs, settings and outputs. */
 export function renderInputsPage(actionYml: string): string {
   const rows = outputsIn(actionYml).map((entry) => `| \`${entry.name}\` | ${cell(entry.description)} |`);
@@ -90,32 +87,14 @@ function settingTables(groups: readonly SettingGroup[]): string {
   return tables.join('\n\n');
 }
 
-/**
- * Returns a page with its workflow updated from the template: of three jobs for the README, of one job for the recipes.
- */
-export function withCurrentWorkflow(page: string, templates: WorkflowTemplates): string {
-  const threeJobs = templates.threeJobs.replace(INPUTS_PLACE, '    with:\n      $1\n');
-  const workflow = page.startsWith('# ralph-action\n') ? threeJobs : withoutComments(templates.single);
+/** Returns the README with its workflow updated from the template of three jobs. */
+export function withCurrentWorkflow(page: string, template: string): string {
+  const workflow = template.replace(INPUTS_PLACE, '    with:\n      $1\n');
   return page.replaceAll(/^```yaml\nname: ralph\n[^]*?^```$/gm, () => `\`\`\`yaml\n${workflow}\`\`\``);
 }
 
 /** The place where the template shows an input in a comment, so that readers of the page see where inputs go. */
 const INPUTS_PLACE = /^ {4}# with:\n {4}# {3}(verify: .*?)(?: #.*)?\n/m;
-
-/** The texts of templates/workflows/. */
-interface WorkflowTemplates {
-  readonly single: string;
-  readonly threeJobs: string;
-}
-
-/** Returns YAML without comments and without keys that are only there for them. */
-function withoutComments(yaml: string): string {
-  return yaml
-    .replaceAll(/^ *#.*\n/gm, '')
-    .replaceAll(/ +#.*$/gm, '')
-    .replaceAll(/\n{3,}/g, '\n\n')
-    .replace(/\n\n(?= {6}- )/g, '\n');
-}
 
 /** The path of the page that compares the agents, from the root. */
 export const AGENTS_PAGE = 'docs/agents.md';
@@ -156,11 +135,7 @@ function cell(text: string): string {
 }
 
 if (import.meta.main) {
-  const templates = {
-    single: read('templates/workflows/ralph.yml'),
-    threeJobs: read('templates/workflows/three-jobs.yml'),
-  };
-  for (const path of WORKFLOW_PAGES) write(path, withCurrentWorkflow(read(path), templates));
+  write('README.md', withCurrentWorkflow(read('README.md'), read('templates/workflows/three-jobs.yml')));
   write(AGENTS_PAGE, withCapabilities(read(AGENTS_PAGE)));
   write('action.yml', withInputs(read('action.yml'), INPUT_ROWS));
   write(INPUTS_PAGE, renderInputsPage(read('action.yml')));

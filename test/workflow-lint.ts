@@ -163,7 +163,7 @@ export function completed(part: string): string | null {
   const keys = contents.items.map(({ key }) => (isScalar(key) ? String(key.value) : ''));
   const has = (key: string): boolean => keys.includes(key);
   if (has('on') && has('jobs')) return part;
-  if (has('jobs')) return `on: workflow_dispatch\n${part}`;
+  if (has('jobs')) return `on: [workflow_dispatch, pull_request]\n${part}`;
   if (has('uses') || has('run')) return step(part);
   if (has('secrets'))
     return `on: workflow_dispatch\njobs:\n  ralph:\n    uses: OWNER/ralph-action/.github/workflows/ralph.yml@v1\n${indented(part, 4)}`;
