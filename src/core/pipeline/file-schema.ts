@@ -14,7 +14,7 @@ const MAX_PATTERNS = 100;
 /** Maximum durations in words and in ms. */
 const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
-/** Pattern for editors: a duration, or a string with variables. */
+/** The pattern that editors check: a duration, or a text with variables. */
 const DURATION_PATTERN = String.raw`^\s*\+?(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+)\s*$|\$\{`;
 
 function duration([words, maxMs]: readonly [string, number], what: string) {
@@ -238,7 +238,7 @@ export const FILE_KEYS = Object.keys(file.shape);
 export const STEP_KEYS = ['type', ...Object.keys(common), 'config'];
 export const BREAKER_KEYS = Object.keys(breaker.shape);
 
-/** Keys with a number or boolean value, in which a variable that is the whole value is converted. */
+/** Keys with number or boolean values. If the value is a single variable, its text is converted. */
 export const NUMBER_KEYS: readonly string[] = ['max_loops_per_task', 'max_retries', 'threshold'];
 export const SWITCH_KEYS: readonly string[] = ['enabled', 'continue_on_error'];
 
