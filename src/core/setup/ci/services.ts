@@ -54,7 +54,7 @@ function scalar(value: unknown): string | null {
 
 /** Keys of a service that options of `docker run` express. */
 const STARTABLE: readonly string[] = ['image', 'env', 'ports', 'volumes', 'options'];
-/** Matches options without a character that a shell would replace or obey. */
+/** Matches options without characters that a shell would expand or interpret. */
 const PLAIN_OPTIONS = /^(?:[\w./:=,@%+\s-]|"[^"$`\\]*"|'[^']*')*$/;
 const PLAIN_IMAGE = /^[\w./:@-]+$/;
 const CONTAINER_NAME = /^[A-Za-z0-9][\w-]+$/;
