@@ -44,9 +44,10 @@ export type ClaimAnswer =
   | { readonly kind: 'changed' };
 
 /**
- * A run that claims a lane which it knows as `seen`. `named` are tasks that a person asks for, which no longer wait;
- * `purpose` decides what is recorded: an answer to feedback is remembered in case the run dies, and a run that only
- * notifies people does not count as having read feedback; `reserve` changes the counters with the claim.
+ * A run that claims a lane; `seen` is the snapshot that it knows. `named` are tasks that a person requested, so that
+ * they no longer wait. `purpose` decides what is recorded: a run that answers feedback leaves the lane `unfinished` in
+ * case it dies, and a run that only notifies people does not count as having read feedback. `reserve` changes the
+ * counters together with the claim.
  */
 export interface Claiming {
   readonly lane: LaneId;
@@ -87,8 +88,8 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
 }
 
 /**
- * Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`,
- * `restsAt`, `looked`.
+ * Compares two lanes, ignoring the fields that others may write at any time and that affect no decision of a run:
+ * `goesOn`, `restsAt`, `looked`.
  */
 function isSameLane(one: ReturnType<typeof parseLaneIn>, other: ReturnType<typeof parseLaneIn>): boolean {
   const decided = (parsed: ReturnType<typeof parseLaneIn>): unknown =>
@@ -321,7 +322,7 @@ export function changeUsage(
   };
 }
 
-/** Returns `8812093911`, with the number of a later attempt. */
+/** Formats a run's id for the history, such as `8812093911`, with the number of the attempt if it is not the first. */
 function holderOf({ runId, runAttempt }: LeaseHolder): string {
   return runAttempt === 1 ? runId : `${runId} (attempt ${runAttempt})`;
 }

@@ -23,7 +23,7 @@ const MAX_DEPENDENCIES = 20;
 /** Maximum number of tasks of the queue that are remembered. */
 const MAX_LISTED = 500;
 
-/** Time in ms after which a tick is free again whose run was killed before it had obeyed it. */
+/** Time in ms after which a tick is free again if its run was killed before it obeyed the tick. */
 const TAKEN_MS = 10 * MINUTE_MS;
 
 const keptTickSchema = tickSchema.extend({
@@ -40,9 +40,9 @@ const recordSchema = z.object({
   issue: z.object({ number: z.number().int().positive(), id: z.string().min(1).max(200) }).nullable(),
   /** Boxes that were ticked while a run wrote the page; the next run of the queue judges them. */
   ticks: z.array(keptTickSchema).max(MAX_TICKS),
-  /** The page as a run has obeyed it last; null if no box was ever ticked. */
+  /** The page as a run last obeyed it; null if no box was ever ticked. */
   read: obeyedPageSchema.nullable().default(null),
-  /** The queue in its order, as a run listed it last. */
+  /** The queue in its order, as a run last listed it. */
   queue: z
     .array(
       z.object({
@@ -90,8 +90,8 @@ interface ReadPage extends Pick<ObeyedPage, 'number' | 'edits'> {
 }
 
 /**
- * Returns the record in which a run has taken all ticks that no other run obeys: those of the page that are new since
- * it was read last, and those that are remembered. The record itself if there are none.
+ * Returns the record after a run has taken all ticks that no other run is obeying: the new ones on the page, and the
+ * remembered ones. Returns the same record if there are none.
  */
 export function takeTicks(
   record: DashboardRecord,
@@ -143,13 +143,13 @@ export function addToQueue(known: readonly QueuedEntry[], tasks: readonly Queued
   return added.length === 0 ? known : [...known, ...added].slice(0, MAX_LISTED);
 }
 
-/** A run's list of the queue; `isWhole` is false if it lacks the tasks of files, and dependencies. */
+/** A run's list of the queue; `isWhole` is false if it lacks dependencies and the tasks of files. */
 export interface ListedQueue {
   readonly tasks: readonly QueuedEntry[];
   readonly isWhole: boolean;
 }
 
-/** Returns the known queue, replaced by a run's list of it as far as the run has read it. */
+/** Returns the known queue after a run listed it. A list that is not whole replaces only the issues. */
 export function rememberQueue(known: readonly QueuedEntry[], { tasks, isWhole }: ListedQueue): readonly QueuedEntry[] {
   if (isWhole) return tasks.slice(0, MAX_LISTED);
   const before = new Map(known.map((task) => [task.id, task]));

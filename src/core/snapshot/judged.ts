@@ -17,7 +17,7 @@ export type CopyOfLane =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** The knowledge about a lane. `origin` is where its state came from, for a person. */
+/** The judgement on a lane. `origin` is where its state came from, for a person. */
 export type JudgedLane =
   | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
   /** Copies exist, but none of them can be read. */
@@ -35,8 +35,8 @@ interface Beside extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
 }
 
 /**
- * The names of the places for people. `standsIn` is set if the deciding place does not accept this run's writes, so
- * that a copy counts for later changes.
+ * The names of the places of a state, for people. `standsIn` is true if the deciding place does not accept this run's
+ * writes, so that a copy may have later changes.
  */
 export interface Places {
   readonly decides: string;
@@ -99,7 +99,7 @@ export function judgeRecord(
   return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
 }
 
-/** Returns a lane of a snapshot for people, with what other lanes say of its issues. */
+/** Returns a lane of a snapshot for people, with the answers of other lanes for its issues. */
 export function viewLane(
   snapshot: Snapshot,
   lane: LaneId,

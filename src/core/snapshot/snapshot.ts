@@ -141,7 +141,7 @@ export function listWaitingIssues(snapshot: Snapshot): readonly WaitingIssue[] {
     .sort((one, other) => one.at - other.at);
 }
 
-/** Returns what their lanes say of waiting issues; leaves out lanes whose states cannot be read. */
+/** Returns the answers of the lanes of waiting issues; lanes with unreadable states are left out. */
 export function listLaneAnswers(
   snapshot: Snapshot,
   isWanted: (issue: WaitingIssue) => boolean = () => true,
@@ -171,7 +171,9 @@ export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: Lane
   return changed === null || changed === record ? snapshot : withRecord(snapshot, changed);
 }
 
-/** Returns the snapshot with a text under this path, or with none for null. An identical text changes nothing. */
+/**
+ * Returns the snapshot with a text under this path, or without the file for null. An identical text changes nothing.
+ */
 export function withFile(snapshot: Snapshot, path: string, text: string | null): Snapshot {
   if ((snapshot.get(path) ?? null) === text) return snapshot;
   const next = new Map(snapshot);

@@ -111,8 +111,8 @@ const storedRunSchema = z.union([
 export type StoredRun = Immutable<z.infer<typeof storedRunSchema>>;
 
 /**
- * Returns the snapshot with the run, in place of what an earlier attempt to publish it stored, within the bounds of all
- * runs.
+ * Returns the snapshot with the run, which replaces the record of an earlier attempt to publish it. The bounds of all
+ * runs apply.
  */
 export function withRun(snapshot: Snapshot, run: StoredRun): Snapshot {
   const path = fileOf(run);
