@@ -45,9 +45,9 @@ export function listIssuesToLookUp(
 }
 
 /**
- * Gives each task its `dependsOn`, and an obstacle to those whose wait cannot end. `states` are those of issues that
- * are not tasks of the lane; an absent one does not exist. `isDone` returns true if nothing waits for a task any
- * longer.
+ * Gives each task its `dependsOn`, and an obstacle if its wait cannot end. `states` are those of issues that are not
+ * tasks of the lane; an issue without a state does not exist. `isDone` returns true for tasks that others need not wait
+ * for.
  */
 export function settleDependencies<T extends QueuedTask>(
   dependents: readonly DependentTask<T>[],

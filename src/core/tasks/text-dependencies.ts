@@ -38,7 +38,9 @@ type Mention =
 /** Maximum number of characters read of a text: an agent sees less, and thousands of lists would take seconds. */
 const MAX_CHARS = 30_000;
 
-/** Bounded: a stranger may write thousands of boxes in a row. */
+/**
+ * Matches texts that may have dependencies. It is bounded, because a stranger may write thousands of boxes in a row.
+ */
 const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
 const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|dependencies:?$)/gim;
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;

@@ -62,7 +62,7 @@ export function findBeadsFile(paths: readonly string[]): string | undefined {
 const text = z.string().catch('');
 const truth = z.boolean().catch(false);
 
-/** A record between the issues of an export. */
+/** A record of another kind among the issues of an export. */
 const otherRecord = z.object({ _type: z.string().refine((type) => type !== 'issue') });
 
 const beadSchema = z.object({
@@ -187,7 +187,7 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
   return {
     id: idOf(bead.id),
     title: cleanTitle(bead.title).text || `Issue ${shown(bead.id)}`,
-    // Each part is cleaned alone: an unclosed one must not swallow the next.
+    // Each part is cleaned alone, so that an unclosed comment in one does not swallow the next.
     body: cleanText(
       parts
         .map((part) => cleanText(part).text.trim())
