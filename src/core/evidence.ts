@@ -4,7 +4,7 @@ import { countSchema, type Immutable } from './policy.ts';
 import { callUsageSchema } from './lane/ledger.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
-/** Maximum number of new failures of a verification that are named. */
+/** Maximum number of new failures of a verification that are listed. */
 export const MAX_NEWLY_RED = 5;
 
 /** A git object id of a tree or commit. */
@@ -94,7 +94,9 @@ export const evidenceSchema = z.object({
     .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
     .max(20)
     .optional(),
-  /** True if it wrote notes or undid withheld changes, which no content that counts shows; absent if not. */
+  /**
+   * True if the iteration wrote notes or undid withheld changes, which the compared trees do not show; absent if not.
+   */
   uncounted: z.literal(true).exactOptional(),
   /**
    * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20;

@@ -4,7 +4,7 @@ const FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.gnupg', '.aws', '.azure'
 /** Folders of published packages, whose keys belong to examples and tests and whose certificates are needed. */
 const PUBLISHED: ReadonlySet<string> = new Set(['node_modules', 'site-packages', 'dist-packages']);
 
-/** Matches certificates of authorities, by the names that packages use. */
+/** Matches files with the certificates of authorities, by the names that packages use. */
 const AUTHORITIES = /^(?:cacerts?|ca-?bundle|ca-certificates|roots?)\.pem$/;
 
 /** Patterns for file names. Letter case is ignored because some file systems ignore it. */

@@ -30,7 +30,7 @@ export function cleanText(text: string): CleanedText {
   const whole = cleanMarkdown(text);
   if (whole.text.length <= MAX_TEXT_CHARS) return whole;
   const kept = cutText(whole.text, MAX_TEXT_CHARS);
-  // A cut may open what was closed: without its end, a code span releases a comment inside of it.
+  // A cut may create a comment: a code span without its end no longer protects a comment inside of it.
   const again = cleanMarkdown(kept);
   const kinds = { ...whole.kinds };
   for (const [kind, count] of Object.entries(again.kinds) as [CleanKind, number][])

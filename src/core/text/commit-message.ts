@@ -48,8 +48,8 @@ export function formatTaskName(task: Pick<Task, 'source'>): string {
 }
 
 /**
- * Returns the message for what an iteration left uncommitted: the agent's first sentence, or the task's title with the
- * number of its iteration.
+ * Returns the message for the changes that an iteration left uncommitted: the agent's first sentence, or the task's
+ * title with the number of its iteration.
  */
 export function buildIterationMessage(iteration: {
   readonly title: string;
@@ -149,8 +149,8 @@ export interface OwnWords {
 }
 
 /**
- * Returns why this program cannot have made a message, whoever wrote its words; null if it can. Commits of another job
- * are checked with it.
+ * Returns why this program cannot have written a commit message; null if it can. It is used to check commits of another
+ * job.
  */
 export function problemOfOwnMessage(message: string, own: OwnWords): string | null {
   const paragraphs = message.trimEnd().split(/\n{2,}/);
