@@ -11,7 +11,7 @@ export function isOwnComment(text: string): boolean {
   return text.trimStart().startsWith(OWN_COMMENT_MARKER);
 }
 
-/** The words of each command and its description. */
+/** The words of each command, with its description. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its tasks)',
   status: 'show the status of the work, without an agent call',
@@ -39,7 +39,7 @@ export type RalphCommand =
   | { readonly kind: 'plan' | 'approve' }
   | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
-  /** A sentence that is not a command: work to do, which the comment describes. */
+  /** A request in a sentence that is not a command; the comment describes the work. */
   | { readonly kind: 'request' }
   | { readonly kind: 'unknown'; readonly word: string };
 
@@ -92,8 +92,8 @@ export function parseCommandComment(text: string, bot: string | null = null): Ra
 }
 
 /**
- * Returns what a comment says to the agent: the words of a request, and the text below a command; any other text is
- * returned unchanged.
+ * Returns the part of a comment that is meant for the agent: the words of a request, and the text below a command. Any
+ * other text is returned unchanged.
  */
 export function withoutCommand(text: string): string {
   const words = wordsTo(RALPH, text);

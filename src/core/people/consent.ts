@@ -4,8 +4,8 @@ import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, isSameLabel } from './labels.ts';
 
 /**
- * An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by
- * GitHub.
+ * An action on an issue; `by` is null if GitHub does not name the account. Instants are in ms; GitHub cuts them to
+ * whole seconds.
  */
 interface Act<Account> {
   readonly by: Account | null;
@@ -87,7 +87,8 @@ export function withGrant(
   const isTask = ({ label }: { readonly label: string }): boolean => isSameLabel(label, taskLabel);
   const ofLabel = history.labelings.filter(isTask);
   const [made = null, ...later] = ofLabel;
-  // A first label that a person added stays theirs. A cut history does not show who added the first one.
+  // A grant replaces only a first label that Ralph added; one that a person added stays. A cut history does not show
+  // who added the first label.
   const isOwn = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
   if (grant === undefined) return history;
   const { by, at, isRequest } = grant;

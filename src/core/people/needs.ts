@@ -30,7 +30,7 @@ export interface LaneEnd {
   readonly pullRequest: number | null;
   /** True if the run added commits to its branch. */
   readonly addedWork: boolean;
-  /** Tasks whose text changed after somebody approved it. */
+  /** Tasks whose text changed after its approval. */
   readonly unapproved: readonly TaskId[];
   /** Maximum number of feedback rounds before a person is asked; 0 = no limit. */
   readonly maxRounds: number;

@@ -51,7 +51,7 @@ export const notificationSchema = z.object({
   about: z.string().max(120),
   /** Number of the issue or pull request with the comment; null if only the webhook was notified. */
   thread: z.number().int().positive().nullable(),
-  /** GitHub's id of the comment; null if GitHub refused it, which is not tried again. */
+  /** GitHub's id of the comment; null if GitHub refused the comment, which is not posted again. */
   comment: z.number().int().positive().nullable(),
   at: instantSchema,
 });
