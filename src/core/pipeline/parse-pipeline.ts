@@ -44,7 +44,7 @@ export interface PlannedPipeline {
   readonly kind: 'planned';
   readonly steps: readonly PlannedStep[];
   readonly maxIterationsPerTask: number;
-  /** Names of variables that have no default and that the agent does not see. */
+  /** Names of variables that have no default and that the agent's environment lacks. */
   readonly missing: readonly string[];
   /** Missing variables by command; commands without any are left out. */
   readonly missingInCommands: readonly { readonly step: string; readonly names: readonly string[] }[];

@@ -12,7 +12,7 @@ interface Common {
   readonly maxRetries: number;
   /** Delay before the first retry; it doubles with each retry. */
   readonly retryDelayMs: number;
-  /** True if a failure of the step lets the iteration continue and its tasks be done. */
+  /** True if a failure of the step neither ends the iteration nor keeps its tasks from being done. */
   readonly continueOnError: boolean;
   /** null if the step is tried in every iteration. */
   readonly breaker: StepThresholds | null;
@@ -38,7 +38,7 @@ export interface AgentStep extends Common {
   readonly kind: 'agent';
   /** The step's own agent; null for the agent of the iteration. */
   readonly agent: AgentName | null;
-  /** Set if the step only reviews: which of its findings keep the task from being done. */
+  /** Set if the step only reviews; `hold` says which of its findings keep the task from being done. */
   readonly review: { readonly hold: ReviewHold } | null;
   /** The step's own prompt from the base branch; null for the run's prompt. */
   readonly prompt: { readonly path: string; readonly text: string } | null;
