@@ -202,8 +202,8 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
 }
 
 /**
- * Returns the position of a task in its file. The line is left out if this branch lacks the item, because it would
- * point to another one.
+ * Returns the position of a task in its file. The line is left out if this branch lacks the item, because the line
+ * would point to another item.
  */
 function positionInFile(
   task: Task,
