@@ -228,7 +228,7 @@ function findingsIn(change: ReviewedChange): readonly FileFinding[] {
     ...(marked === true ? [{ kind: 'conflict-markers', what: null } as const] : []),
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    // PyTorch stores weights in `.pth` files, the ending of Python's path files.
+    // PyTorch stores weights in `.pth` files, an ending that Python uses for path files.
     ...kindsByPath(path)
       .filter((one) => !binary || one !== 'script-by-itself')
       .map((one) => ({ kind: one, what: null })),

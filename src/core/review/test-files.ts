@@ -104,7 +104,7 @@ export function countInTests(path: string, text: string): TestCounts {
   return {
     tests: matches(code, TESTS),
     assertions: matches(code, ASSERTIONS),
-    // Go's build conditions are comments.
+    // Go's build conditions are comments, so they are counted in the whole text.
     skips: matches(code, ANY_SKIP) + matches(text, BUILD_CONDITION),
   };
 }
