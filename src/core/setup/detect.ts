@@ -131,7 +131,7 @@ function isPackageManifest(path: string): boolean {
 }
 
 /**
- * Returns the files of other Ralphs. A prompt belongs to another Ralph if there is one, unless init wrote the prompt.
+ * Returns the files of other Ralphs. If one is found, the prompt counts as its prompt, unless init wrote the prompt.
  */
 function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): readonly OtherRalph[] {
   const loops = LOOP_SCRIPTS.filter((path) => IS_LOOP.test(text(path))).map((path) => ({

@@ -50,7 +50,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'aside',
-    // A command that writes its output to a file does not count, because later commands may need the file.
+    // These commands only print. One that writes to a file is excluded, because later commands may need the file.
     /^(?!.*(?:\|\s*(?:sudo )?tee\s|>\s*[\w.~$][\w./~${}-]*$))(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)|^(?:python3? -m )?(?:npm|pnpm|yarn|pip3?) (?:list|ls|why|freeze)\b/,
   ],
   [

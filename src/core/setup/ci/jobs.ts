@@ -249,7 +249,7 @@ const NO_SET_UP =
 /** Matches inputs that contain credentials, or that make an action install into the work tree. */
 const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
 
-/** Adds the version from the comment on its line to an action that is pinned to a commit. */
+/** Adds the version to an action that is pinned to a commit; the comment on the same line contains it. */
 function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
   if (!/@[0-9a-f]{40}$/.test(uses)) return uses;
   for (const text of texts.values()) {

@@ -212,7 +212,7 @@ interface Completed {
   readonly lines: readonly (readonly string[])[];
 }
 
-/** Adds the builds and packages to a plan that its job takes from other jobs or from actions. */
+/** Completes a plan with the builds and packages that its job takes from other jobs or from actions. */
 function completed(
   plan: Plan,
   { job, jobs, stacks }: { readonly job: CiJob; readonly jobs: readonly CiJob[]; readonly stacks: readonly Stack[] },

@@ -4,7 +4,10 @@ import { entriesOf, isRecord, listIn, mapIn, scalarText, textIn, type YamlMap } 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
 interface Services {
   readonly lines: readonly string[];
-  /** The steps that start the same containers without `services`; null if one of them needs more than that. */
+  /**
+   * The steps that start the same containers with `docker run` instead of `services`; null if that is impossible for
+   * one.
+   */
   readonly steps: readonly string[] | null;
   readonly hosts: readonly string[];
 }
