@@ -33,7 +33,7 @@ const schema = z.object({
   /** Tag of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
-  /** Newest last; the newest order is always kept. The document says which of them it has obeyed. */
+  /** Newest last; the newest order is always kept. The document records which orders the lane has obeyed. */
   orders: z.array(orderSchema).max(MAX_ORDERS),
   /**
    * The reason for a later run to examine the lane, whatever its state: a request that no run has read (`unanswered`),
@@ -93,7 +93,7 @@ function withDocument(json: unknown): unknown {
   return { ...record, document: state === null || typeof state === 'string' ? state : JSON.stringify(state) };
 }
 
-/** Returns the record with this run as the lane's only one, or the lease that prevents it. */
+/** Returns the record with the lane claimed by this run, or the lease that prevents the claim. */
 export function claimRecord(
   record: LaneRecord,
   lease: Lease,

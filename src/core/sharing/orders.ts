@@ -10,8 +10,8 @@ import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
- * The orders that a person may give for a lane. The next run of the lane obeys first. `stop` is a pause that a run in
- * progress obeys as well, after its current iteration. `request`: a comment describes work.
+ * The orders that a person may give for a lane. The lane's next run obeys them before it works. `stop` is a pause that
+ * a run in progress obeys as well, after its current iteration. `request`: a comment describes work.
  */
 export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session', 'request'] as const;
 export type OrderKind = (typeof orderKinds)[number];
@@ -20,7 +20,7 @@ export type OrderKind = (typeof orderKinds)[number];
 export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
 
 export const orderSchema = z.object({
-  /** Grows from order to order and is at least `at`, so that numbers keep growing even if the list is lost. */
+  /** Number of the order, which grows and is at least `at`, so that numbers keep growing even if the list is lost. */
   number: anyInstant,
   kind: z.enum(orderKinds),
   // Orders of older versions have neither task nor run.

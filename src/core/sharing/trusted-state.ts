@@ -12,7 +12,7 @@ import { isBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
-/** The limits of a run: its record cannot have used more. */
+/** The limits of a run. Its record cannot truthfully exceed them. */
 type Allowed = Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
 
 /** `overshootUsd` is the accepted excess over a run's cost limit. */
