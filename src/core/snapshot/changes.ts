@@ -40,7 +40,7 @@ export type ClaimAnswer =
   | { readonly kind: 'claimed'; readonly sequence: number; readonly problem: string | null }
   /** Another run has the lane. */
   | { readonly kind: 'leased'; readonly lease: Lease }
-  /** The lane differs from what was restored and must be restored again. */
+  /** The lane has changed since the run restored it, and must be restored again. */
   | { readonly kind: 'changed' };
 
 /**
@@ -66,7 +66,7 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
     const record = parseRecordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
     if (record === null) return refused({ kind: 'changed' });
-    // The claim was written before, and only the answer to it was lost.
+    // The claim was already written, and only the answer to it was lost.
     const isOurs = record.lease?.runTag === lease.runTag;
     if (!isOurs && !isSameLane(parseLaneIn(seen, lane), parseLaneIn(snapshot, lane))) {
       const again = claimRecord(record, lease, now);
@@ -271,8 +271,8 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the
- * last snapshot shows none, and never existed if the store knows no claims.
+ * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the last
+ * snapshot shows none, and never existed if the store does not support claims.
  */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },
@@ -285,8 +285,8 @@ export function mayHold(
 }
 
 /**
- * Leaves an order for the lane's next run, whichever run works on the lane now. Answers why it cannot be kept, or null.
- * Issues that wait for the probe of a circuit that the order closes no longer wait, wherever they are worked on next.
+ * Leaves an order for the lane's next run, even if a run works on the lane now. Answers why the order cannot be kept,
+ * or null. Issues that wait for the probe of a circuit that the order closes no longer wait, on any lane.
  */
 export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange<string | null> {
   return (snapshot) => {

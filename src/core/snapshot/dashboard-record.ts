@@ -27,7 +27,7 @@ const MAX_LISTED = 500;
 const TAKEN_MS = 10 * MINUTE_MS;
 
 const keptTickSchema = tickSchema.extend({
-  /** The run that obeys it now; null if none does. */
+  /** The run that is obeying the tick; null if none is. */
   taken: z
     .object({ runTag: z.string().max(200), until: instantSchema })
     .nullable()
@@ -64,7 +64,7 @@ export type QueuedEntry = DashboardRecord['queue'][number];
 
 const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], read: null, queue: [] };
 
-/** Returns the record of the dashboard; an empty one if there is none that can be read. */
+/** Returns the record of the dashboard; an empty one if it is missing or unreadable. */
 export function parseDashboardIn(snapshot: Snapshot): DashboardRecord {
   const parsed = recordSchema.safeParse(tryJson(snapshot.get(DASHBOARD_FILE) ?? ''));
   return parsed.success ? parsed.data : EMPTY;
@@ -99,7 +99,7 @@ export function takeTicks(
   { runTag, now }: { readonly runTag: string; readonly now: number },
 ): DashboardRecord {
   const { read } = record;
-  // Another run has read a newer version.
+  // Another run has read a newer version of the page.
   const isOlder = read !== null && read.number === number && read.edits > edits;
   const { all, fresh } =
     revisions === null || isOlder ? { all: [], fresh: [] } : findPageTicks({ number, edits, revisions }, read);

@@ -112,7 +112,7 @@ export function viewLane(
   return { ...judged, state: withAnswers(judged.state, answers, []) };
 }
 
-/** Judges a lane of which only copies are stored. */
+/** Judges a lane that is stored only in copies. */
 export function judgeCopy(
   copy: CopyOfLane,
   { lane, copies, now }: { readonly lane: LaneId; readonly copies: string; readonly now: number },
@@ -146,8 +146,8 @@ export function judgeCopy(
 }
 
 /**
- * Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example
- * for the transcript.
+ * Returns the sequence up to which copies add nothing to the readable state; null if a copy is needed, for example for
+ * the transcript.
  */
 export function findSufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;

@@ -6,7 +6,7 @@ import { tryJson } from '../text/try-json.ts';
 import { toIssueLane } from '../tasks/ids.ts';
 import { parseLaneIn, PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
-/** Maximum number of proposals that are kept; of the others, the oldest that nobody approved are dropped first. */
+/** Maximum number of proposals that are kept; the oldest unapproved ones are dropped first. */
 const MAX_PROPOSALS = 50;
 /** Time in ms after which another run may continue the work of a killed one. */
 const MAKING_MS = 10 * 60_000;
@@ -118,7 +118,8 @@ export function beginMaking({ issue, hash, approved, runTag, now }: Making): Sna
 }
 
 /**
- * Records what this run has made so far. With `isOver`, the run stops being the maker. Answers false if another run is.
+ * Records what this run has made so far. With `isOver`, the run stops being the maker. Answers false if another run is
+ * the maker.
  */
 export function recordMaking(
   { issue, runTag }: Pick<Making, 'issue' | 'runTag'>,

@@ -92,7 +92,7 @@ export function parseLaneIn(snapshot: Snapshot, lane: LaneId): ParsedRecord {
 
 /**
  * Returns the record that a change builds on: an empty one in place of an unreadable one; null if a newer version wrote
- * it, which is never replaced.
+ * it, because such a record is never replaced.
  */
 export function parseRecordIn(snapshot: Snapshot, lane: LaneId): LaneRecord | null {
   const parsed = parseLaneIn(snapshot, lane);
@@ -111,14 +111,14 @@ export function parseBudgetIn(snapshot: Snapshot, now: number): ParsedBudget {
   return text === undefined ? { kind: 'budget', budget: emptyBudget, problem: null } : parseBudget(text, now);
 }
 
-/** Returns the snapshot with another budget; a newer version's budget stays as it is. */
+/** Returns the snapshot with this budget in place of the earlier one; a newer version's budget stays as it is. */
 export function withBudget(snapshot: Snapshot, budget: Budget, now: number): Snapshot {
   const known = parseBudgetIn(snapshot, now);
   const isUnused = !snapshot.has(USAGE) && serializeUsage(budget) === serializeUsage(emptyBudget);
   return known.kind === 'newer' || isUnused ? snapshot : withFile(snapshot, USAGE, serializeUsage(budget));
 }
 
-/** Returns the snapshot with other waiting issues. */
+/** Returns the snapshot with these waiting issues in place of the earlier ones. */
 export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[]): Snapshot {
   const gone = listWaitingIssues(snapshot).filter(({ task }) => issues.every((one) => one.task !== task));
   const cleared = gone.reduce((next, { task }) => withFile(next, issueFile(task), null), snapshot);
@@ -164,7 +164,7 @@ export function listExaminedPulls(snapshot: Snapshot): readonly ExaminedPullRequ
   });
 }
 
-/** Returns the snapshot with another record of a lane; a newer version's record stays as it is. */
+/** Returns the snapshot with a changed record of a lane; a newer version's record stays as it is. */
 export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: LaneRecord) => LaneRecord): Snapshot {
   const record = parseRecordIn(snapshot, lane);
   const changed = record === null ? null : change(record);

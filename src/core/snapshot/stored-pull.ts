@@ -8,7 +8,7 @@ import { type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of pull requests that are kept; those that were opened first are dropped first. */
 export const MAX_PULLS = 300;
-/** Maximum size of all together, in characters: every reading of the snapshot fetches them. */
+/** Maximum size of all pull requests together, in characters: every reading of the snapshot fetches them. */
 const MAX_PULLS_CHARS = 512 * 1024;
 /** Maximum number of tasks of a pull request that are named. */
 export const MAX_TASKS_OF_PULL = 20;
@@ -129,7 +129,7 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
     peoplePushes: (known?.peoplePushes ?? 0) + (isNewPush ? 1 : 0),
     reviewRounds: (known?.reviewRounds ?? 0) + (isNewRound ? 1 : 0),
     reviewedAt: reviewedAt ?? known?.reviewedAt ?? null,
-    // A run does not load the tasks of earlier ones.
+    // A run does not load the tasks of earlier runs.
     tasks: [...(known?.tasks ?? []).filter(({ id }) => !named.has(id)), ...tasks].slice(-MAX_TASKS_OF_PULL),
     // Only an open pull request is published.
     end: known?.end?.kind === 'merged' ? known.end : null,
@@ -172,7 +172,7 @@ export function listStoredPulls(snapshot: Snapshot): readonly StoredPull[] {
     .sort((one, other) => other.openedAt - one.openedAt || other.number - one.number);
 }
 
-/** Returns the pull request of a file; null without one that can be read. */
+/** Returns the pull request of a file; null if it is missing or unreadable. */
 function pullAt(snapshot: Snapshot, path: string): StoredPull | null {
   const parsed = storedPullSchema.safeParse(tryJson(snapshot.get(path) ?? ''));
   return parsed.success && fileOf(parsed.data) === path ? parsed.data : null;
