@@ -29,7 +29,7 @@ export interface Candidates {
   readonly fileTasks: readonly Task[];
   /** The sources in the order in which tasks of the same priority are worked on. */
   readonly sources: readonly TaskSourceName[];
-  /** True if a person named this very issue: it is judged whatever its position. */
+  /** True if a person named this one issue: it is judged regardless of its position. */
   readonly isByName: boolean;
   /** Text of the one issue when its label was just added; null if it is unknown. */
   readonly approvedText: IssueText | null;

@@ -54,7 +54,7 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   const me = held.find(({ name, value }) => DEMANDING.includes(name) && value === '@me');
   if (me !== undefined) return `has \`${me.token}\`: a run has no account of its own, so write the login`;
   const demands = held
-    // `type:issue` is `is:issue`.
+    // `type:issue` means the same as `is:issue`.
     .filter(({ name, value }) => DEMANDING.includes(name) && !(name === 'type' && value === 'issue'))
     .flatMap(({ name, value }) => namedValues(value).map((one) => `${name}:${name === 'project' ? '' : one}`));
   return { text, demands: [...new Set(demands)] };

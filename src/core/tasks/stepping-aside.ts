@@ -32,7 +32,7 @@ interface Judged {
   readonly now: number;
 }
 
-/** Sets a stuck task aside if another can be worked on; a circuit opens for problems of all tasks. */
+/** Sets a stuck task aside if another can be worked on; the circuit opens for problems that concern all tasks. */
 export function stepAside(
   state: LaneState,
   facts: IterationFacts,

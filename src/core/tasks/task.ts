@@ -102,7 +102,7 @@ const refusedWorkSchema = z.object({
   times: countSchema,
   /** The problem, the remedy, and the server's words. */
   words: z.string().max(MAX_SERVER_WORDS_CHARS),
-  /** Files that were left out of the branch; empty if a whole iteration was. */
+  /** Files that were left out of the branch; empty if a whole iteration was left out. */
   files: namedPaths,
 });
 
@@ -148,8 +148,7 @@ export const taskProgressSchema = z.object({
   /** Set for a done task that the branch's version of its file does not list, so that the file cannot mark it. */
   unmarked: mark,
   /**
-   * Set for a task of a file that calls it failed or blocked, if a person retried it, until an iteration is spent on
-   * it.
+   * Set for a task that its file calls failed or blocked and that a person retried, until an iteration is spent on it.
    */
   retried: mark,
   /**
@@ -207,8 +206,8 @@ export function markingFileOf(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
 ): string | null {
-  const isMarked = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
-  return isMarked && 'path' in source ? source.path : null;
+  const isMarkedByFile = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
+  return isMarkedByFile && 'path' in source ? source.path : null;
 }
 
 /**

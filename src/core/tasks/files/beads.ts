@@ -52,7 +52,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   };
 }
 
-/** Returns the path whose issues are read, of the paths of a folder; the others are ignored. */
+/** Returns the file of a folder whose issues are read; other files are ignored. */
 export function findBeadsFile(paths: readonly string[]): string | undefined {
   return ['.beads/issues.jsonl', '.beads/beads.jsonl', ...paths.toSorted()].find(
     (path) => paths.includes(path) && /^\.beads\/[^/]+\.jsonl$/.test(path) && !SIDE_FILES.test(path),

@@ -112,8 +112,8 @@ export function stripTitleMarks(title: string): string {
 
 const DATE = String.raw`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?`;
 /**
- * `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)` (TaskPaper), `(done)`, `✅`, `—
- * done`.
+ * Matches marks behind a title: `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)`
+ * (TaskPaper), `(done)`, `✅`, `— done`.
  */
 const MARKS_BEHIND = new RegExp(
   String.raw`(?:^|\s+)(?:${[

@@ -125,7 +125,9 @@ function highest(neighbours: readonly JsonNode[]): number {
   return Math.max(0, ...numbers);
 }
 
-/** Returns the next id in the list's numbering, or else in `T001` or `US-001`; a number if the ids are numbers. */
+/**
+ * Returns the next id in the list's numbering, or else in the form `T001` or `US-001`; a number if the ids are numbers.
+ */
 function idFor(list: PrdList, root: JsonNode, archive: JsonNode | null): Id {
   const counted = [...(archive === null ? [] : countedIds(archive)), ...countedIds(root)];
   const last = counted.findLast((id) => id.list === list);
