@@ -78,7 +78,7 @@ export const outcomeKinds: readonly OutcomeKind[] = [
   ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
 ];
 
-/** The kinds of outcomes, those first that people should see first. */
+/** The kinds of outcomes in the order in which people should see them. */
 export const outcomeKindsByTrouble: readonly OutcomeKind[] = [
   ...(['failed', 'halted', 'blocked', 'refused', 'cancelled'] as const),
   ...(['parked', 'limit', 'paused', 'idle', 'complete'] as const),

@@ -15,7 +15,7 @@ const SPACE = 32;
 
 const FOREIGN = 255;
 
-/** The entities that every program writes; all others represent characters that are not ASCII letters. */
+/** The entities that programs usually write; all others represent characters that are not ASCII letters. */
 const ENTITIES: ReadonlyMap<string, number> = new Map([
   ['amp', 38],
   ['lt', 60],

@@ -94,8 +94,8 @@ function visibleLines(foreign: string): readonly string[] {
 }
 
 /**
- * Matches lines that change how git or a service reads a message: dividers, scissors, orders to CI or the runner,
- * markers, images.
+ * Returns true for a line that changes how git or a service reads a message: dividers, scissors, orders to CI or the
+ * runner, markers, images.
  */
 function isDirective(line: string): boolean {
   return /^\s*(?:::|##\[|<!--|!\[)|^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(
