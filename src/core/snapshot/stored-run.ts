@@ -45,7 +45,7 @@ const firstSchema = z.object({
   runId: z.string().max(40),
   runAttempt: countSchema,
   runUrl: z.string().max(500),
-  /** The person who asked for the run by name; null for a scheduled one. */
+  /** Login of the person who asked for the run; null for a scheduled run. */
   requestedBy: z.string().max(100).nullable(),
   startedAt: instantSchema,
   endedAt: instantSchema,
