@@ -20,7 +20,7 @@ export const COMMANDS = {
   resume: 'end the pause',
   stop: 'like `pause`, and a run of one job ends after its running iteration',
   plan: 'propose sub-tasks of this issue, with one call that only reads',
-  approve: 'make the proposed sub-tasks as sub-issues',
+  approve: 'create the proposed sub-tasks as sub-issues',
   retry: 'try failed, blocked and set-aside tasks again; `retry N` tries only task N (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': 'start a new conversation with the agent',

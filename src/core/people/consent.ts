@@ -89,7 +89,7 @@ export function withGrant(
   const [made = null, ...later] = ofLabel;
   // A grant replaces only a first label that Ralph added; one that a person added stays. A cut history does not show
   // who added the first label.
-  const isOwn = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
+  const isReplaceable = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
   if (grant === undefined) return history;
   const { by, at, isRequest } = grant;
   const since = ofLabel.filter((act) => act.at >= at);
@@ -98,7 +98,7 @@ export function withGrant(
       ? since.length <= 1 &&
         // Ralph may add the label with a person's token. In a cut history, a removal before it may be missing.
         since.every((act) => act.kind === 'labeled' && (act.by?.kind === 'bot' || !history.truncated))
-      : later.length === 0 && isOwn && !history.truncated;
+      : later.length === 0 && isReplaceable && !history.truncated;
   if (!counts) return history;
   const isHidden = grant.text !== text && history.edits.length === 0;
   return {

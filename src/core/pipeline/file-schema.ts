@@ -71,7 +71,10 @@ const unused = z.unknown().optional().describe(NO_MEANING);
 const breaker = z
   .strictObject({
     threshold: whole(1, MAX_FAILURES, 'Failures in a row after which the step is skipped; default: 5.').optional(),
-    reset_after: duration(LONGEST.reset, 'How long the step is skipped before one try; default: 30s.').optional(),
+    reset_after: duration(
+      LONGEST.reset,
+      'Time for which the step is skipped before one more try; default: 30s.',
+    ).optional(),
   })
   .describe('Skips a step that keeps failing. The count is kept with the branch from one run to the next.');
 
@@ -120,11 +123,11 @@ const agentConfig = z.strictObject({
   ).optional(),
   role: choice(
     ['review'] as const,
-    'The step only reviews, in a conversation of its own: its changes are put back, and it ends with findings.',
+    'The step only reviews, in a conversation of its own: its changes are undone, and it ends with findings.',
   ).optional(),
   hold: choice(
     reviewHolds,
-    'Which findings of a review keep the task from being done: those of this severity or a worse one; default: none.',
+    'The findings of a review that keep the task from being done: those of this severity or a worse one; default: none.',
   ).optional(),
   prompt_file: path("The step's own prompt, read from the base branch; default: the run's prompt.").optional(),
   model: z

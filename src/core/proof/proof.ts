@@ -88,8 +88,8 @@ function withoutSentence(without: Proof['without']): ProofSentence {
         );
       const text =
         count === 1
-          ? `The ${what} passes without the change: it does not test it.`
-          : `${passing === count ? 'All' : `${passing} of`} ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test it.`;
+          ? `The ${what} passes without the change: it does not test the change.`
+          : `${passing === count ? 'All' : `${passing} of`} ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test the change.`;
       return { text, names: withRest(names, passing), concern: 'proves-too-little' };
     }
     case 'changed':
@@ -99,7 +99,7 @@ function withoutSentence(without: Proof['without']): ProofSentence {
     case 'whole':
       return without.passed
         ? {
-            text: 'All of `verify` passes without the change: the new or changed tests do not test it.',
+            text: 'All of `verify` passes without the change: the new or changed tests do not test the change.',
             names: [],
             concern: 'proves-too-little',
           }
@@ -140,5 +140,5 @@ const WHY: Readonly<Record<UndecidedProof, string>> = {
   'cannot-run': '`verify` cannot run there',
   'not-run': '`verify` does not run them there',
   'too-long': '`verify` prints too much to be read',
-  'in-code': 'tests in files of code cannot be taken apart from it',
+  'in-code': 'tests in code files cannot be separated from the code',
 };

@@ -115,7 +115,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
   // Only the record has what happened after the end of the loop: a kill, a failure, an order, a person's push, or a
   // refusal by the server.
-  const isSaid =
+  const isOnlyInRecord =
     /^(?:failed|cancelled|paused)$/.test(outcome.kind) ||
     (end === null && outcome.kind !== 'complete') ||
     (end?.outcome.kind === 'complete' && /^(?:blocked |limit \((?:unverified|minutes)\))/.test(said ?? ''));
@@ -124,7 +124,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],
     ['beginning', startedAt, start.startedAt],
     ['end', endedAt, Math.max(endedAt, end?.decidedAt ?? 0)],
-    ['outcome', said, isSaid ? said : known],
+    ['outcome', said, isOnlyInRecord ? said : known],
     ['result of `verify`', head?.result, head === null ? undefined : ofHead?.kind],
     ['number of iterations', iterations, entries.length],
     ...(['calls', 'tokens', 'costUsd', 'unpriced'] as const).map((name) => {

@@ -36,7 +36,7 @@ const otherRalphs: readonly OtherRalph[] = [
   { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'Runs read its settings.' },
   { name: 'bmalph', path: '.ralph/@fix_plan.md', advice: 'Runs read it as the plan.' },
   { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Runs point the agent to it.' },
-  { name: 'wiggum', path: '.ralph/config.json', advice: 'Runs take its steps.' },
+  { name: 'wiggum', path: '.ralph/config.json', advice: 'Runs use its steps.' },
   {
     name: 'wiggum',
     path: '.ralph/prompts/LOOP_PROMPT.md',

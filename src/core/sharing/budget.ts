@@ -22,7 +22,7 @@ const reservationSchema = z
     runId: z.string().max(40).default(''),
     runAttempt: countSchema.default(1),
     expiresAt: instantSchema,
-    /** The tasks that the run may work on; no run of another lane works on them. */
+    /** The tasks that the run may work on. Runs on other lanes do not work on them. */
     tasks: z.array(z.string().max(120)).max(MAX_TASKS),
     calls: countSchema,
     tokens: countSchema,

@@ -25,7 +25,7 @@ export const effectSchema = z.object({
   saved: spentSchema.describe('Iterations that no run would have made.'),
   lost: z
     .array(taskSchema)
-    .describe('Tasks that these iterations finished, and no later run, or that would have been given up instead.'),
+    .describe('Tasks that only these iterations finished, or that would have been given up instead.'),
   later: spentSchema.describe('Iterations that later runs would have made instead.'),
   undecided: count.describe('Number of runs that would have continued in a way that their journals do not contain.'),
 });

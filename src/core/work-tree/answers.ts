@@ -170,7 +170,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
     branch: `branch ${shown}`,
     ref: shown,
     stash: shown,
-    head: `commit ${shown} of no branch`,
+    head: `commit ${shown} on no branch`,
     'work-tree': `work tree ${shown}`,
     submodule: `files of submodule ${shown}`,
   } as const;
