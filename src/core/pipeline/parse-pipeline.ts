@@ -235,7 +235,7 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
           `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait forever'}`,
         );
     }
-  // An unreadable step may be an agent step.
+  // An unreadable step may be an agent step, so the rules about all agent steps cannot be checked.
   if (steps.length === 0 || steps.includes(null)) return wrong;
   if (agents.length === 0)
     wrong.push({ path: ['steps'], of: 'key', message: '`steps` has no `agent` step that is enabled' });

@@ -27,7 +27,7 @@ export function lockFileFindings(path: string, before: string | null, after: str
   const now = withoutJsonEscapes(after);
   const isNpm = /(?:package-lock|npm-shrinkwrap)\.json$/i.test(path);
   const known = hostsIn(old, isNpm);
-  // A new lock file names its registries for the first time.
+  // A new lock file names its registries for the first time, so only unusual ones are findings.
   const hosts = [...hostsIn(now, isNpm)].filter((host) =>
     before === null ? !(isNpm ? NPM_REGISTRY : USUAL_SOURCE).test(host) : !known.has(host),
   );

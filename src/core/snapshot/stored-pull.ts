@@ -131,7 +131,7 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
     reviewedAt: reviewedAt ?? known?.reviewedAt ?? null,
     // A run does not load the tasks of earlier runs.
     tasks: [...(known?.tasks ?? []).filter(({ id }) => !named.has(id)), ...tasks].slice(-MAX_TASKS_OF_PULL),
-    // Only an open pull request is published.
+    // A pull request that is published is open, so an earlier `closed` no longer counts.
     end: known?.end?.kind === 'merged' ? known.end : null,
     reverted: known?.reverted ?? null,
   };

@@ -46,7 +46,7 @@ export function stepAside(
   if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
   const trips = circuit.kind === 'open';
   if (judgement.providerFailed || verdict.agentFailed) return { circuit, aside: null };
-  // A task that got another turn has used it.
+  // A task that was set aside before has used its turn, and is set aside again.
   if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
   const { reason } = circuit;
   const saysTask = reason === 'no_progress' || reason === 'output_decline';

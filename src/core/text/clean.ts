@@ -72,7 +72,7 @@ export function cleanMarkdown(markdown: string): CleanedText {
     const edits = [...findUnseen(text).map((span) => ({ ...span, insert: '' })), ...hiddenIn(text, pass)];
     const after = normalizeBlanks(edited(text, edits, tally.add));
     if (after === text) return { text, removed: tally.sum(), kinds: tally.kinds };
-    // The text around a removal may form something new.
+    // The text around a removal may form new hidden text, which the next pass finds.
     text = after;
   }
 }

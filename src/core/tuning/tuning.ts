@@ -213,7 +213,7 @@ function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: Repla
   const saved = notMade.filter((entry) => !isLater(entry));
   const later = [...notMade.filter(isLater), ...(isPaused ? left : [])];
   const last = notMade.at(-1);
-  // No iteration finishes a prompt: claims complete the run.
+  // No iteration finishes a prompt: its claims complete the run.
   const isCompletionLost =
     last !== undefined &&
     ends.get(last.taskId)?.kind !== 'finished' &&

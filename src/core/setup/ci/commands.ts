@@ -14,7 +14,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .map((line) => line.replace(COMMENT, '$1').trim())
     .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => (PROGRAM.test(line) && !WHOLE.test(line)) || hasOpenQuote(line))) return null;
-  // Folders and variables also apply to the lines that follow.
+  // Folders and variables also apply to the lines that follow, so such lines stay one command.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
     return [lines.filter((line) => purposeOf(line) !== 'aside').join(' && ')].filter((line) => line !== '');
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));

@@ -17,7 +17,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
   const [first] = candidates;
   if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
-  // A repository often tests each service in a job of its own.
+  // A repository often tests each service in a job of its own, so each folder may add a job.
   const chosen = [first];
   for (const { folder } of stacks) {
     const covers = ({ plan }: typeof first): boolean => folder === '' || verifiedFolders(plan).has(folder);
@@ -96,7 +96,7 @@ function planOf(job: CiJob): Plan {
   const all = flat.flatMap((step) =>
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
   );
-  // Tests after a change of the project's packages test something else.
+  // After a change of the project's packages, tests would test other packages, so these tests are left out.
   const change = all.findIndex(
     ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
   );
