@@ -3,7 +3,7 @@ import type { AgentManifest } from './agents/manifest.ts';
 
 export type AgentName = keyof typeof loadableAgents;
 
-/** The facts about each agent. Its code is loaded by wiring/ alone. */
+/** The facts about each agent. Only wiring/ loads the agents' code. */
 export const AGENTS: Readonly<Record<AgentName, AgentManifest>> = loadableAgents;
 
 /** The agents that can be run; the default is the first. */
@@ -11,12 +11,12 @@ export const AGENT_NAMES = Object.keys(loadableAgents) as [AgentName, ...AgentNa
 
 export const DEFAULT_AGENT = AGENT_NAMES[0];
 
-/** The agents whose fact is not null. */
+/** The agents that have a value for the fact. */
 type AgentWith<Fact extends 'output' | 'source'> = {
   [Name in AgentName]: (typeof loadableAgents)[Name][Fact] extends null ? never : Name;
 }[AgentName];
 
-/** An agent whose output this program parses outside of a run, too. */
+/** An agent whose output this program can also parse outside of a run. */
 export type ReadAgent = AgentWith<'output'>;
 
 export const READ_AGENTS = agentsWith('output');
@@ -26,13 +26,13 @@ export type PackagedAgent = AgentWith<'source'>;
 
 export const PACKAGED_AGENTS = agentsWith('source');
 
-/** The variables of the keys that inputs take. */
+/** The environment variables of all keys that have an input. */
 export const KEY_VARIABLES: readonly string[] = [...new Set(AGENT_NAMES.flatMap((name) => keyVariablesOf(name)))];
 
 /** Inputs with the key of an agent's provider. Each is another way to set the environment variable of the same name. */
 export const KEY_INPUTS: readonly string[] = KEY_VARIABLES.map(keyInputOf);
 
-/** Returns the variables of an agent's keys that inputs take, the usual one first. */
+/** Returns the environment variables of an agent's keys that have an input, the usual one first. */
 export function keyVariablesOf(name: AgentName): readonly string[] {
   return AGENTS[name].provider.keyForms.map(({ variable }) => variable);
 }

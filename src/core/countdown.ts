@@ -6,12 +6,12 @@ export const HOUR_MS = 60 * MINUTE_MS;
 
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Maximum difference of two clocks that show the local times of two places: UTC+14 and UTC-12. */
+/** Maximum difference between two clocks that are set to local times: UTC+14 and UTC-12. */
 const MAX_AHEAD_MS = 26 * HOUR_MS;
 
 /**
- * True if an instant is implausibly far ahead. A smaller lead is kept: this machine's clock may be behind, and a
- * lead grants no second window.
+ * True if an instant is implausibly far ahead. A smaller lead is accepted: this machine's clock may be slow, and an
+ * instant in the future does not start a second window.
  */
 export function isTooFarAhead(instant: number, now: number): boolean {
   return instant > now + MAX_AHEAD_MS;
@@ -27,8 +27,8 @@ const STEPS: readonly { readonly beyondMs: number; readonly everyMs: number }[] 
 ];
 
 /**
- * Returns the rest of the wait, in ms, at which the log reports next; `leftMs` is the current rest. 0: no further
- * report.
+ * Returns the remaining time, in ms, at which the log reports next; 0 if it does not report again. `leftMs` is the time
+ * that remains now.
  */
 export function computeNextRest(leftMs: number): number {
   const step = STEPS.find(({ beyondMs }) => leftMs > beyondMs);
@@ -36,8 +36,8 @@ export function computeNextRest(leftMs: number): number {
 }
 
 /**
- * Formats the rest of a wait: `1 h 20 min`, `45 s`. Rounds up, so that the wait is over in time, and never returns an
- * empty text.
+ * Formats the remaining time of a wait: `1 h 20 min`, `45 s`. Rounds up, so that the wait never lasts longer than
+ * shown, and never returns an empty text.
  */
 export function formatTimeLeft(leftMs: number): string {
   if (leftMs < MINUTE_MS) return `${Math.max(1, Math.ceil(leftMs / SECOND_MS))} s`;

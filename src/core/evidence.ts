@@ -4,7 +4,7 @@ import { countSchema, type Immutable } from './policy.ts';
 import { callUsageSchema } from './lane/ledger.ts';
 import { stepRecordSchema } from './pipeline/step-record.ts';
 
-/** Maximum number of new failures of a verification that are named. */
+/** Maximum number of new failures of a verification that are listed. */
 export const MAX_NEWLY_RED = 5;
 
 /** A git object id of a tree or commit. */
@@ -87,14 +87,16 @@ export const evidenceSchema = z.object({
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
   /**
-   * The withheld paths that this iteration changed; `part`: the task is about the path. Absent if there are none, or in
-   * earlier journals, where all withheld paths count.
+   * The withheld paths that this iteration changed; `part` is true if the task is about the path. Absent if there are
+   * none, or in earlier journals, where all withheld paths count.
    */
   withheldHere: z
     .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
     .max(20)
     .optional(),
-  /** True if it wrote notes or undid withheld changes, which no content that counts shows; absent if not. */
+  /**
+   * True if the iteration wrote notes or undid withheld changes, which the compared trees do not show; absent if not.
+   */
   uncounted: z.literal(true).exactOptional(),
   /**
    * Names of work that this iteration left outside of the work tree (branches, stashes, other work trees), at most 20;
@@ -126,7 +128,7 @@ export const evidenceSchema = z.object({
   lockFiles: lockFilesSchema.optional(),
   /** MCP servers whose tools the agent did not have, with their states; absent if there are none. */
   failedServers: z.array(z.string()).max(20).exactOptional(),
-  /** The agent call of an iteration without a pipeline, as it was booked. Earlier journals lack it. */
+  /** The usage of the agent call of an iteration without a pipeline, as it was booked. Earlier journals lack it. */
   call: callUsageSchema.exactOptional(),
   /** The results of the pipeline's steps; empty without a pipeline. Earlier journals lack it. */
   steps: z.array(stepRecordSchema).max(50).default([]),

@@ -22,7 +22,7 @@ export function isInFolder(folder: Folder, path: string): boolean {
   return folder === '' || path.startsWith(`${folder}/`);
 }
 
-/** Converts all keys from paths from the root to paths relative to the folder. */
+/** Converts all keys, which are paths from the root, to paths relative to the folder. */
 export function toFolderKeys<T>(folder: Folder, byPath: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(byPath).map(([path, value]) => [toFolderPath(folder, path), value]));
 }

@@ -13,7 +13,7 @@ export type ParkReason = (typeof parkReasons)[number];
 
 /**
  * The required step whose circuit is open; null if no step of the pipeline may call the agent. Earlier versions stored
- * only that case.
+ * only null.
  */
 export const openStepSchema = z.string().max(MAX_STEP_NAME_CHARS).nullable().default(null);
 
@@ -78,7 +78,7 @@ export const outcomeKinds: readonly OutcomeKind[] = [
   ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
 ];
 
-/** The kinds of outcomes, those first that people should see first. */
+/** The kinds of outcomes in the order in which people should see them. */
 export const outcomeKindsByTrouble: readonly OutcomeKind[] = [
   ...(['failed', 'halted', 'blocked', 'refused', 'cancelled'] as const),
   ...(['parked', 'limit', 'paused', 'idle', 'complete'] as const),
@@ -87,7 +87,7 @@ export const outcomeKindsByTrouble: readonly OutcomeKind[] = [
 /** The way in which GitHub shows the end of a run. */
 export type Conclusion = 'success' | 'failure';
 
-/** True if a run with this outcome leaves its pull request to people. */
+/** True if a run with this outcome hands its pull request to people for review. */
 export function isForReview({ kind, reason }: Outcome): boolean {
   return kind === 'complete' || reason === 'waiting_for_review';
 }

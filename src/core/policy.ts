@@ -47,8 +47,8 @@ const agentStepSchema = z.object({
   /** Cooldown of the step's own circuit, in ms; null if the step has no circuit. */
   resetAfterMs: countSchema.nullable(),
   /**
-   * True if nothing is done while the step's circuit is open. Earlier journals lack it: a run was parked only if no
-   * step might run.
+   * True if no task can be done while the step's circuit is open. Earlier journals lack it; their runs were parked only
+   * if no step could run.
    */
   required: z.boolean().default(false),
   /** The step's own agent; null for the agent of the iteration. Earlier journals lack it. */
@@ -80,8 +80,8 @@ export const policySchema = z.object({
   maxWaitMs: countSchema.default(0),
   circuit: circuitPolicySchema,
   /**
-   * `idle`: an iteration in which the agent failed without changes counts as any idle one; `apart`: it counts as an
-   * agent failure. Earlier journals lack it.
+   * The treatment of an iteration in which the agent failed without changes. `idle`: it counts as idle; `apart`: it
+   * counts as an agent failure. Earlier journals lack it.
    */
   agentFailures: z.enum(['idle', 'apart']).default('idle'),
   /** Done signals in a row that complete a run (§8 order 4). */

@@ -11,7 +11,7 @@ import {
   proofRunOf,
   computeProofTimeout,
   type TaskChanges,
-  type TakenFile,
+  type RestoredFile,
 } from '../core/proof/judge.ts';
 import { CUT_OFF, isProofCutOff, renderPlainProof, type Proof, describeProof } from '../core/proof/proof.ts';
 import { NO_TESTS, type TestReport } from '../core/proof/test-report.ts';
@@ -116,7 +116,7 @@ async function proveTask(
     return { proof: { without: { kind: 'undecided', why: 'in-code' }, old: null }, baseTests };
   const run = (commit: string): Promise<ProofRun | null> =>
     runForProof(deps, work, { commit, usualMs: head.durationMs });
-  const runWith = (files: readonly TakenFile[]): Promise<ProofRun | null> =>
+  const runWith = (files: readonly RestoredFile[]): Promise<ProofRun | null> =>
     deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
       deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;

@@ -4,7 +4,7 @@ import type { ObjectId, TreeSnapshot } from '../core/evidence.ts';
 import type { LockResult } from '../core/feedback/conflict/lock-tools.ts';
 import type { JudgedPull, RevertCommit } from '../core/snapshot/stored-pull.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
-import type { TaskChanges, TakenFile } from '../core/proof/judge.ts';
+import type { TaskChanges, RestoredFile } from '../core/proof/judge.ts';
 import type { FileHistory } from '../core/parallel/predict-files.ts';
 import type { ComparedPull } from '../core/train/train.ts';
 
@@ -143,7 +143,7 @@ export interface Repository {
   /** Returns what the commits of each task on the lane's branch changed; empty when no lane is open. */
   taskChanges(): Promise<readonly TaskChanges[]>;
   /** Makes a commit on top of `commit`, on no branch, in which these files are taken back. */
-  commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly TakenFile[] }): Promise<ObjectId>;
+  commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly RestoredFile[] }): Promise<ObjectId>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
 }

@@ -11,7 +11,7 @@ export function isOwnComment(text: string): boolean {
   return text.trimStart().startsWith(OWN_COMMENT_MARKER);
 }
 
-/** The commands by the words in which they are given, each with a description. */
+/** The words of each command, with its description. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its tasks)',
   status: 'show the status of the work, without an agent call',
@@ -20,7 +20,7 @@ export const COMMANDS = {
   resume: 'end the pause',
   stop: 'like `pause`, and a run of one job ends after its running iteration',
   plan: 'propose sub-tasks of this issue, with one call that only reads',
-  approve: 'make the proposed sub-tasks as sub-issues',
+  approve: 'create the proposed sub-tasks as sub-issues',
   retry: 'try failed, blocked and set-aside tasks again; `retry N` tries only task N (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': 'start a new conversation with the agent',
@@ -39,7 +39,7 @@ export type RalphCommand =
   | { readonly kind: 'plan' | 'approve' }
   | { readonly kind: 'doctor' }
   | { readonly kind: 'help' }
-  /** A sentence that is not a command: work to do, which the comment describes. */
+  /** A request in a sentence that is not a command; the comment describes the work. */
   | { readonly kind: 'request' }
   | { readonly kind: 'unknown'; readonly word: string };
 
@@ -58,7 +58,7 @@ const known: Readonly<Record<CommandWords, RalphCommand>> = {
   help: { kind: 'help' },
 };
 
-/** Matches sentences that want an end of the work, unlike "stop using tabs": no more work is begun for them. */
+/** Matches sentences that ask to end the work; unlike "stop using tabs", they never count as requests for work. */
 const WANTS_END =
   /^(?:please,? )?(?:stop|pause)(?: (?:all|everything|for|here|it|now|please|that|the (?:run|work)|this|until|work|working)\b|[,.!:]|$)/i;
 
@@ -71,8 +71,8 @@ export function parseCommand(text: string): RalphCommand {
 }
 
 /**
- * Returns the command, known or not, or the request at the beginning of a comment; null if there is none. A mention of
- * `bot`, the login of an account, begins one as `/ralph` does; null if no account may be mentioned.
+ * Parses the command or request at the beginning of a comment; null if there is none. Unknown commands are returned as
+ * well. A mention of the account `bot` works like `/ralph`; if `bot` is null, no mention counts.
  */
 export function parseCommandComment(text: string, bot: string | null = null): RalphCommand | null {
   const words = wordsTo(RALPH, text) ?? (bot === null ? null : wordsTo(mentionOf(bot), text));
@@ -83,7 +83,7 @@ export function parseCommandComment(text: string, bot: string | null = null): Ra
     .trim();
   const command = parseCommand(line);
   const isSentence = /\p{L}/u.test(words) && !/^[\w#.-]*$/.test(words.trim());
-  // Near a command, one word, also with numbers, is most likely a mistyped one; but `rename it` is a request.
+  // A single word near a command, with or without numbers, is most likely a typo; but `rename it` is a request.
   const isNear = /^\S+[ \d#]*$/.test(line)
     ? findNearestCommand(line) !== null
     : /^\S+ \S+$/.test(line) && [line, line.replace(/ .*/, '')].some((one) => isAlmostName(one, Object.keys(known)));
@@ -92,8 +92,8 @@ export function parseCommandComment(text: string, bot: string | null = null): Ra
 }
 
 /**
- * Returns what a comment says to the agent: the words of a request, and the text below a command; any other text is
- * returned unchanged.
+ * Returns the part of a comment that is meant for the agent: the words of a request, and the text below a command. Any
+ * other text is returned unchanged.
  */
 export function withoutCommand(text: string): string {
   const words = wordsTo(RALPH, text);
@@ -101,19 +101,19 @@ export function withoutCommand(text: string): string {
   return parseCommandComment(text)?.kind === 'request' ? words : words.replace(/^[^\r\n]*/, '');
 }
 
-/** Matches a blank of any kind, also one without a width. */
+/** Matches any kind of blank, including blanks without width. */
 const BLANK = String.raw`[\s\u2800\p{Default_Ignorable_Code_Point}]`;
 const BLANKS = new RegExp(`${BLANK}+`, 'gu');
 
 const RALPH = '/ralph';
 
-/** Returns how people mention an account; a bot's login ends in `[bot]`, which they need not write. */
+/** Returns a pattern for mentions of an account; the `[bot]` at the end of a bot's login is optional. */
 function mentionOf(login: string): string {
   const name = login.replace(/\[bot\]$/, '').replaceAll(/[^\w-]/g, '');
   return String.raw`@${name}(?:\[bot\])?`;
 }
 
-/** Returns the words of a text that begins with `name`, as code, in bold or plain; null for any other text. */
+/** Returns the text after `name` (as code, in bold or plain); null if the text does not begin with `name`. */
 function wordsTo(name: string, text: string): string | null {
   const beginning = `^${BLANK}*(\\*\\*|\`)?${name}[,:]?(\\1)?[,:]?(?:${BLANK}+|$)`;
   const found = new RegExp(beginning, 'iu').exec(text);
@@ -123,10 +123,10 @@ function wordsTo(name: string, text: string): string | null {
   return mark === closed ? words : words.replace(mark, '');
 }
 
-/** Returns the command that `word` was most likely meant to be; null if none is near. */
+/** Returns the command that `word` was most likely meant to be; null if none is similar. */
 export function findNearestCommand(word: string): CommandWords | null {
   const names = Object.keys(COMMANDS) as CommandWords[];
-  // The words that follow may be meant for the command, as in `rety 12` or `run please`.
+  // Further words may belong to the mistyped command, as in `rety 12` or `run please`.
   return findNearest(word, names) ?? findNearest(word.split(/\s+/)[0] ?? '', names);
 }
 

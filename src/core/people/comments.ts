@@ -18,7 +18,7 @@ export interface RawComment<Account extends Person> {
   readonly minimized: boolean;
 }
 
-/** The comments of an issue, oldest first; comments after `until` count only if the work was asked for again. */
+/** The comments of an issue, oldest first; comments after `until` count only if the work was requested again. */
 export interface Discussion<Account extends Person> {
   readonly number: number;
   readonly until: number;
@@ -40,13 +40,10 @@ const MAX_COMMENT_CHARS = 2_000;
 /** Maximum number of people whose permission a run asks GitHub for; others count as strangers. */
 const MAX_PEOPLE = 30;
 
-/** Yields, one by one, the accounts whose permission it needs to know. */
+/** A generator that yields each account whose permission it needs; the caller answers whether the account has it. */
 type Asking<Account, Result> = Generator<Account, Result, boolean>;
 
-/**
- * Selects the comments that the agent may read, by issue number. With `everybody`, the permission of people is not
- * asked for.
- */
+/** Selects the comments that the agent may read, by issue number. With `everybody`, people need no permission. */
 export function* selectReadableComments<Account extends Person>(
   discussions: readonly Discussion<Account>[],
   from: 'writers' | 'everybody',
@@ -85,7 +82,7 @@ export function* selectReadableComments<Account extends Person>(
     return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));
   }
 
-  /** Returns the instant until which comments count: the approval, or a later command by a person with permission. */
+  /** Returns the instant up to which comments count: the approval, or a later command by a person with permission. */
   function* lastAsked(comments: readonly RawComment<Account>[], until: number): Asking<Account, number> {
     for (const { by, body, at, edited } of comments.toReversed()) {
       if (at <= until) break;
@@ -103,7 +100,7 @@ export function* selectReadableComments<Account extends Person>(
   }
 }
 
-/** Returns true if a comment asks for the work again, and so for the comments before it to be read. */
+/** Returns true if a comment requests the work again, so that the agent may also read the comments before it. */
 function asksForWork(body: string): boolean {
   return ['run', 'retry'].includes(parseCommandComment(body)?.kind ?? '');
 }

@@ -4,8 +4,8 @@ import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, isSameLabel } from './labels.ts';
 
 /**
- * An action on an issue; `by` is null if GitHub does not name the account. Instants in ms, cut to whole seconds by
- * GitHub.
+ * An action on an issue; `by` is null if GitHub does not name the account. Instants are in ms; GitHub cuts them to
+ * whole seconds.
  */
 interface Act<Account> {
   readonly by: Account | null;
@@ -18,8 +18,8 @@ export interface ConsentHistory<Account> {
   readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
   readonly reopenings: readonly Act<Account>[];
   /**
-   * Acts by which the issue got, or lost, a property that a query demands, such as `label:bug`; its author gave it
-   * those that it was opened with.
+   * Acts that gave the issue, or took from it, a property that a query demands, such as `label:bug`. Properties that it
+   * was opened with count as given by its author.
    */
   readonly given: readonly (Act<Account> & { readonly kind: 'set' | 'unset'; readonly what: string })[];
   /** Changes of title or body; creating the issue is not a change. */
@@ -31,7 +31,7 @@ export interface ConsentHistory<Account> {
 interface ConsentQuestion<Account> {
   readonly history: ConsentHistory<Account>;
   readonly taskLabel: string;
-  /** Demands of the query that finds the issue; empty if no query finds it. */
+  /** The properties that the query demands; empty if no query finds the issue. */
   readonly demands: readonly string[];
   /** Hash of the current text. */
   readonly text: string;
@@ -43,8 +43,8 @@ interface ConsentQuestion<Account> {
 }
 
 /**
- * The consent to work on an issue: what a trusted account gave it, the label or what a query demands, approves the text
- * as it was then. A query that names the author approves the text that was seen first.
+ * The consent to work on an issue. A trusted account that adds the label, or a property that a query demands, approves
+ * the text as it is at that moment. A query that names the author approves the first text that a run sees.
  */
 export type Consent =
   /** `at`: when the account last asked for the work, by the label or by reopening the issue. */
@@ -65,8 +65,8 @@ export type Consent =
   | { readonly kind: 'never'; readonly by: string | null };
 
 /**
- * Consent to an issue that was made of an approved proposal, or that a request asks for: the text as the person saw it,
- * who they are and when they gave it, and the most that work on it may cost, null for no such ceiling.
+ * Consent that a person gave by approving a proposal or by a request: the text that they saw, the person, the instant,
+ * and the maximum cost of the work (null: no maximum).
  */
 export interface Grant extends Pick<Approval, 'text' | 'at'> {
   readonly by: { readonly login: string; readonly id: number | null; readonly kind: 'user' | 'bot' };
@@ -75,8 +75,8 @@ export interface Grant extends Pick<Approval, 'text' | 'at'> {
 }
 
 /**
- * Returns the history in which the person who approved the issue's proposal has labelled it: the label that it was made
- * with is theirs, until anybody changes the label. A person who requests work labels it at that moment, whoever did
+ * Returns the history with the task label attributed to the person who gave the grant. For an approved proposal, this
+ * holds until anybody changes the label; a request counts as a new labelling by that person, whoever added the label
  * before. A text that differs without a known edit counts as changed.
  */
 export function withGrant(
@@ -87,17 +87,18 @@ export function withGrant(
   const isTask = ({ label }: { readonly label: string }): boolean => isSameLabel(label, taskLabel);
   const ofLabel = history.labelings.filter(isTask);
   const [made = null, ...later] = ofLabel;
-  // A person's label is theirs, and of a cut history nobody knows who added the first one.
-  const isOwn = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
+  // A grant replaces only a first label that Ralph added; one that a person added stays. A cut history does not show
+  // who added the first label.
+  const isReplaceable = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
   if (grant === undefined) return history;
   const { by, at, isRequest } = grant;
   const since = ofLabel.filter((act) => act.at >= at);
   const counts =
     isRequest === true
       ? since.length <= 1 &&
-        // Ralph may add it with the token of a person; in a cut history it may come after a removal.
+        // Ralph may add the label with a person's token. In a cut history, a removal before it may be missing.
         since.every((act) => act.kind === 'labeled' && (act.by?.kind === 'bot' || !history.truncated))
-      : later.length === 0 && isOwn && !history.truncated;
+      : later.length === 0 && isReplaceable && !history.truncated;
   if (!counts) return history;
   const isHidden = grant.text !== text && history.edits.length === 0;
   return {
@@ -110,7 +111,10 @@ export function withGrant(
 /** Number of edits of a body that GitHub shows at once. */
 const SHOWN_EDITS = 50;
 
-/** Most that our clock may be ahead of GitHub's, and a text older than its approval, in ms. */
+/**
+ * Assumed maximum lead of this machine's clock over GitHub's, in ms. Edits up to this long before an approval that
+ * follows a query count as made after it.
+ */
 const CLOCK_SLACK_MS = 600_000;
 
 /** Judges consent from the events that GitHub reports. Unknown facts never count as consent. */
@@ -122,7 +126,7 @@ export function judgeConsent<Account extends { readonly login: string }>(questio
     .flatMap((acts) => acts.slice(-1))
     .toSorted(byTime)
     .at(-1);
-  // An app writes what others have it write.
+  // An app writes text of other people, so a query that names an app approves nothing.
   const isNamedPerson = (what: string): boolean => /^author:.*(?<!\[bot\])$/.test(what) && demands.includes(what);
   const author = history.given.find(({ what }) => isNamedPerson(what));
   const by = (asked ?? author)?.by?.login;
@@ -140,7 +144,7 @@ export function judgeConsent<Account extends { readonly login: string }>(questio
   const isUnexplained = asked === undefined && !isSeenFirst && edits.length === 0;
   const isHidden = isUnexplained || mayHideEdits(history, edits);
   const foreign = seen ?? (isHidden ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
-  // A person who labelled the issue or corrected its text since then does not want the old text back.
+  // A person who has labelled the issue or corrected its text since then no longer approves the old text.
   const isOvertaken =
     (approved?.at ?? 0) < consentAt ||
     (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
@@ -187,8 +191,9 @@ export function listAccountsToLookUp<Account>({
 }
 
 /**
- * Returns what asks for the work if a trusted account did it, and all of it: the act that added the label, and the
- * newest of those that gave what a query demands, since only that one made the issue a task.
+ * Returns groups of acts that request the work; a group counts only if trusted accounts performed all of its acts. One
+ * group is the act that added the label. The other is the newest act that met a demand of the query, because only that
+ * act made the issue a task.
  */
 function requestsInHistory<Account>(
   history: ConsentHistory<Account>,
@@ -203,7 +208,7 @@ function requestsInHistory<Account>(
     .toSorted(byTime);
   const last = given.at(-1);
   const isProject = last?.what === PROJECT;
-  // An event does not say which project it is about: it counts where the same is true of all of them.
+  // Project events do not name their project, so they count only if trusted accounts caused all of them.
   const ofQuery =
     last === undefined || (isProject && history.truncated)
       ? []
@@ -211,7 +216,7 @@ function requestsInHistory<Account>(
   return labeling === null ? [ofQuery] : [[labeling], ofQuery];
 }
 
-/** The demand of any `project:`, whose events name none. */
+/** The demand for membership in any project; the events of projects do not name the project. */
 const PROJECT = 'project:';
 
 function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>): number {
@@ -275,18 +280,18 @@ export function warnOfUntrustedLabels(
   ];
 }
 
-/** Returns the warning about issues that a query finds, but that are not tasks. */
+/** Returns the warning about issues that a query finds but that no trusted account made tasks. */
 export function warnOfUnaskedIssues(label: string, numbers: readonly number[]): readonly string[] {
   if (numbers.length === 0) return [];
   const named = namesOf(numbers.map((number) => `#${number}`));
   return [
-    `What \`issue-query\` names counts only when somebody with write permission, or a bot of \`allowed-bots\`, gave the issue the last of it. Left out: ${named}. To have Ralph work on one, add the label "${label}".`,
+    `An issue that \`issue-query\` finds counts only if the last change that made it match came from somebody with write permission or from a bot of \`allowed-bots\`. Left out: ${named}. To have Ralph work on one, add the label "${label}".`,
   ];
 }
 
 /** Returns the warning that the run did not look at the rest of the queue. */
 export function warnOfTooManyPeople(count: number): string {
-  return `More than ${count} people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
+  return `More than ${count} people have labelled or changed the issues at the head of the queue, and a run checks at most ${count} permissions. Remove the label from issues that Ralph should not work on; the issues behind them wait.`;
 }
 
 /** Returns the warning about tasks whose text changed after approval. */

@@ -5,7 +5,7 @@ import { findNearest } from '../text/nearest.ts';
 export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
 
 /**
- * Definitions with which missing labels are created: colour in six hex digits, description of at most 100 characters.
+ * Definitions used to create missing labels: a colour in six hex digits and a description of at most 100 characters.
  */
 export const lifecycleLabels: Readonly<
   Record<LifecycleLabel, { readonly color: string; readonly description: string }>
@@ -43,7 +43,7 @@ export function chooseTaskLabel(
   )[state];
 }
 
-/** Returns the label with which a person asks for a proposal of sub-tasks. It is removed once it is obeyed. */
+/** Returns the label with which a person asks for a proposal of sub-tasks. Ralph removes it once it has acted on it. */
 export function planLabelOf(taskLabel: string): string {
   return `${taskLabel}:plan`;
 }
@@ -53,7 +53,7 @@ export function isSameLabel(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** Returns true if the label is among them, in upper or lower case. */
+/** Returns true if the labels include `name`, ignoring case. */
 export function hasLabel(labels: readonly string[], name: string): boolean {
   return labels.some((label) => isSameLabel(label, name));
 }
@@ -78,7 +78,7 @@ export function computeLabelChange(
   };
 }
 
-/** Returns the definition with which a missing label is created. */
+/** Returns the definition used to create a missing label. */
 export function definitionOf(name: LifecycleLabel): {
   readonly name: LifecycleLabel;
   readonly color: string;
@@ -88,8 +88,8 @@ export function definitionOf(name: LifecycleLabel): {
 }
 
 /**
- * Returns the message for people if the repository does not have the task label (renamed, deleted or never created), so
- * that no issue can have it; null if the label exists.
+ * Returns the message for people if the repository lacks the task label (renamed, deleted or never created), so that no
+ * issue can have it; null if the label exists.
  */
 export function warnOfMissingLabel(taskLabel: string, labels: readonly string[]): string | null {
   if (labels.some((name) => isSameLabel(name, taskLabel))) return null;
@@ -112,7 +112,10 @@ function similarLabel(taskLabel: string, labels: readonly string[]): string | nu
   return containing[0] ?? findNearest(taskLabel, others);
 }
 
-/** Returns true if a name is part of the wanted label; short words are part of too many. */
+/**
+ * Returns true if the wanted label contains this name. Names of fewer than four characters do not count, because too
+ * many labels contain them.
+ */
 function isPartOfLabel(name: string, wanted: string): boolean {
   return name.length >= 4 && wanted.includes(name.toLowerCase());
 }

@@ -25,7 +25,7 @@ export function nameTaskReference(task: Pick<Task, 'id' | 'source'>): TaskRefere
   return { id: task.id, name: nameOfTask(task) };
 }
 
-/** Returns how people refer to a task of which only the id is known; the name is derived from the id. */
+/** Returns how people refer to a task known only by its id; the name is derived from the id. */
 export function nameReferenceById(id: TaskId): TaskReference {
   return { id, name: /^(?:prd|beads)-(.+)$/.exec(id)?.[1] ?? nameOfTaskId(id) };
 }
@@ -50,12 +50,14 @@ export function findTaskByName(given: string, tasks: readonly TaskReference[]): 
 
 function nearestTo(given: string, known: readonly TaskReference[]): string {
   if (known.length === 0) return 'No tasks are known yet.';
-  const labels = new Map(known.flatMap((task) => [task.name, task.id].map((name) => [name, labelOf(task)] as const)));
+  const labels = new Map(
+    known.flatMap((task) => [task.name, task.id].map((name) => [name, describeReference(task)] as const)),
+  );
   const nearest = new Set(sortByNearness(given, [...labels.keys()]).map((name) => labels.get(name) ?? name));
   return `Nearest: ${joinNames([...nearest], SHOWN_TASKS)}.`;
 }
 
-function labelOf({ id, name }: TaskReference): string {
+function describeReference({ id, name }: TaskReference): string {
   return name === id || isIssueTask(id) ? name : `${name} (${id})`;
 }
 

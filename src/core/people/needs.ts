@@ -30,9 +30,9 @@ export interface LaneEnd {
   readonly pullRequest: number | null;
   /** True if the run added commits to its branch. */
   readonly addedWork: boolean;
-  /** Tasks whose text changed after somebody approved it. */
+  /** Tasks whose text changed after its approval. */
   readonly unapproved: readonly TaskId[];
-  /** Number of rounds after which a person is asked; 0 = no limit. */
+  /** Maximum number of feedback rounds before a person is asked; 0 = no limit. */
   readonly maxRounds: number;
   /** True if GitHub failed while the checks were read. A pull request is not called ready until they are read. */
   readonly areChecksUnread?: boolean;
@@ -58,7 +58,7 @@ export interface NotificationPlan {
   readonly settle: readonly { readonly notification: Notification; readonly why: Settlement }[];
 }
 
-/** Plans the notifications of a run. People are notified once per task and reason, until that changes. */
+/** Plans the notifications of a run. People are notified once per task and reason until the notification is settled. */
 export function planNotifications(end: LaneEnd): NotificationPlan {
   const { notified } = end.after;
   const settle = notified.flatMap((notification) => {
@@ -66,7 +66,7 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
     return why === null ? [] : [{ notification, why }];
   });
   const open = notified.filter((notification) => !settle.some((one) => one.notification === notification));
-  // A person who knows that the rounds are used up is not notified again of how the last one ended.
+  // A notification about used-up rounds also covers the result of the last round.
   const isOpen = (need: Need): boolean =>
     open.some(({ kind, about }) => about === need.about && (kind === need.kind || kind === 'feedback_rounds'));
   // The last round ended and its answer settled it within this run, so nobody needs to be notified.
@@ -80,8 +80,8 @@ export function planNotifications(end: LaneEnd): NotificationPlan {
 }
 
 /**
- * Keeps the needs for which the memory has room, because people would be notified of forgotten ones again. A task's
- * need waits until something is settled.
+ * Keeps the needs that fit in the memory; a need that is not remembered would notify people again. Needs of tasks wait
+ * until earlier notifications are settled.
  */
 function withinMemory(needs: readonly Need[], { lane, after: { notified } }: LaneEnd): readonly Need[] {
   const isOfLane = ({ about }: Need): boolean => about === subjectOfLane(lane) || about === EVERY_RUN;
@@ -93,7 +93,7 @@ function withinMemory(needs: readonly Need[], { lane, after: { notified } }: Lan
 /** Number of notifications reserved for needs of the lane and issues that wait for approval. */
 const ROOM_OF_LANE = 20;
 
-/** The end of a run that made no call. */
+/** The end of a run that made no agent call. */
 export type LaneAtRest = Pick<LaneEnd, 'lane' | 'tasks' | 'outcome' | 'maxRounds'> & { readonly state: NotifiedLane };
 
 /** Returns the needs of a lane at rest, without those that people were already notified of. */
@@ -121,8 +121,8 @@ export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notif
 }
 
 /**
- * True if one more notifying comment may be written now; `given` are the instants of earlier ones, which may be in the
- * future if the clock was turned back.
+ * True if one more notifying comment may be written now. `given` lists the instants of earlier ones, which may be in
+ * the future if the clock was turned back.
  */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
@@ -189,7 +189,7 @@ function laneKindOf(
       // This includes a circuit that tripped earlier, when nobody could be notified.
       return outcome.reason === 'circuit_open' ? outcome.reason : outcome.kind;
     case 'failed':
-      // Runs lose what they pay for, time and again.
+      // Repeated failures have opened the circuit: runs pay for calls whose work is lost.
       return outcome.reason === 'configuration' ? 'configuration' : circuit.kind === 'open' ? 'circuit_open' : null;
     case 'idle':
       return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
@@ -226,7 +226,7 @@ function settlementOf(notification: Notification, end: LaneEnd): Settlement | nu
       return addedWork && before.notified.some((one) => one.comment === comment) ? 'more_work' : null;
     case 'auto_merge_off':
       if (pullRequest !== thread) return 'pull_request_over';
-      // Somebody enabled auto-merge again, and it was disabled once more.
+      // Auto-merge was enabled again and then disabled once more.
       if (at < (after.feedback.overtaken?.at ?? 0)) return 'more_work';
       return hasLostAutoMerge(after) ? null : 'works_again';
     case 'waiting_for_review':

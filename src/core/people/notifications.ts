@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Immutable, instantSchema } from '../policy.ts';
 import { type LaneId, QUEUE, type TaskId } from '../tasks/ids.ts';
 
-/** The people named by an input. `auto`: whoever asked for the work. */
+/** The people whom an input names. `auto`: the people who requested the work. */
 export type Recipients =
   | { readonly kind: 'auto' }
   | { readonly kind: 'none' }
@@ -15,7 +15,8 @@ const MAX_MENTIONS = 5;
 export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;
 
 /**
- * Maximum number of open notifications, about 18 of a state's 64 KiB. Further needs of tasks wait until one is settled.
+ * Maximum number of open notifications, which take about 18 KiB of a state's 64 KiB. Further needs of tasks wait until
+ * one is settled.
  */
 export const MAX_NOTIFICATIONS = 200;
 
@@ -50,7 +51,7 @@ export const notificationSchema = z.object({
   about: z.string().max(120),
   /** Number of the issue or pull request with the comment; null if only the webhook was notified. */
   thread: z.number().int().positive().nullable(),
-  /** GitHub's id of the comment; null if GitHub refused it, which is not tried again. */
+  /** GitHub's id of the comment; null if GitHub refused the comment, which is not posted again. */
   comment: z.number().int().positive().nullable(),
   at: instantSchema,
 });
@@ -70,7 +71,7 @@ export type Need = Pick<Notification, 'kind' | 'about'>;
 /** The subject of a configuration problem that stops every run. */
 export const EVERY_RUN = 'every-run';
 
-/** Returns the subject for a lane, which differs from a task of the same name. */
+/** Returns the subject of a lane's needs, which differs from the id of any task. */
 export function subjectOfLane(lane: LaneId): string {
   return `lane-${lane}`;
 }

@@ -2,7 +2,7 @@ import type { Denial } from '../analysis/analysis.ts';
 
 export const QUESTION_TOOL = 'AskUserQuestion';
 
-/** Shells, wrappers and words of the shell itself: a rule for one of these would allow any command, or none. */
+/** Shells, wrappers and shell keywords: a rule for one of these would allow any command, or none. */
 const SHELLS = new Set([
   ...['bash', 'sh', 'zsh', 'dash', 'ksh', 'fish', 'busybox', 'eval', 'exec', 'source', '.', 'command', 'builtin'],
   ...['sudo', 'doas', 'su', 'xargs', 'parallel', 'watch', 'setsid', 'flock', 'strace', 'trap', 'alias', 'export'],
@@ -16,20 +16,20 @@ const WITH_SUBCOMMANDS = new Set([
   ...['aws', 'az', 'gcloud', 'terraform', 'pulumi', 'systemctl'],
   ...['npx', 'bunx', 'uvx', 'uv', 'pipx', 'pipenv', 'poetry'],
 ]);
-/** Subcommands that run the program behind them. */
+/** Matches subcommands that run the program named after them. */
 const RUNS = /^(?:run|exec|tool)$/;
-/** Wrappers that agents leave out when they compare a command with a rule. */
+/** Matches wrappers that agents ignore when they compare a command with a rule. */
 const WRAPPED =
   /^(?:(?:time|nohup|stdbuf(?: -\S+)+|nice(?: -n ?-?\d+| -\d+)?|timeout(?: -[ks] \S+| -(?![ks] )\S+)* \d[\w.]*)\s+)+(?=\S)/;
-/** A here-document up to its end. */
+/** Matches a here-document up to its end. */
 const HERE_DOCUMENT = /((?<!<)<<-?\s*(['"]?)(\w+)\2[^\n]*)(?:\n[^]*?)??(?:\n[ \t]*\3[ \t]*(?=\n|$)|$)/g;
 /** Matches options before a subcommand whose value is a separate word. */
 const WITH_VALUE =
   /^(?:-C|-c|-n|-p|-R|-H|--(?:git-dir|work-tree|namespace|context|repo|host|profile|region|project|package|directory|from|with))$/;
 
 /**
- * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should, as
- * for a question or a shell.
+ * Returns the smallest `allowed-tools` rules that would allow the refused parts of a call; empty if no rule should
+ * allow them, as for a question or a shell.
  */
 export function suggestRulesToAllow({ tool, command }: Denial, allowed: readonly string[]): readonly string[] {
   if (tool === QUESTION_TOOL) return [];
@@ -68,7 +68,7 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
 
 /**
  * Returns the words that identify a command: `git push` for `git push origin`, `git -C app push` for `git -C app push`,
- * `python -m pytest`; null if they are not plain.
+ * `python -m pytest`; null if they contain special characters.
  */
 function commandOf(words: readonly string[], name: string): string | null {
   const first = WITH_SUBCOMMANDS.has(name) ? behindOptions(words, 1) : words[1] === '-m' ? 2 : 0;

@@ -18,8 +18,8 @@ export interface Withdrawal {
 }
 
 /**
- * Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if the
- * repository does not have it, `taskLabel` if a query made it a task.
+ * Returns how a person has taken the issue back, or null if it is still open and labelled. `issue` is null if it no
+ * longer exists in the repository; `taskLabel` is null if a query made the issue a task.
  */
 export function withdrawalOf(
   issue: { readonly state: 'open' | 'closed'; readonly labels: readonly string[] } | null,
@@ -31,8 +31,8 @@ export function withdrawalOf(
 }
 
 /**
- * Returns the name of the branch that has this newest commit of a branch that is gone, or null if none has it. With the
- * commit on the base branch, nobody needs to have renamed anything.
+ * Finds the new name of a branch that is gone: another branch at `head`, the newest commit known of the old one. Null
+ * if there is none, or if the base branch is at `head`, because then the branch was probably merged and deleted.
  */
 export function findRenamedBranch(
   head: string,
@@ -43,7 +43,7 @@ export function findRenamedBranch(
   return Object.keys(branches).find((name) => branches[name] === head) ?? null;
 }
 
-/** Returns how a person took a branch away, which completes "stopped by …". */
+/** Describes how a person removed a branch, to complete "stopped by …". */
 export function describeRemoval(branch: string, newName: string | null): string {
   return cutText(
     newName === null ? `the deletion of branch ${branch}` : `the renaming of branch ${branch} to ${newName}`,
@@ -51,7 +51,7 @@ export function describeRemoval(branch: string, newName: string | null): string 
   );
 }
 
-/** Returns the tasks; those that a person took back become ineligible. */
+/** Returns all tasks; those that a person took back become ineligible. */
 export function withdrawTasks<T extends QueuedTask>(
   tasks: readonly T[],
   withdrawals: readonly Pick<Withdrawal, 'task'>[],
@@ -70,7 +70,10 @@ export function isWithdrawn({ obstacle }: Pick<QueuedTask, 'obstacle'>): boolean
   return obstacle === 'withdrawn';
 }
 
-/** Returns the state after people took tasks back: none of them counts as done by this run. Their usage stays. */
+/**
+ * Returns the state after people took tasks back: none of these tasks counts as done by this run. Their usage still
+ * counts.
+ */
 export function unclaimTasks(
   state: LaneState,
   { before, ids, now }: { readonly before: LaneState; readonly ids: readonly TaskId[]; readonly now: number },
@@ -81,7 +84,9 @@ export function unclaimTasks(
   return reopenTasks(state, claimed, { reason: 'withdrawn', now });
 }
 
-/** Returns the outcome of a run whose tasks people took back. A run is not complete if none of its tasks remain. */
+/**
+ * Returns the outcome of a run from which people took back tasks. A run is not complete if none of its tasks remain.
+ */
 export function decideAfterWithdrawal(
   outcome: Outcome,
   tasks: readonly QueuedTask[],

@@ -14,7 +14,7 @@ const MAX_PATTERNS = 100;
 /** Maximum durations in words and in ms. */
 const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
-/** Pattern for editors: a duration, or a string with variables. */
+/** The pattern that editors check: a duration, or a text with variables. */
 const DURATION_PATTERN = String.raw`^\s*\+?(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+)\s*$|\$\{`;
 
 function duration([words, maxMs]: readonly [string, number], what: string) {
@@ -71,7 +71,10 @@ const unused = z.unknown().optional().describe(NO_MEANING);
 const breaker = z
   .strictObject({
     threshold: whole(1, MAX_FAILURES, 'Failures in a row after which the step is skipped; default: 5.').optional(),
-    reset_after: duration(LONGEST.reset, 'How long the step is skipped before one try; default: 30s.').optional(),
+    reset_after: duration(
+      LONGEST.reset,
+      'Time for which the step is skipped before one more try; default: 30s.',
+    ).optional(),
   })
   .describe('Skips a step that keeps failing. The count is kept with the branch from one run to the next.');
 
@@ -120,11 +123,11 @@ const agentConfig = z.strictObject({
   ).optional(),
   role: choice(
     ['review'] as const,
-    'The step only reviews, in a conversation of its own: its changes are put back, and it ends with findings.',
+    'The step only reviews, in a conversation of its own: its changes are undone, and it ends with findings.',
   ).optional(),
   hold: choice(
     reviewHolds,
-    'Which findings of a review keep the task from being done: those of this severity or a worse one; default: none.',
+    'The findings of a review that keep the task from being done: those of this severity or a worse one; default: none.',
   ).optional(),
   prompt_file: path("The step's own prompt, read from the base branch; default: the run's prompt.").optional(),
   model: z
@@ -238,7 +241,7 @@ export const FILE_KEYS = Object.keys(file.shape);
 export const STEP_KEYS = ['type', ...Object.keys(common), 'config'];
 export const BREAKER_KEYS = Object.keys(breaker.shape);
 
-/** Keys with a number or boolean value, in which a variable that is the whole value is converted. */
+/** Keys with number or boolean values. If the value is a single variable, its text is converted. */
 export const NUMBER_KEYS: readonly string[] = ['max_loops_per_task', 'max_retries', 'threshold'];
 export const SWITCH_KEYS: readonly string[] = ['enabled', 'continue_on_error'];
 

@@ -22,7 +22,7 @@ import { areSteps, hasSteps, looksLikeSteps, parseFileData } from './reading/fil
 import { type WrongPart, describeSchemaIssues } from './reading/file-problems.ts';
 import { MAX_STEP_NAME_CHARS, MAX_STEPS } from './step-record.ts';
 
-/** Maximum length of a pipeline file that somebody may have written by hand. */
+/** Maximum length of a pipeline file; a person would not write a longer one by hand. */
 const MAX_CHARS = 256 * 1024;
 
 /** A file that a pipeline names, with the position of its name. */
@@ -31,7 +31,7 @@ interface NamedFile {
   readonly at: TextPosition;
 }
 
-/** A step whose files are still to be read. */
+/** A step whose files have not been read yet. */
 export interface PlannedStep {
   readonly step: Step;
   /** null if the step uses the run's prompt. */
@@ -44,9 +44,9 @@ export interface PlannedPipeline {
   readonly kind: 'planned';
   readonly steps: readonly PlannedStep[];
   readonly maxIterationsPerTask: number;
-  /** Variables that the agent does not see and that have no default. */
+  /** Names of variables that have no default and that the agent's environment lacks. */
   readonly missing: readonly string[];
-  /** The missing variables of each command that names some. */
+  /** Missing variables by command; commands without any are left out. */
   readonly missingInCommands: readonly { readonly step: string; readonly names: readonly string[] }[];
   /** Keys that are accepted without effect. */
   readonly unused: readonly string[];
@@ -54,7 +54,7 @@ export interface PlannedPipeline {
 
 export type ParsedPipeline =
   | PlannedPipeline
-  /** `steps` leaves out the invalid parts, so that the files that they name can be checked as well. */
+  /** `steps` lacks the invalid parts, so that the files of the valid parts can still be checked. */
   | { readonly kind: 'wrong'; readonly problems: readonly PipelineProblem[]; readonly steps: readonly PlannedStep[] }
   /** The file has no steps: it belongs to another tool or serves another purpose. */
   | { readonly kind: 'no-pipeline' };
@@ -114,7 +114,7 @@ export function parsePipeline(file: string, text: string, reading: ParseContext)
   };
 }
 
-/** Returns the keys without effect, including those without effect on steps of their type. */
+/** Returns the keys that have no effect, whether in general or on steps of their type. */
 function unusedIn({ steps }: PipelineFile): readonly string[] {
   const ofOthers = steps.flatMap(({ config }) => Object.keys(config ?? {})).filter((key) => UNUSED_KEYS.includes(key));
   const ofRetries = steps.flatMap((step) =>
@@ -143,7 +143,7 @@ interface ReadableStep {
   readonly step: FileStep | null;
 }
 
-/** Parses each step on its own, so that a problem in one hides no other problem. */
+/** Parses each step on its own, so that a problem in one step does not hide problems in others. */
 function readableSteps(data: unknown): readonly ReadableStep[] {
   const given = typeof data === 'object' && data !== null && 'steps' in data ? data.steps : null;
   return (Array.isArray(given) ? given : []).map((step: unknown) => ({ given: step, step: readableStep(step) }));
@@ -169,7 +169,7 @@ function withoutValueAt(data: unknown, [key, ...inner]: readonly PropertyKey[]):
   );
 }
 
-/** Returns the issues of steps of unknown type, for which the file's schema reports only the type. */
+/** Returns the issues of steps with an unknown type; for them, the file's schema reports only the type. */
 function issuesOfUntyped(steps: readonly ReadableStep[]): readonly z.core.$ZodIssue[] {
   return steps.flatMap(({ given }, index) => {
     const issues = stepSchema.safeParse(given).error?.issues ?? [];
@@ -235,7 +235,7 @@ function brokenRules(read: readonly ReadableStep[], { ruleProblem }: ParseContex
           `\`${key}\` is the \`marker_file\` of ${owner === index ? 'the same step' : `the step "${steps[owner]?.name ?? ''}"`}: markers are not written as files, so ${owner === index ? 'it waits for itself' : 'it would wait forever'}`,
         );
     }
-  // An unreadable step may be an agent step.
+  // An unreadable step may be an agent step, so the rules about all agent steps cannot be checked.
   if (steps.length === 0 || steps.includes(null)) return wrong;
   if (agents.length === 0)
     wrong.push({ path: ['steps'], of: 'key', message: '`steps` has no `agent` step that is enabled' });

@@ -12,7 +12,7 @@ interface Common {
   readonly maxRetries: number;
   /** Delay before the first retry; it doubles with each retry. */
   readonly retryDelayMs: number;
-  /** True if a failure neither ends the iteration's steps nor overrules a claim to be done. */
+  /** True if a failure of the step neither ends the iteration nor keeps its tasks from being done. */
   readonly continueOnError: boolean;
   /** null if the step is tried in every iteration. */
   readonly breaker: StepThresholds | null;
@@ -25,7 +25,10 @@ export interface StepThresholds {
   readonly resetAfterMs: number;
 }
 
-/** A file that marks a step as already run: only its name counts, and whether the base branch has it. */
+/**
+ * A file that marks a step as already run. The lane remembers only its name; `isOnBase` is true if the base branch has
+ * it.
+ */
 interface Marker {
   readonly file: string;
   readonly isOnBase: boolean;
@@ -35,7 +38,7 @@ export interface AgentStep extends Common {
   readonly kind: 'agent';
   /** The step's own agent; null for the agent of the iteration. */
   readonly agent: AgentName | null;
-  /** Set if the step only reviews: which of its findings keep the task from being done. */
+  /** Set if the step only reviews; `hold` says which of its findings keep the task from being done. */
   readonly review: { readonly hold: ReviewHold } | null;
   /** The step's own prompt from the base branch; null for the run's prompt. */
   readonly prompt: { readonly path: string; readonly text: string } | null;
@@ -69,8 +72,7 @@ interface PlainStep extends Common {
 export type Step = AgentStep | CommandStep | ReadmeStep | PlainStep;
 
 /**
- * The steps of an iteration in order, without those that are switched off. At least one calls the agent in every
- * iteration.
+ * The steps of an iteration in order, without disabled steps. At least one of them calls the agent in every iteration.
  */
 export interface Pipeline {
   /** Path of the file that the pipeline was read from. */
@@ -110,8 +112,8 @@ export function aimOfStep({ prompt, marker, review }: Pick<AgentStep, 'prompt' |
 }
 
 /**
- * Returns the agent steps that the base branch does not mark as done. They decide whether an iteration is worth its
- * calls.
+ * Returns the agent steps that the base branch does not mark as done, with the facts that decide whether an iteration
+ * would be useful.
  */
 export function agentStepsOf({ steps }: Pick<Pipeline, 'steps'>): Policy['agentSteps'] {
   return steps.flatMap((step) =>

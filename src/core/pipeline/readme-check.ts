@@ -13,8 +13,8 @@ interface ReadmeFacts {
 const MAX_NAMED = 5;
 
 /**
- * Returns why the README needs an update; null if it does not. It does if it is missing, or if matching files other
- * than tests changed and it did not.
+ * Returns why the README needs an update; null if it does not. It needs one if it is missing, or if it is unchanged
+ * although files that match the patterns, other than tests, have changed.
  */
 export function findReadmeProblem({ path, exists, patterns, changed }: ReadmeFacts): string | null {
   if (!exists) return `${path} does not exist`;

@@ -7,7 +7,7 @@ import { tryJson } from '../text/try-json.ts';
 /** Severities of findings, the worst first. */
 const severities = ['high', 'medium', 'low'] as const;
 
-/** The findings that keep a task from being done: none, or those of this severity or a worse one. */
+/** The severity from which findings keep a task from being done; with `none`, no finding does. */
 export const reviewHolds = ['none', ...severities] as const;
 
 export type ReviewHold = (typeof reviewHolds)[number];
@@ -22,7 +22,7 @@ const MAX_FILE_CHARS = 200;
 
 const MAX_TEXT_CHARS = 400;
 
-/** Maximum number of opening brackets, from its list of findings back, at which a JSON object may start. */
+/** Maximum number of opening braces, counted back from a `findings` key, that are tried as the start of its object. */
 const MAX_STARTS = 50;
 
 const findingSchema = z.object({
@@ -54,17 +54,17 @@ export const reviewSchema = z.object({
   holding: countSchema,
 });
 
-/** The result of an agent's review. Its texts are data of a stranger. */
+/** The result of an agent's review. Its texts are untrusted data. */
 export type ReviewResult = Immutable<z.infer<typeof reviewSchema>>;
 
-/** Returns a review without known findings, and why they are not known. */
+/** Returns a review without known findings; `why` says why they are not known. */
 export function createUnreadableReview(by: Pick<ReviewResult, 'agent' | 'hold'>, why: string): ReviewResult {
   return { ...by, unreadable: why, findings: [], more: 0, holding: 0 };
 }
 
 /**
- * Reads the findings in a final message; accepts any text. All of them count, so that findings which it quotes from
- * what it read take none away.
+ * Parses the findings in a final message; accepts any text. All lists of findings in the message count, so that a
+ * quoted list cannot hide the agent's own.
  */
 export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: string): ReviewResult {
   if (message.length > MAX_MESSAGE_CHARS)
@@ -98,7 +98,7 @@ export function parseReview(by: Pick<ReviewResult, 'agent' | 'hold'>, message: s
   };
 }
 
-/** Returns each JSON object with findings, in whatever order its keys are; undefined where one is broken. */
+/** Returns every JSON object that has a `findings` key; undefined in place of a broken one. */
 function findingsIn(message: string): readonly unknown[] {
   const keys = [...message.matchAll(/"findings"\s*:\s*[[{]/g)].map(({ index }) => index);
   return keys.map((key, at) => {
@@ -107,7 +107,7 @@ function findingsIn(message: string): readonly unknown[] {
   });
 }
 
-/** Returns the innermost JSON object around a position. */
+/** Returns the innermost JSON object around a position; undefined if there is none. */
 function jsonAround(text: string, position: number): unknown {
   let start = position;
   for (let tried = 0; tried < MAX_STARTS && start > 0; tried += 1) {
@@ -134,12 +134,12 @@ function afterObject(text: string, start: number): number {
   return 0;
 }
 
-/** True if a task is not done because of this review. A review that nobody can read holds as well. */
+/** True if the task is not done because of this review. An unreadable review holds the task as well. */
 export function isHeldBy({ hold, unreadable, holding }: ReviewResult): boolean {
   return hold !== 'none' && (unreadable !== null || holding > 0);
 }
 
-/** Describes a review, such as `2 findings` or `held by review: 2 findings`; its reasons are data of a stranger. */
+/** Describes a review, such as `2 findings` or `held by review: 2 findings`. Reasons in the text are untrusted data. */
 export function describeReview(review: ReviewResult): string {
   const { unreadable, findings, more, holding } = review;
   const held = isHeldBy(review);
@@ -148,7 +148,7 @@ export function describeReview(review: ReviewResult): string {
   return held ? `held by review: ${words}` : words;
 }
 
-/** Lists findings for a prompt, a line each, the worst last. They must be shown as data. */
+/** Lists findings for a prompt, one per line, the worst last. They must be shown as data. */
 export function formatFindings(reviews: readonly { readonly step: string; readonly review: ReviewResult }[]): string {
   return reviews
     .flatMap(({ step, review }) => [

@@ -14,7 +14,7 @@ export interface PipelineProgress {
   readonly memory: StepMemory;
   /** The reason why the agent may not be called now, in words; null if it may be called. */
   readonly callObstacle: string | null;
-  /** The agents of steps whose providers are at their usage limits. */
+  /** Agents of steps whose provider's usage limit is reached. */
   readonly limited: readonly AgentName[];
   /**
    * The reason why a finished call ends the run, in words, so that no further step may run; null if the run continues.
@@ -51,11 +51,11 @@ export interface StepOutput {
   readonly end: AgentEnd;
   readonly outputChars: number;
   readonly fencedBlock: boolean;
-  /** See AgentRun. */
+  /** See `AgentRun`. */
   readonly failedServers: readonly string[];
   /**
-   * Set for a review, unless its failure ends the run, and for a failed call of a step's own agent: only its usage
-   * counts for the iteration.
+   * True if only the call's usage counts for the iteration: for a review whose failure does not end the run, and for a
+   * failed call of a step's own agent.
    */
   readonly isUsageOnly?: boolean;
 }
@@ -96,9 +96,9 @@ export function explainRunEnd({
 }
 
 /**
- * Joins the calls of an iteration into one. A call that ends the run decides, else the last one, which has seen the
- * work of the others. Usage and denials are those of all calls. `failed` calls belong to steps that may fail and
- * overrule nothing; `sessionId` is the lane's conversation after the iteration.
+ * Joins the calls of an iteration into one. The result is that of the call that ends the run, else that of the last
+ * call, which has seen the work of the others. Usage and denials come from all calls. `failed` are the failed calls of
+ * optional steps, which decide only if no other call can; `sessionId` is the lane's conversation after the iteration.
  */
 export function joinOutputs(
   calls: readonly StepOutput[],
@@ -174,7 +174,7 @@ export function decideStepAction({
   if (step.breaker !== null && probeAtOf(circuitOf(memory, step.name), step.breaker, now) !== null)
     return leave({ kind: 'skipped', why: 'circuit-open' });
   if (step.kind === 'agent' && callObstacle !== null) return leave({ kind: 'not-reached', why: callObstacle });
-  // Only a step that may fail gets here: for any other one, the run waits before the iteration.
+  // Only an optional step gets here: for a required one, the run waits for the limit before the iteration.
   if (step.kind === 'agent' && step.agent !== null && limited.includes(step.agent))
     return leave({ kind: 'failed', why: AT_LIMIT, code: null });
   return { kind: 'run', step };
@@ -201,7 +201,10 @@ function isSet({ file, isOnBase }: { readonly file: string; readonly isOnBase: b
   return isOnBase || memory.markers.includes(file);
 }
 
-/** Returns the delay before a step is tried again, in ms; null if it is not. `leftMs` is the time left in the run. */
+/**
+ * Returns the delay before the next attempt at a step, in ms; null if there is none. `leftMs` is the time left in the
+ * run.
+ */
 export function retryDelayOf(
   { maxRetries, retryDelayMs }: Pick<Step, 'maxRetries' | 'retryDelayMs'>,
   { result, isWorthAnother }: Attempt,

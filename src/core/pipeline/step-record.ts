@@ -31,7 +31,7 @@ export type StepResult = Immutable<z.infer<typeof resultSchema>>;
 export const stepRecordSchema = z.object({
   name: z.string(),
   kind: z.enum(stepKinds),
-  /** True if a failure of the step is reported but overrules nothing. */
+  /** True if a failure of the step is only reported and does not keep its tasks from being done. */
   optional: z.boolean(),
   result: resultSchema,
   attempts: countSchema,
@@ -41,16 +41,19 @@ export const stepRecordSchema = z.object({
   /** True if the step changed the content of the work tree. */
   changed: z.boolean(),
   calls: z.array(callUsageSchema),
-  /** Tool calls that the step's agent was refused under `allowedTools`, which is null for the run's rules. */
+  /** The refused tool calls of the step's agent. `allowedTools` are the step's own rules, null for the run's rules. */
   denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
   allowedTools: z.array(z.string()).nullable(),
   /** The marker that the step set; null if it set none. */
   marker: z.string().nullable(),
   /** The step's circuit after the iteration; null if it has none. */
   circuit: stepCircuitSchema.nullable(),
-  /** The agent of the step where it is not that of the iteration. */
+  /** The step's own agent; absent if it is the agent of the iteration. */
   agent: z.enum(AGENT_NAMES).exactOptional(),
-  /** The reason why that agent can make no call at all, and its end; null: until a person changes something. */
+  /**
+   * The reason why that agent cannot be called at all, and until when; `until` is null if a person must change
+   * something.
+   */
   refused: z.object({ why: z.string(), until: anyInstant.nullable() }).exactOptional(),
   review: reviewSchema.exactOptional(),
 });
@@ -89,8 +92,8 @@ export function listHoldingReviews(steps: readonly StepRecord[]): ReturnType<typ
 }
 
 /**
- * Returns why the own agent of a required step, or of a review that holds, can make no call until a person changes
- * something; null if it can.
+ * Returns why a step's own agent cannot be called until a person changes something; null if it can. Only required steps
+ * and reviews that can hold a task count.
  */
 export function findStepRefusal(steps: readonly StepRecord[]): string | null {
   const refused = steps.find(
@@ -129,8 +132,8 @@ export function groupRefusals(
 }
 
 /**
- * Returns the instant from which an open circuit may be probed; null if the step may run now. A clock that went back
- * leaves the circuit open, unless that instant is too far ahead to wait for.
+ * Returns the instant from which an open circuit may be probed; null if the step may run now. If the clock was turned
+ * back, the circuit stays open, unless it opened implausibly far in the future.
  */
 export function probeAtOf(
   { openedAt }: StepCircuit,
@@ -166,8 +169,8 @@ export interface EarlierStep {
 }
 
 /**
- * Returns the notes on steps for the next agent: the earlier steps of its iteration, else the failed steps of the last
- * one. They contain text of agents and commands and must be shown as data.
+ * Returns the notes on steps for the next agent: the earlier steps of its iteration, else the failed steps of the
+ * previous iteration. They contain text of agents and commands and must be shown as data.
  */
 export function renderStepNotes(earlier: readonly EarlierStep[], lastIteration: readonly StepRecord[]): string {
   const now = earlier
@@ -230,8 +233,8 @@ export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: stri
 type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
 
 /**
- * An open circuit that makes iterations useless until `resumeAt`. `step` is the required step; null: no required step
- * is open, but no agent step may run.
+ * An open circuit that makes iterations useless until `resumeAt`. `step` is the required step with that circuit; null
+ * if there is none, but no agent step may run.
  */
 export interface OpenSteps {
   readonly step: string | null;
@@ -239,8 +242,8 @@ export interface OpenSteps {
 }
 
 /**
- * Returns why an iteration would be useless: the circuit of a required step that has yet to run is open, or the
- * circuits of all agent steps are. Null if an iteration is useful.
+ * Returns the circuit that makes an iteration useless: that of a required step that still has to run, or, if the
+ * circuits of all agent steps are open, the first that may be probed. Null if an iteration is useful.
  */
 export function findOpenSteps(
   { markers, circuits }: StepMemory,
@@ -262,7 +265,7 @@ export function findOpenSteps(
   return first === undefined || open.length < due.length ? null : { step: null, resumeAt: first.resumeAt };
 }
 
-/** Makes every open circuit ready for a probe, by a person's order. */
+/** Makes every open circuit ready for a probe, as a person ordered. */
 export function allowStepProbes({ markers, circuits }: StepMemory): StepMemory {
   const probing = Object.entries(circuits).map(
     ([name, { failures, openedAt }]) => [name, { failures, openedAt: openedAt === null ? null : 0 }] as const,
@@ -270,7 +273,7 @@ export function allowStepProbes({ markers, circuits }: StepMemory): StepMemory {
   return { markers, circuits: Object.fromEntries(probing) };
 }
 
-/** Limits a memory from another job: an instant in the future could keep a circuit open for any time. */
+/** Limits the memory from another job, in which an instant in the future could keep a circuit open indefinitely. */
 export function limitStepMemory({ markers, circuits }: StepMemory, now: number): StepMemory {
   const bounded = Object.entries(circuits)
     .slice(0, MAX_STEPS)
@@ -281,7 +284,7 @@ export function limitStepMemory({ markers, circuits }: StepMemory, now: number):
 }
 
 /**
- * Returns the step for which another job claims to wait; null if it names none, or one that the pipeline does not have.
+ * Returns the step that another job claims to wait for; null if it names none, or one that the pipeline does not have.
  */
 export function limitWaitingStep(step: string | null, { agentSteps, otherSteps }: PipelinePolicy): string | null {
   return [...agentSteps, ...otherSteps].some(({ name }) => name === step) ? step : null;

@@ -29,7 +29,7 @@ const HEADING =
 
 const rules: readonly Rule[] = [
   {
-    // Prompts forbid changes of these files in too many ways ("leave .ralph/ alone") to recognize each.
+    // Prompts forbid changes to these files in too many ways ("leave .ralph/ alone") to recognize each.
     isNeeded: (work) =>
       isListedInFile(work) &&
       work.aim !== 'once' &&
@@ -74,7 +74,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** Maximum characters of the whole description, set by the prompt's size. */
+/** Maximum characters of the description of all attempts, so that the prompt keeps its size. */
 export const MAX_ATTEMPTS_CHARS = 700;
 
 const MAX_ITERATIONS = 3;
@@ -91,7 +91,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
   const attempts: string[] = [];
   let room = MAX_ATTEMPTS_CHARS;
   for (const attempt of journal.slice(-MAX_ITERATIONS).reverse().map(describeAttempt)) {
-    // The newest attempt is always shown, as far as it fits.
+    // The newest attempt is always shown, cut if necessary.
     if (attempts.length > 0 && attempt.length + 1 > room) break;
     attempts.unshift(cutText(attempt, room));
     room -= attempt.length + 1;
@@ -177,7 +177,7 @@ export interface Takeover {
 
 /**
  * Describes a task's history for an agent if another one worked on the task last; returns null otherwise. `entries` are
- * this run's; earlier runs are covered by the task's share.
+ * those of this run; the task's share covers earlier runs.
  */
 export function describeTakeover(
   agent: AgentName,
@@ -211,8 +211,8 @@ function quoteWords(how: string, words: string | null): readonly string[] {
 }
 
 /**
- * Returns the rules that win where the user's prompt may contradict the loop, limited to topics of the prompt and at
- * most 600 characters; empty if there are none. The prompt itself is not changed.
+ * Returns the rules that take precedence where the user's prompt may contradict the loop. Only rules on topics of the
+ * prompt are listed, in at most 600 characters; empty if none apply. The prompt itself is not changed.
  */
 export function renderPrecedenceRules(work: PromptAndTask): string {
   const lines = rules.filter(({ isNeeded }) => isNeeded(work)).map(({ sentence }) => `- ${sentence(work)}`);

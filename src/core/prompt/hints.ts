@@ -192,7 +192,7 @@ export function renderPromptIntro(aim: Exclude<Aim, 'task'>, path: string): stri
     : `${does}, and no more. The text between the two marker lines is that of ${path}, which comes after it. Do not begin it.`;
 }
 
-/** Returns the instructions for the claims of a call. */
+/** Returns the instructions on what a call may claim. */
 export function claimsOf(aim: Exclude<Aim, 'review'>, isOpenEnded: boolean): string {
   if (aim === 'once') return BEGINNING;
   return isOpenEnded ? OPEN_ENDED : TASK[aim];

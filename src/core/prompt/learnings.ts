@@ -70,8 +70,8 @@ export function notebookOf(lane: LaneId): { readonly path: string; readonly arch
 }
 
 /**
- * Returns the notes for a prompt, at most `KEPT_LEARNINGS_CHARS`: the end of the lane's own notes last, with at least
- * half of the room, preceded by the ends of the other notes, the most important first.
+ * Returns the notes for a prompt, at most `KEPT_LEARNINGS_CHARS`: the ends of the other notes, the most important
+ * first, and then the end of the lane's own notes, which gets at least half of the room.
  */
 export function selectShownNotes(
   own: string,
@@ -127,7 +127,7 @@ export function compactLearnings(
     kept.length > 0 || last === undefined
       ? title + renderEntries(kept)
       : `${title}${capText(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
-  // The title of each part ends the headings of the part before.
+  // Each part begins with the archive's title, so that the headings of the part before do not apply to it.
   const part = withLineEnd(ARCHIVE_TITLE + renderEntries(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);
   return {
@@ -152,7 +152,7 @@ interface Heading {
   readonly level: number;
 }
 
-/** Splits a notebook into title and entries in file order. Title, headings and entries together are the whole text. */
+/** Splits a notebook into title and entries in file order. Together, title, headings and entries are the whole text. */
 function parseLearnings(text: string): { readonly title: string; readonly entries: readonly Entry[] } {
   const blocks = blocksOf(text);
   const [first = ''] = blocks;

@@ -1,6 +1,6 @@
 /**
  * Places of a repository's own prompt in order of preference, after the input `prompt-file`. The last ones belong to
- * other Ralphs.
+ * other Ralph programs.
  */
 export const PROMPT_PLACES: readonly string[] = [
   '.ralph/PROMPT.md',
@@ -10,7 +10,10 @@ export const PROMPT_PLACES: readonly string[] = [
   'scripts/ralph/prompt.md',
 ];
 
-/** The loop and the list of snarktank/ralph at the root. `ROOT_PROMPTS` count as prompts only if both are there. */
+/**
+ * The loop and the list of snarktank/ralph at the root. `ROOT_PROMPTS` count as prompts only if both of these files
+ * exist.
+ */
 export const ROOT_LOOP: readonly string[] = ['ralph.sh', 'prd.json'];
 
 export const ROOT_PROMPTS: readonly string[] = ['CLAUDE.md', 'prompt.md'];
@@ -57,8 +60,8 @@ export function findFirstPrompt(
 }
 
 /**
- * Returns the sections `## Codebase Patterns` of another Ralph's logs (path → text), which hold what lasts; empty if
- * there is none.
+ * Returns the `## Codebase Patterns` sections of another Ralph's logs (path → text), which hold its lasting findings;
+ * empty if there are none.
  */
 export function selectCodebasePatterns(texts: Readonly<Record<string, string>>): string {
   for (const path of PROGRESS_PLACES) {

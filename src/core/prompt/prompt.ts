@@ -33,7 +33,7 @@ export interface PromptParts {
   readonly promptPath: string | null;
   /** Text of the prompt that is itself the task. */
   readonly taskPrompt: string;
-  /** Instructions that come first, once; empty if there are none. */
+  /** Instructions that precede the prompt, such as another Ralph's setup prompt; empty if there are none. */
   readonly setup: string;
   /** Files that say how to build and test; `specifications` are places of specifications. */
   readonly instructions: readonly string[];
@@ -157,7 +157,7 @@ function isAnswer(aim: Aim, { source }: Task): boolean {
   return aim !== 'once' && source.kind === 'feedback' && source.on.kind !== 'conflict';
 }
 
-/** Maximum number of documents named that a prompt points to. */
+/** Maximum number of documents listed for a prompt that points to them. */
 const MAX_DOCUMENTS = 20;
 
 /** Returns the sections of a task that is itself a prompt. A step with its own prompt would not see it otherwise. */
@@ -202,8 +202,8 @@ function taskSections({ aim, task, standing, merge, instructions }: PromptParts)
 }
 
 /**
- * Returns the position of a task in its file. The line is left out if this branch lacks the item, because it would
- * point to another one.
+ * Returns the position of a task in its file. The line is left out if this branch lacks the item, because the line
+ * would point to another item.
  */
 function positionInFile(
   task: Task,

@@ -1,7 +1,7 @@
 import { toOneLine } from '../text/phrase.ts';
 import { renderDataSection } from './learnings.ts';
 
-/** Minimum characters of a section; a shorter rest is not worth its frame. */
+/** Minimum characters of a section; with less room, the section is left out. */
 const MIN_SECTION = 160;
 
 /** Renders the lines as a list, without those that do not fit into `room` characters. */

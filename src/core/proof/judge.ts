@@ -9,15 +9,15 @@ import type { NamedTest } from './junit.ts';
 import { MAX_NAME_CHARS, MAX_NAMES, type Proof, type UndecidedProof } from './proof.ts';
 import { listFailingTests, nameOfTest, type TestReport } from './test-report.ts';
 
-/** A content of a file in git: its mode as an octal text, and the id of its object. */
+/** The content of a file in git: its mode in octal, and the id of its object. */
 export interface FileContent {
   readonly mode: string;
   readonly id: string;
 }
 
 /**
- * A file that a task's commits changed, with its content before the first and after the last of them; null where there
- * is no file. Texts are those of tests, null for other files.
+ * A file that a task's commits changed, with its content before the first and after the last of them; null if the file
+ * did not exist then. Only files with tests have texts; the texts of other files are null.
  */
 export interface TaskFile {
   readonly path: string;
@@ -27,8 +27,8 @@ export interface TaskFile {
   readonly textAfter: string | null;
 }
 
-/** A file that is taken back, to what it was or, if there is one, to this text. */
-export type TakenFile = TaskFile & { readonly text?: string };
+/** A file to restore: to `text` if it is given, else to the content before the task. */
+export type RestoredFile = TaskFile & { readonly text?: string };
 
 /** The files that the commits of one task changed. */
 export interface TaskChanges {
@@ -37,22 +37,22 @@ export interface TaskChanges {
 }
 
 /**
- * The trees to check out for the proof of a task's tests. `without`: files to take back, so that only its tests are
- * left. `old`: files to take back for its changed tests in their old form; empty if it changed none. `in-code`: it has
- * tests in files of code, which cannot be taken back alone. `none`: it has no new or changed tests, or changed nothing
- * else that a test can be about.
+ * The trees to check out for the proof of a task's tests. `without`: files to restore so that only the task's tests
+ * remain. `old`: test files to restore to their old form; empty if the task changed no existing tests. `in-code`: the
+ * task has tests in code files, from which they cannot be separated. `none`: the task has no new or changed tests, or
+ * changed nothing else that tests can cover.
  */
 export type ProofPlan =
   | { readonly kind: 'none' }
   | { readonly kind: 'in-code' }
-  | { readonly kind: 'prove'; readonly without: readonly TakenFile[]; readonly old: readonly TaskFile[] };
+  | { readonly kind: 'prove'; readonly without: readonly RestoredFile[]; readonly old: readonly TaskFile[] };
 
 /** Plans the proof of a task's tests. */
 export function planProof({ files }: TaskChanges): ProofPlan {
   const changed = files.filter(({ path }) => !isTestFile(path) && !isTestSettings(path));
   const said = changed.filter(({ path }) => !SAYS_NOTHING.test(path));
   if (said.length === 0) return { kind: 'none' };
-  // A test may need a new package, or a new script that runs it, unless these are all that changed.
+  // Package files are kept, because a test may need a new package or script, unless nothing else changed.
   const hasCode = said.some(({ path }) => !definesPackages(path));
   const taken = changed.filter(({ path }) => !hasCode || !definesPackages(path));
   const without = taken.map(withOwnTests);
@@ -69,17 +69,17 @@ export function planProof({ files }: TaskChanges): ProofPlan {
   return { kind: 'prove', without: without.filter((file) => file !== null), old: isChanged ? old : [] };
 }
 
-/** Matches files with the results that tests expect. */
+/** Matches files with expected test results, such as snapshots. */
 const EXPECTED = /\.(?:snap|ambr|golden)$|(?:^|\/)__snapshots__\/|\.(?:approved|verified)\.[^/]+$/;
 
-/** Matches files that no test is about: documents, and lists of tasks. */
+/** Matches files that tests do not cover: documents and task lists. */
 const SAYS_NOTHING = /\.(?:mdx?|rst|adoc)$|(?:^|\/)(?:\.ralph|\.beads)\/|(?:^|\/)prd\.json$/i;
 
-/** Matches the tests in a file of Rust: a module at its end, or the name of one in another file. */
+/** Matches the tests in a Rust file: a module at its end, or the declaration of a test module in another file. */
 const RUST_TESTS = /^#\[cfg\(test\)\]\n(?:#.*\n)*(?:pub )?mod \w+(?:;\n| *\{\n(?:(?:[^}\n][^\n]*)?\n)*\}\s*(?![^]))/m;
 
-/** Returns a file with the tests of now and the code of before; null if these are mixed. */
-function withOwnTests(file: TaskFile): TakenFile | null {
+/** Returns a file with its new tests and its old code; null if the tests cannot be separated from the code. */
+function withOwnTests(file: TaskFile): RestoredFile | null {
   const { path, textBefore, textAfter } = file;
   if (textAfter === null || !mayHoldTests(path)) return file;
   const tests = RUST_TESTS.exec(textAfter)?.[0] ?? '';
@@ -87,7 +87,7 @@ function withOwnTests(file: TaskFile): TakenFile | null {
   const [known, now] = [before, textAfter.replace(RUST_TESTS, '')].map((text) => countInTests(path, text).tests);
   const isApart = (now ?? 0) <= (known ?? 0);
   if (isApart && (tests === '' || textBefore?.includes(tests) === true)) return file;
-  // A new file is part of the program only by a line elsewhere, which is taken back.
+  // A new file belongs to the program only through a line in another file, and that file is restored.
   return isApart && textBefore !== null ? { ...file, text: `${before}\n${tests}` } : null;
 }
 
@@ -97,7 +97,7 @@ function hasTests(path: string, text: string | null): boolean {
   return tests + assertions > 0;
 }
 
-/** Returns true if a text only gained lines, so that what it tested before is still in it. */
+/** Returns true if the text only gained lines, so that it still contains all earlier tests. */
 function isOnlyAdded(before: string, after: string): boolean {
   const wanted = before.split('\n');
   let at = 0;
@@ -126,17 +126,17 @@ interface Tasks {
   readonly others: readonly TaskChanges[];
 }
 
-/** Maximum time in ms that `verify` may take if tests are proven where it is quick. */
+/** Maximum duration of `verify` in ms up to which the mode `auto` proves tests. */
 const QUICK_MS = 5 * MINUTE_MS;
 
-/** True if `verify`, which takes `usualMs`, is run again for proofs. */
+/** True if `verify` runs again for proofs; `usualMs` is its usual duration. */
 export function isWorthProving(mode: 'auto' | 'true' | 'false', usualMs: number): boolean {
   return mode === 'true' || (mode === 'auto' && usualMs <= QUICK_MS);
 }
 
 /**
- * Returns the time in ms that one more run of `verify` may take, or null if it does not fit into what is left of the
- * run. Without the change it may hang, so it gets no more than three times its usual time.
+ * Returns the time in ms that one more run of `verify` may take; null if the rest of the run is too short for it.
+ * `verify` may hang without the change, so it gets no more than three times its usual duration.
  */
 export function computeProofTimeout({
   usualMs,
@@ -149,8 +149,8 @@ export function computeProofTimeout({
 }
 
 /**
- * Returns a run of `verify` for a proof; undecided if it was cut off, could not run, or printed too much to be read
- * (`report` is null then).
+ * Returns a run of `verify` for a proof; undecided if it was cut off, could not run, or printed too much to be parsed
+ * (a null `report`).
  */
 export function proofRunOf(
   verification: Exclude<Verification, { kind: 'not-run' }>,
@@ -166,8 +166,10 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
   if (run.kind === 'undecided') return run;
   const { verification, report } = run;
   const found = newTests(reports, tasks);
-  const fresh = found.filter(({ test }) => !isTakenBack(test, tasks.own)).flatMap((one) => testsOf(one, report));
-  // A test that is not reported without the change has failed there, or has passed with its whole file.
+  const fresh = found
+    .filter(({ test }) => !isRemovedWithChange(test, tasks.own))
+    .flatMap((one) => expandFileResult(one, report));
+  // A test that this report does not name has failed, or has passed as part of its file.
   const passing = fresh.filter(({ name, test }) => passesOn(report, name, test));
   const failing = fresh.filter(({ name }) => report.get(name)?.result === 'failed');
   const hasRun = verification.kind === 'failed' || passing.length > 0 || failing.length === fresh.length;
@@ -179,7 +181,7 @@ export function judgeWithout(run: ProofRun, reports: Reports, tasks: Tasks): Pro
       passing: passing.length,
       named: namedOf(passing.map(({ name }) => name)),
     };
-  // A test that is not reported where `verify` passes has not failed.
+  // If `verify` passes, a test that its report does not name did not fail: it did not run.
   if (found.length > 0 && verification.kind === 'passed') return { kind: 'undecided', why: 'not-run' };
   const old = listFailingTests(report).filter(([name, test]) => passesOn(reports.head, name, test));
   return verification.kind === 'failed' && old.length > 0
@@ -192,23 +194,26 @@ interface FoundTest {
   readonly test: NamedTest;
 }
 
-/** Returns the tests of a file whose tests a reporter names only if one of them fails, where it names them all. */
-function testsOf(found: FoundTest, report: TestReport): readonly FoundTest[] {
+/**
+ * Replaces a file's result with those of its tests, if the report names all of them. Some reporters name the tests of a
+ * file only if one of them fails.
+ */
+function expandFileResult(found: FoundTest, report: TestReport): readonly FoundTest[] {
   const { of, file } = found.test;
   const own = [...report].flatMap(([name, test]) =>
     of === 'file' && test.of === 'test' && test.file === file && test.result !== 'skipped' ? [{ name, test }] : [],
   );
-  // A reporter that lists failures alone does not say how many tests there are.
+  // A reporter that lists only failures does not show how many tests there are.
   return own.some(({ test }) => test.result === 'passed') ? own : [found];
 }
 
-/** Returns true if a test is in a changed file of code, as in Rust: the proof takes it back with the change. */
-function isTakenBack({ file, path: [first = ''] }: NamedTest, { files }: TaskChanges): boolean {
+/** Returns true if a test is in a changed code file, as in Rust; the proof removes it together with the change. */
+function isRemovedWithChange({ file, path: [first = ''] }: NamedTest, { files }: TaskChanges): boolean {
   const place = /^(\S+\.rs) -/.exec(first)?.[1] ?? (file?.endsWith('.rs') === true ? null : file);
   return place !== null && files.some(({ path }) => !isTestFile(path) && isSameFile(path, place));
 }
 
-/** Returns true if a test passes by a report, which may name only its file. */
+/** Returns true if a test passes according to a report, which may name only the test's file. */
 function passesOn(report: TestReport, name: string, { file }: NamedTest): boolean {
   const known = report.get(name) ?? (file === null ? undefined : report.get(nameOfTest({ file, path: [] })));
   return known?.result === 'passed';
@@ -230,7 +235,7 @@ function namedOf(names: readonly string[]): readonly string[] {
 function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
   if (base === null) return [];
   const otherLines = tasks.others.map(linesAddedToTests).filter((lines) => lines !== '');
-  // A base that names no test may still have some, for example behind a cache of results.
+  // If the base's report names no tests, the base may still have some, for example behind a cache of results.
   const isCertain = base.size > 0;
   const added = otherLines.length === 0 && isCertain ? null : [linesAddedToTests(tasks.own), ...otherLines];
   const ownFiles = tasks.own.files.filter(({ path, before }) => isTestFile(path) && (isCertain || before === null));
@@ -243,9 +248,9 @@ function newTests({ base, head }: Reports, tasks: Tasks): readonly FoundTest[] {
       const { of, file, result } = test;
       if (result !== 'passed' || base.has(name)) return false;
       if (of === 'file') return !expanded.has(file) && !expandedOnBase.has(file);
-      // One of the base that is now in another file is not new.
+      // A test that moved to another file is not new.
       if (gone.has(titleOf(test))) return false;
-      // Some reporters name the tests of a file only if it is the only one, or has failures.
+      // Some reporters name the tests of a file only if it is the only file, or has failures.
       return file === null || !base.has(nameOfTest({ file, path: [] })) || expandedOnBase.has(file);
     })
     .filter(({ test }) => added === null || belongsTo(test, ownFiles, added));
@@ -259,7 +264,7 @@ function filesWithTests(report: TestReport): ReadonlySet<string | null> {
   return new Set([...report.values()].flatMap(({ of, file }) => (of === 'test' ? [file] : [])));
 }
 
-/** Returns true if a test is one of the task's own, by the lines that name it, else by its file. */
+/** Returns true if a test belongs to the task: because the task's lines contain its title, else because of its file. */
 function belongsTo(
   { file, path }: NamedTest,
   ownFiles: readonly TaskFile[],
@@ -271,7 +276,7 @@ function belongsTo(
   return file !== null && ownFiles.some((one) => isSameFile(one.path, file));
 }
 
-/** Returns true if a reporter may write a path as `file`: absolute, below a folder, or as a module of Python. */
+/** Returns true if `file` may be a reporter's form of the path: absolute, below a folder, or as a Python module. */
 function isSameFile(path: string, file: string): boolean {
   const module = path.replace(/\.\w+$/, '').replaceAll('/', '.');
   const isModule = path.endsWith('.py') && `${file}.`.startsWith(`${module}.`);

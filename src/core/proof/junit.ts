@@ -4,8 +4,8 @@ export const MAX_TESTS = 20_000;
 export type TestResult = 'passed' | 'failed' | 'skipped';
 
 /**
- * A test that a reporter names. `of: 'file'` is a file or package that a reporter gives one result, with or without its
- * tests. `file` is the file or package as the reporter writes it; null if it names none.
+ * A test in a reporter's output. `of: 'file'`: a file or package with a result of its own, with or without its tests.
+ * `file`: the file or package as the reporter writes it; null if it names none.
  */
 export interface NamedTest {
   readonly of: 'test' | 'file';
@@ -15,7 +15,7 @@ export interface NamedTest {
   readonly result: TestResult;
 }
 
-/** Matches a tag of JUnit's that says what was tested and how it ended. */
+/** Matches the JUnit tags that describe a test or its result. */
 const TAG =
   /<(\/?)(testsuite|testcase|failure|error|skipped)\b((?:"[^"]{0,4000}"|'[^']{0,4000}'|[^<>"'/]|\/(?!>)){0,2000})(\/?)>/g;
 
@@ -49,7 +49,7 @@ function testOf(
   { name = '', classname = '', file }: Readonly<Record<string, string | undefined>>,
   suite: string,
 ): NamedTest {
-  // Each runner puts the file, the class and the suite elsewhere; together they name the test.
+  // Runners put file, class and suite into different attributes; together, these name the test.
   const [place = '', ...inner] = [...new Set([file ?? classname, ...(suite === '' ? [] : [suite])])];
   const isRunner = /^(?:pytest|test)$/;
   return {
@@ -68,13 +68,13 @@ function attributesOf(text: string): Readonly<Record<string, string | undefined>
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
-/** Returns the value of an attribute. As in XML, white space in it, such as a line end, becomes blanks. */
+/** Decodes the value of an attribute. As in XML, white space in it, such as a line end, becomes blanks. */
 function unescaped(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.replace(/&(lt|gt|quot|apos|amp);/g, (whole, name: string) => ENTITIES[name] ?? whole);
 }
 
-/** Removes marked sections, in which a failure may quote anything. */
+/** Removes CDATA sections, in which a failure may quote anything. */
 function withoutCdata(text: string): string {
   const [first = '', ...rest] = text.split('<![CDATA[');
   return first + rest.map((part) => part.slice(part.indexOf(']]>') + 3)).join('');

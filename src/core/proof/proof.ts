@@ -8,8 +8,8 @@ export const MAX_NAME_CHARS = 120;
 
 /**
  * Reasons why a proof cannot be decided. `no-time`: `verify` does not fit into the rest of the run. `timeout`: it did
- * not end in time. `cannot-run`: it cannot run on that tree. `not-run`: it passes there without the new tests.
- * `too-long`: its output is too long to be read. `in-code`: the tests are in files of code.
+ * not end in time. `cannot-run`: it cannot run on that tree. `not-run`: it passes there without running the new tests.
+ * `too-long`: its output is too long to be parsed. `in-code`: the tests are in code files.
  */
 const undecided = ['no-time', 'timeout', 'cannot-run', 'not-run', 'too-long', 'in-code'] as const;
 
@@ -36,7 +36,10 @@ const oldSchema = z.discriminatedUnion('kind', [
 ]);
 
 export const proofSchema = z.object({
-  /** The result of `verify` without the task's change, and with its changed tests in their old form (null: none). */
+  /**
+   * The result of `verify` without the task's change, and with the old form of its changed tests (null if there are
+   * none).
+   */
   without: withoutSchema,
   old: oldSchema.nullable(),
 });
@@ -44,7 +47,7 @@ export const proofSchema = z.object({
 /** The proof of a task's change by its tests. */
 export type Proof = Immutable<z.infer<typeof proofSchema>>;
 
-/** The proof of a task while there is none: a run that was cut off leaves it to the next one. */
+/** The placeholder until a proof is made; a run that is cut off leaves the proof to the next run. */
 export const CUT_OFF: Proof = { without: { kind: 'undecided', why: 'no-time' }, old: null };
 
 /** True if a run had no time for the proof, so that another one may make it. */
@@ -52,7 +55,9 @@ export function isProofCutOff({ without }: Proof): boolean {
   return without.kind === 'undecided' && without.why === 'no-time';
 }
 
-/** A sentence about a proof. `concern`: why a reviewer looks at it first. `names`: the tests that it is about. */
+/**
+ * A sentence about a proof. `names`: the tests concerned. `concern`: the reason why a reviewer should look at it first.
+ */
 export interface ProofSentence {
   readonly text: string;
   readonly names: readonly string[];
@@ -83,8 +88,8 @@ function withoutSentence(without: Proof['without']): ProofSentence {
         );
       const text =
         count === 1
-          ? `The ${what} passes without the change: it does not test it.`
-          : `${passing === count ? 'All' : `${passing} of`} ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test it.`;
+          ? `The ${what} passes without the change: it does not test the change.`
+          : `${passing === count ? 'All' : `${passing} of`} ${count} ${many} ${passing === 1 ? 'passes' : 'pass'} without the change: ${passing === 1 ? 'it does' : 'they do'} not test the change.`;
       return { text, names: withRest(names, passing), concern: 'proves-too-little' };
     }
     case 'changed':
@@ -94,7 +99,7 @@ function withoutSentence(without: Proof['without']): ProofSentence {
     case 'whole':
       return without.passed
         ? {
-            text: 'All of `verify` passes without the change: the new or changed tests do not test it.',
+            text: 'All of `verify` passes without the change: the new or changed tests do not test the change.',
             names: [],
             concern: 'proves-too-little',
           }
@@ -135,5 +140,5 @@ const WHY: Readonly<Record<UndecidedProof, string>> = {
   'cannot-run': '`verify` cannot run there',
   'not-run': '`verify` does not run them there',
   'too-long': '`verify` prints too much to be read',
-  'in-code': 'tests in files of code cannot be taken apart from it',
+  'in-code': 'tests in code files cannot be separated from the code',
 };

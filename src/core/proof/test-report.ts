@@ -1,12 +1,12 @@
 import { tryJson } from '../text/try-json.ts';
 import { parseJunitTests, MAX_TESTS, type NamedTest, type TestResult } from './junit.ts';
 
-/** Maximum length of a line that is read, in UTF-16 units; only JSON may be longer. */
+/** Maximum length of a line that is parsed, in UTF-16 units; only JSON may be longer. */
 const MAX_LINE_CHARS = 1_000;
 
 const MAX_NAME_CHARS = 300;
 
-/** Maximum number of names of a test and its suites; those below are joined. */
+/** Maximum number of suite and test names in a path; deeper names are joined. */
 const MAX_DEPTH = 12;
 
 /** The tests that the output of `verify` names, by `nameOfTest`; empty if no reporter is known. */
@@ -36,7 +36,9 @@ export function listFailingTests(report: TestReport): readonly (readonly [string
   return tests.length > 0 ? tests : failed;
 }
 
-/** Returns the tests by name. A name that is reported several times has failed if it failed once. */
+/**
+ * Returns the tests by name, without their suites. A name that is reported several times has failed if it failed once.
+ */
 function withoutContainers(tests: readonly NamedTest[]): TestReport {
   const containers = new Set(
     tests.flatMap(({ of, file, path }) =>
@@ -46,7 +48,7 @@ function withoutContainers(tests: readonly NamedTest[]): TestReport {
   const report = new Map<string, NamedTest>();
   for (const test of tests.slice(0, MAX_TESTS)) {
     const name = nameOfTest(test);
-    // A suite has no result of its own; the result of a file counts where its tests are not named.
+    // A suite has no result of its own; the result of a file counts only if its tests are not named.
     if (name === '' || (test.of === 'test' && containers.has(name))) continue;
     const known = report.get(name);
     if (known?.result === 'failed' && known.of === test.of) continue;
@@ -55,22 +57,22 @@ function withoutContainers(tests: readonly NamedTest[]): TestReport {
   return report;
 }
 
-/** A suite whose lines are indented further than its own. */
+/** An open suite, which contains the lines that are indented further. */
 interface Suite {
   readonly indent: number;
   readonly name: string;
 }
 
-/** The reader's position in the output. */
+/** The state of the parser between two lines. */
 interface Position {
   readonly tests: NamedTest[];
   file: string | null;
   suites: readonly Suite[];
-  /** Tests of go whose package is named after them. */
+  /** Go tests whose package the output names only after them. */
   packageless: Pick<NamedTest, 'path' | 'result'>[];
-  /** True where lines without a mark are suites, as jest prints them below a file. */
+  /** True while lines without a mark are suites, as jest prints them below a file. */
   isTree: boolean;
-  /** True below a heading that lists failures again, without their suites. */
+  /** True below a heading that repeats the failures without their suites. */
   isRepeated: boolean;
   jestFailed: boolean;
 }
@@ -93,7 +95,7 @@ function consoleTests(text: string): readonly NamedTest[] {
 
 function add(at: Position, test: Omit<NamedTest, 'of'> & { readonly of?: NamedTest['of'] }): true {
   const { path } = test;
-  // Every suite above a test is compared with every name.
+  // The depth is limited, because every suite above a test is compared with every name.
   const bounded =
     path.length <= MAX_DEPTH ? path : [...path.slice(0, MAX_DEPTH - 1), path.slice(MAX_DEPTH - 1).join(' > ')];
   at.tests.push({ of: 'test', ...test, path: bounded });
@@ -135,7 +137,7 @@ function readCargo(line: string, at: Position): boolean {
     /^test (\S.*?)(?: - (?:should panic|compile(?: fail)?))* \.\.\. (ok|FAILED|ignored)\b/.exec(line) ?? [];
   if (word === undefined) return false;
   const result = word === 'ok' ? 'passed' : word === 'FAILED' ? 'failed' : 'skipped';
-  // A documented example is named by its line, which moves.
+  // The name of a documented example contains its line number, which changes.
   return add(at, { file: at.file, path: name.replace(/ \(line \d+\)$/, '').split('::'), result });
 }
 
@@ -211,7 +213,7 @@ function readMarked(line: string, at: Position): boolean {
   if (/^✖ failing tests:$|^ +\d+ passing\b/.test(line)) return (at.isRepeated = true);
   if (/^(?:▶ |TAP version | RUN )/.test(line)) at.isRepeated = false;
   const [, before = '', mark = '', text = ''] = /^( *)([✓✔√✗✘×✖✕❯▶○↓﹣]|\d+\)) (\S.*)$/.exec(line) ?? [];
-  // A linter's sum of its findings has the same mark.
+  // A linter's summary of its findings has the same mark.
   if (mark === '' || at.isRepeated || /^\d+ (?:problem|error|warning)s?\b/.test(text)) return false;
   const indent = before.length;
   const told = text.replace(/^\|[^|]{1,80}\| /, '').replace(/ # (?:SKIP|TODO)\b.*$/, '');
@@ -223,7 +225,7 @@ function readMarked(line: string, at: Position): boolean {
   }
   const [, suite] = looksLikeFile(at.suites[0]?.name ?? '') ? (/^(.+) \(\d+\)$/.exec(told) ?? []) : [];
   if (suite !== undefined) return enter(at, indent, suite);
-  // In a stack trace, the mark of a suite stands before a place.
+  // In a stack trace, the mark of a suite precedes a location.
   if (mark === '❯') return false;
   const name = told
     .replace(/^skipped /, '')

@@ -7,13 +7,13 @@ import type { Task } from '../tasks/task.ts';
 import { toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** Rules of the one call that proposes: its agent may only read. */
+/** Tool rules for the call that proposes sub-tasks: its agent may only read. */
 export const READING_TOOLS: readonly string[] = ['Read', 'Glob', 'Grep'];
 
 export const MAX_PROPOSED_TASKS = 12;
 /** Maximum ceiling of one sub-task, in US dollars. */
 const MAX_CEILING_USD = 1_000;
-/** Maximum length of the comment that shows a proposal, in characters: GitHub would cut what is much longer. */
+/** Maximum length of the comment that shows a proposal, in characters; GitHub would cut a much longer one. */
 export const MAX_SHOWN_CHARS = 30_000;
 /** Maximum length of an agent's final message that is handed on, in characters. */
 export const MAX_PROPOSAL_CHARS = 64 * 1024;
@@ -37,7 +37,7 @@ const proposedTaskSchema = z.object({
   files: names,
   tests: names,
   dependsOn: z.array(z.int().min(1).max(MAX_PROPOSED_TASKS)).max(MAX_PROPOSED_TASKS).default([]),
-  // Whole cents, so that people read what binds.
+  // The ceiling is rounded to whole cents, so that people read the number that applies.
   ceilingUsd: z
     .number()
     .min(0.01)
@@ -52,12 +52,12 @@ export function formatProposalMarker(hash: string): string {
   return `${OWN_COMMENT_MARKER}proposal ${hash} -->`;
 }
 
-/** Returns the hash of the comment that shows a proposal, whatever line ends GitHub gives it. */
+/** Returns the hash of the comment that shows a proposal, regardless of the line ends that GitHub uses. */
 export function hashOfComment(body: string, sha256: (text: string) => string): string {
   return sha256(body.replaceAll('\r\n', '\n').trim()).slice(0, 32);
 }
 
-/** Returns the first line of the sub-issue that is made of a proposed sub-task; `position` is its place, from 1. */
+/** Returns the first line of the sub-issue for a proposed sub-task; `position` is its place in the list, from 1. */
 export function formatSubTaskMarker(hash: string, position: number): string {
   return `${OWN_COMMENT_MARKER}sub-task ${hash} ${position} -->`;
 }
@@ -65,12 +65,12 @@ export function formatSubTaskMarker(hash: string, position: number): string {
 /** A sub-task as an agent proposes it. `dependsOn` are positions in the list, from 1. */
 export type ProposedTask = Immutable<z.output<typeof proposedTaskSchema>>;
 
-/** An agent's proposal, or why its words cannot be used, as a sentence. */
+/** An agent's proposal, or a sentence that says why it cannot be used. */
 export type ParsedProposal =
   | { readonly kind: 'proposal'; readonly tasks: readonly ProposedTask[] }
   | { readonly kind: 'unusable'; readonly why: string };
 
-/** Parses the proposal at the end of an agent's final message, which is the data of a stranger. Never throws. */
+/** Parses the proposal at the end of an agent's final message, which is untrusted data. Never throws. */
 export function parseProposal(words: string): ParsedProposal {
   const json = jsonIn(words.slice(-MAX_PROPOSAL_CHARS));
   if (json === null)
@@ -88,12 +88,12 @@ export function parseProposal(words: string): ParsedProposal {
   return orderOfWork(tasks) === null
     ? {
         kind: 'unusable',
-        why: 'The proposed sub-tasks cannot be used: some depend on each other, or on none of the list.',
+        why: 'The proposed sub-tasks cannot be used: some depend on each other, or on sub-tasks that are not in the list.',
       }
     : { kind: 'proposal', tasks };
 }
 
-/** Returns the last object with tasks that the text ends with, in a code fence or bare; null if there is none. */
+/** Returns the last object with tasks, in a code fence or bare, if the text ends with it; null otherwise. */
 function jsonIn(text: string): unknown {
   const end = text.lastIndexOf('}') + 1;
   const starts = [...text.matchAll(/\{\s*"tasks"\s*:/g)].map(({ index }) => index);

@@ -3,33 +3,33 @@ import type { Journal } from '../journal/parse-journal.ts';
 import { createFindings, type ReceiptFinding } from './check-journal.ts';
 import type { RunReceipt } from './receipt.ts';
 
-/** A commit in a clone. `paths` are those that it changes; null for a merge. `isSigned`: it carries a signature. */
+/** A commit in a clone. `paths`: the paths that it changes; null for a merge. `isSigned`: it carries a signature. */
 export interface CloneCommit {
   readonly id: string;
   readonly tree: string;
   readonly parents: readonly string[];
   readonly author: string;
-  /** Values of our trailers; null without them. */
+  /** Values of Ralph's trailers; null if the commit lacks them. */
   readonly run: string | null;
   readonly iteration: string | null;
   readonly paths: readonly string[] | null;
   readonly isSigned: boolean;
 }
 
-/** A receipt with its journal, if that could be read. */
+/** A receipt with its journal; null if the journal could not be read. */
 export interface ReadReceipt {
   readonly receipt: RunReceipt;
   readonly journal: Journal | null;
 }
 
-/** Checks that the commits which a journal names are there, with the content that it names. */
+/** Checks that the commits that a journal names exist with the content that it records. */
 export function checkReceiptContent(
   { receipt, journal }: ReadReceipt,
   own: readonly CloneCommit[],
 ): readonly ReceiptFinding[] {
   if (journal === null) return [];
   const { runId: run, outcome } = receipt;
-  // After a refusal of the server, or if the end of a run could not be pushed, commits are made again or missing.
+  // Commits may be rewritten or missing if the server refused content or the run could not push its end.
   const mayLack = journal.events.some(({ event }) => event.kind === 'left-out') || outcome.kind === 'failed';
   const isMissing = createFindings(run, 'content', mayLack ? 'unchecked' : 'bad');
   return journal.entries.flatMap((entry) => {
@@ -44,15 +44,15 @@ export function checkReceiptContent(
   });
 }
 
-/** Returns the last commit of an iteration if it is signed: GitHub makes commits again to sign them, with other ids. */
+/** Returns the last commit of an iteration if it is signed: GitHub recreates commits to sign them, with other ids. */
 function signedForm(commits: readonly CloneCommit[]): CloneCommit | null {
   const last = commits.at(-1);
   return last?.isSigned === true ? last : null;
 }
 
 /**
- * Compares a commit with the tree of the journal. That tree lacks files of the loop itself, so otherwise the changed
- * paths are compared; what is in them, only the id of the commit says, which signing changes.
+ * Compares a commit with the tree in the journal, which lacks the loop's own files. If the trees differ, the changed
+ * paths are compared; their content is proven only by the commit's id, which changes with signing.
  */
 function comparedFindings(
   { commit, evidence }: JournalEntry,
@@ -71,7 +71,7 @@ function comparedFindings(
   const isOther = !isPartial && !files.every((path) => changed.has(path) || withheld.includes(path));
   const text = isOther
     ? `The commit ${named} does not change what its journal says.`
-    : `The commit ${named} was made again to be signed, with files of Ralph's own: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`;
+    : `The commit ${named} was recreated to be signed and contains Ralph's own files: ${isPartial ? 'its content is not' : 'only its paths are'} compared.`;
   return createFindings(run, 'content', isOther ? 'bad' : 'unchecked')(isOther || last.id !== commit, text);
 }
 

@@ -93,7 +93,7 @@ export function createFindings(
   return (condition, text) => (condition ? [{ part, kind, run, text }] : []);
 }
 
-/** Compares each fact of the record that is in the journal as well. */
+/** Compares the facts that are in both the record and the journal. */
 function recordFindings(receipt: RunReceipt, journal: Journal): readonly ReceiptFinding[] {
   const { runId, branchId, branch, startedAt, endedAt, outcome, iterations, headVerification: head } = receipt;
   const { start, entries, end } = journal;
@@ -104,18 +104,18 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     costUsd: sumOf(entries, priceOfEntry),
     unpriced: countUnpriced(entries),
   };
-  // A call that never returned is only in the record.
+  // A call that never returned appears only in the record.
   const isWhole = used.calls === receipt.calls;
   const results = [
     start.state.headVerification,
     ...journal.events.flatMap(({ event }) => (event.kind === 'check' ? [event.check] : [])),
   ];
-  // GitHub makes commits again to sign them, with other ids.
+  // GitHub recreates commits to sign them, with other ids.
   const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
   const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
-  // A kill, a failure, an order, a person's push or what the server refused after the end of the loop is only in the
-  // record.
-  const isSaid =
+  // Only the record has what happened after the end of the loop: a kill, a failure, an order, a person's push, or a
+  // refusal by the server.
+  const isOnlyInRecord =
     /^(?:failed|cancelled|paused)$/.test(outcome.kind) ||
     (end === null && outcome.kind !== 'complete') ||
     (end?.outcome.kind === 'complete' && /^(?:blocked |limit \((?:unverified|minutes)\))/.test(said ?? ''));
@@ -124,7 +124,7 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     ['branch', branch, branch?.endsWith(start.lane) === false ? start.lane : branch],
     ['beginning', startedAt, start.startedAt],
     ['end', endedAt, Math.max(endedAt, end?.decidedAt ?? 0)],
-    ['outcome', said, isSaid ? said : known],
+    ['outcome', said, isOnlyInRecord ? said : known],
     ['result of `verify`', head?.result, head === null ? undefined : ofHead?.kind],
     ['number of iterations', iterations, entries.length],
     ...(['calls', 'tokens', 'costUsd', 'unpriced'] as const).map((name) => {
@@ -144,14 +144,14 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   ];
 }
 
-/** Compares the tasks of the record with those that the journal worked on, and with what became of them. */
+/** Compares the tasks of the record, and their states, with those that the journal worked on. */
 function taskFindings(
   { runId, tasks }: RunReceipt,
   journal: Journal,
   kindsOf: KindsOfDenial,
 ): readonly ReceiptFinding[] {
   const isWrong = createFindings(runId, 'record', 'bad');
-  // The end of a complete run makes its prompt done.
+  // The end of a complete run also completes its prompt.
   const isComplete = journal.end?.outcome.kind === 'complete';
   const { state } = replayChanged(journal, (policy) => policy, kindsOf);
   const titles = Map.groupBy(journal.entries, ({ taskId }) => taskId.slice(0, 200));
@@ -173,7 +173,7 @@ function taskFindings(
   ];
 }
 
-/** Compares who agreed to which text, as recorded, with what the run knew before its first call. */
+/** Compares the recorded approvals, by person and text, with those that the run knew before its first call. */
 function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonly ReceiptFinding[] {
   return tasks.flatMap(({ id, askedBy, askedAt, textHash }) => {
     const known = progressOf(start.state.tasks, id).approval ?? null;
@@ -185,7 +185,7 @@ function textFindings({ runId, tasks }: RunReceipt, { start }: Journal): readonl
   });
 }
 
-/** Checks that the run stayed within the limits that it began with. The journal's decisions are replayed elsewhere. */
+/** Checks that the run stayed within the limits that it began with. `checkJournal` replays the decisions. */
 function limitFindings(
   { runId, calls, costUsd }: RunReceipt,
   { start, entries, events }: Journal,

@@ -34,7 +34,7 @@ export const receiptsSchema = z.object({
 /** The record of one run with its journal: who asked for what, its base and head, its agent, and what it used. */
 export type RunReceipt = Immutable<z.infer<typeof runReceiptSchema>>;
 
-/** Returns a run's receipt with its journal's text; null if the record cannot be the one of a run. */
+/** Returns a run's receipt with its journal's text; null if the record is not the valid record of a run. */
 export function receiptOf(run: StoredRun, journal: string | null): RunReceipt | null {
   return runReceiptSchema.safeParse({ ...run, branchId: run.lane, journal }).data ?? null;
 }
@@ -51,7 +51,7 @@ export function parseReceipts(text: string): readonly RunReceipt[] | null {
   return receiptsSchema.safeParse({ receipts }).data?.receipts ?? null;
 }
 
-/** A pull request or a run, as a person names it. `any`: a bare number, which may be either. */
+/** A pull request or a run, as named by a person. `any`: a bare number, which may be either. */
 export interface NamedRun {
   readonly kind: 'pull-request' | 'run' | 'any';
   readonly id: string;
@@ -78,8 +78,8 @@ export function selectReceipts(all: readonly RunReceipt[], { kind, id }: NamedRu
 }
 
 /**
- * Returns, for each branch that these receipts are about, those of all runs on its pull request, oldest first, since
- * only together they say who made its commits.
+ * Returns the receipts of each branch, oldest first, with those of all runs on the branch's pull request: only together
+ * they say who made its commits.
  */
 export function groupReceipts(
   all: readonly RunReceipt[],

@@ -53,7 +53,7 @@ export const receiptVerificationSchema = z.object({
   branches: z.array(branchSchema).describe('One for a pull request; for a run, one for each branch it worked on.'),
   proves: z
     .enum(['consistency'])
-    .describe('Record, journal and commits agree. Who wrote them, only a signature proves.'),
+    .describe('Record, journal and commits agree. Only a signature proves who wrote them.'),
   onlyRecorded: z.array(z.string()).describe('Facts of a record that nothing else confirms, whatever the verdict.'),
   signature: z
     .array(z.string())
@@ -66,7 +66,7 @@ export type VerifiedBranch = Immutable<z.infer<typeof branchSchema>>;
 /** The output of `ralph verify --json`. */
 export type ReceiptVerification = Immutable<z.infer<typeof receiptVerificationSchema>>;
 
-/** The part of a branch that receipts are about, for a clone to look up. */
+/** The part of a branch that must be looked up in a clone to check receipts. */
 export interface BranchQuestion {
   /** The branch, and the one that it merges into; null for runs of earlier versions, which do not name them. */
   readonly branch: string | null;
@@ -92,8 +92,8 @@ function hasPublished({ base, head }: RunReceipt): boolean {
 }
 
 /**
- * Checks the receipts of the runs on one branch, oldest first, against each other and a clone. `stored` are those of
- * the clone's state, for receipts that come from elsewhere.
+ * Checks the receipts of the runs on one branch, oldest first, against each other and a clone. `stored` are the
+ * receipts in the clone's own state, with which receipts from elsewhere are compared.
  */
 export function verifyReceipts(
   receipts: readonly [RunReceipt, ...RunReceipt[]],
@@ -125,14 +125,14 @@ function isOtherRecord(known: RunReceipt, one: RunReceipt): boolean {
 
 const VERDICTS = { bad: 'bad', unchecked: 'part', note: 'good' } as const;
 
-/** Returns the verdict on all of several results. */
+/** Returns the worst of the verdicts. */
 export function findWorstVerdict(of: readonly Pick<VerifiedBranch, 'verdict'>[]): VerifiedBranch['verdict'] {
   const order = ['bad', 'part', 'good'] as const;
   return order.find((one) => of.some(({ verdict: found }) => found === one)) ?? 'good';
 }
 
 export interface CloneBranch {
-  /** Newest commit of the branch in the clone; null if it has no such branch, or one with other work. */
+  /** Newest commit of the branch in the clone; null if the clone lacks the branch, or has other work on it. */
   readonly tip: string | null;
   /**
    * The branch's own commits after the base of the first run up to `tip`; without a tip, up to what was merged, or to
@@ -228,8 +228,8 @@ function beginsAt(line: readonly CloneCommit[], base: string): boolean {
 }
 
 /**
- * True if the clone's branch ends where a run found or left it, so that the clone may only be older than the runs. A
- * journal names commits as they were before GitHub signed them.
+ * True if the clone's branch ends at a commit that a run began from or made, so that the clone may only be older than
+ * the runs. A journal has the ids that commits had before GitHub signed them.
  */
 function isKnownHead(
   runs: readonly ReadReceipt[],
@@ -269,7 +269,7 @@ function judgeOrigin(at: {
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
   // An attempt that was killed leaves commits but no record.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
-  const says = `${shortenCommit(id)} says that run ${String(named)} made it, and`;
+  const says = `${shortenCommit(id)} says that run ${String(named)} made it, but`;
   const isClaim = named !== null && run === null;
   return {
     origin: { id, author, run },
@@ -292,7 +292,7 @@ function beginningFindings({ receipt, journal }: ReadReceipt, line: readonly Clo
   ];
 }
 
-/** Names a run that made commits and has no published head, since a push may have failed. */
+/** Reports a run that made commits but published no head, since a push may have failed. */
 function unpublishedFindings({ receipt: { runId: run }, journal }: ReadReceipt): readonly ReceiptFinding[] {
   const made = journal?.entries.flatMap(({ commit }) => commit ?? []) ?? [];
   const what = `Its journal names commits (${namesOf(made.map(shortenCommit))}), and its record says that it published none.`;
@@ -315,7 +315,7 @@ function absentFindings({ pullRequest, branch, head }: RunReceipt): readonly Rec
   const own = branch === null ? ofPull : quoteShellText(`+refs/heads/${branch}:refs/remotes/origin/${branch}`);
   const what = `This clone does not have all commits up to ${shortenCommit(head ?? '')}.`;
   const otherwise = ofPull === null || own === ofPull ? '' : `; if the branch is gone, name ${ofPull} instead`;
-  // A shallow clone is completed by this as well.
+  // This also completes a shallow clone.
   const fetch = `git fetch --depth=2147483647 origin ${own ?? ''}`;
   return [
     ...isUnchecked(true, `${what} Fetch them: ${fetch}${otherwise}`),

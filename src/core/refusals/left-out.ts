@@ -18,9 +18,9 @@ const MAX_REFUSALS = 2;
 
 /** The work that a push lost because the server refused its content, as the journal keeps it. */
 export interface LeftOutWork {
-  /** Tasks whose commits lost something. */
+  /** Tasks whose commits lost content. */
   readonly tasks: readonly TaskId[];
-  /** Files that were left out; empty if all unpushed commits of the tasks were. */
+  /** Files that were left out; empty if all unpushed commits of the tasks were left out. */
   readonly files: readonly string[];
   /** The problem, the remedy and the server's words; redacted. */
   readonly words: string;
@@ -94,13 +94,13 @@ function withoutAnswers(feedback: Feedback, ids: readonly TaskId[]): Feedback {
  * exists.
  */
 export function withRenamedCommits(state: LaneState, places: Readonly<Record<ObjectId, ObjectId | null>>): LaneState {
-  const placeOf = (id: ObjectId | null): ObjectId | null =>
+  const newIdOf = (id: ObjectId | null): ObjectId | null =>
     id !== null && Object.hasOwn(places, id) ? (places[id] ?? null) : id;
   const tasks = Object.entries(state.tasks).map(
-    ([id, progress]) => [id, { ...progress, doneCommit: placeOf(progress.doneCommit) }] as const,
+    ([id, progress]) => [id, { ...progress, doneCommit: newIdOf(progress.doneCommit) }] as const,
   );
   const shares = Object.entries(state.change.tasks).map(([id, share]) => {
-    const commits = share.commits.map(placeOf).filter((commit) => commit !== null);
+    const commits = share.commits.map(newIdOf).filter((commit) => commit !== null);
     return [id, { ...share, commits, commitCount: share.commitCount - share.commits.length + commits.length }] as const;
   });
   return { ...state, tasks: Object.fromEntries(tasks), change: { ...state.change, tasks: Object.fromEntries(shares) } };

@@ -21,8 +21,8 @@ const MAX_WORDS_CHARS = 700;
 const MAX_FILES = 50;
 
 /**
- * Parses what git and the server said about a push. Never throws; unknown words become a rule of the branch called
- * `unknown`.
+ * Parses the output of git and the server about a push. Never throws; unknown words become a `branch` refusal with the
+ * rule `unknown`.
  */
 export function parseRefusal(text: string): Refusal {
   const meant = withoutAddresses(text);
@@ -40,13 +40,13 @@ export function parseRefusal(text: string): Refusal {
 }
 
 /**
- * Matches the signs that the server has judged a push: without them, git failed on the way, whatever it says. A command
- * that used up its time is not such a failure: a second try would take as long.
+ * Matches words that show that the server has judged a push; otherwise git failed on the way. A command that ran out of
+ * time counts as judged, because a second attempt would take as long.
  */
 const JUDGED =
   /^remote: |\b(?:returned error:|HTTP) 4\d\d\b|rejected|declined|denied|refus|forbid|atomic|not permitted|got no answer|no time is left/im;
 
-/** The rule of a refusal in unknown words. */
+/** The rule of refusals in words that match no known rule. */
 export const UNKNOWN_RULE = 'unknown';
 
 const ORDER: readonly RefusalKind[] = ['name', 'branch', 'content', 'stale', 'transient'];
@@ -56,7 +56,7 @@ export function isNamed({ rule }: Refusal): boolean {
   return rule !== UNKNOWN_RULE && rule !== unnamedProtection.rule;
 }
 
-/** Returns a refusal by no known rule as one of the content, without advice on the branch. */
+/** Turns a refusal by an unknown rule into one of the content, without advice on the branch. */
 export function blameContent(refusal: Refusal): Refusal {
   return { ...refusal, kind: 'content', meaning: 'The server refuses what these commits contain.' };
 }
@@ -68,7 +68,7 @@ export function isForSignatures(
   return 'refusal' in result && result.refusal.rule === SIGNATURES;
 }
 
-/** Returns the refusal of commits that GitHub did not sign; `words` are its own. */
+/** Returns the refusal of commits that GitHub did not sign; `words` are GitHub's own. */
 export function refusalOfSigning(words: string): Refusal {
   return {
     kind: 'branch',
@@ -76,7 +76,7 @@ export function refusalOfSigning(words: string): Refusal {
     files: [],
     words: flattenServerWords(words),
     meaning:
-      'GitHub did not sign the commits. It signs for GITHUB_TOKEN and for tokens of GitHub Apps, not for those of people: use such a token, or set `sign-commits: false` where no rule requires signatures.',
+      'GitHub did not sign the commits. It signs commits of GITHUB_TOKEN and of tokens of GitHub Apps, but not of personal tokens. Use one of the former, or set `sign-commits: false` where no rule requires signatures.',
   };
 }
 
@@ -116,7 +116,7 @@ export function findRefusedPaths({ kind, files, words }: Refusal, changed: reado
   const named = changed.filter((path) => files.includes(path));
   if (named.length > 0) return named;
   const mentioned = changed.filter((path) => /[./]/.test(path) && isMentioned(words, path));
-  // The end of a longer name is not a file of its own.
+  // A path that is only the end of a longer mentioned path does not count.
   return mentioned.filter((path) => !mentioned.some((other) => other !== path && other.endsWith(path)));
 }
 
@@ -150,7 +150,9 @@ function filesIn(text: string): readonly string[] {
   return [...new Set(paths)].filter((path) => path !== '').slice(0, MAX_FILES);
 }
 
-/** Matches the line before the paths that break a rule about files, one a line, in whatever characters. */
+/**
+ * Matches the line before the paths that break a rule about files. The paths follow one per line, in any characters.
+ */
 const LIST_BEGIN = /^\s*Found \d+ violations?\b/;
 const LIST_END = /^(?:- |To | ! |!|error:)/;
 
@@ -195,8 +197,8 @@ export function isBranchName(name: string): boolean {
 }
 
 /**
- * Returns the names that would be folders of this branch, such as `ralph` for `ralph/queue`; git allows no branch of
- * that name.
+ * Returns the names that would be folders of this branch, such as `ralph` for `ralph/queue`; git allows no branches
+ * with these names.
  */
 export function foldersOf(branch: string): readonly string[] {
   const parts = branch.split('/');
@@ -212,7 +214,7 @@ export function findConflictingBranch(branch: string, existing: readonly string[
   return existing.find((name) => folders.includes(name) || name.startsWith(`${branch}/`)) ?? null;
 }
 
-/** Explains to a person how to resolve a branch in the way. */
+/** Explains to a person how to deal with a branch that is in the way. */
 export function explainInTheWay(branch: string, other: string): string {
   return `The branch "${branch}" cannot be created: the branch "${other}" is in the way, and git does not allow both. Rename or delete "${other}", or set a different \`branch-prefix\`.`;
 }

@@ -12,7 +12,7 @@ interface RuleType {
   readonly does: string;
 }
 
-/** A rule of a git server. `type` is missing if no ruleset has it. */
+/** A rule of a git server. `type` is absent if rulesets do not have the rule. */
 export interface ServerRule {
   readonly kind: RefusalKind;
   readonly rule: string;
@@ -27,17 +27,17 @@ export interface ServerRule {
 const EXEMPT =
   'Limit the rule to the branches that it is for (Settings → Rules → Rulesets), or add the identity that pushes to its bypass list.';
 
-/** Tells a person how to replace a token that GitHub no longer accepts. */
+/** Advice on how to replace a token that GitHub no longer accepts. */
 export const RENEW_TOKEN =
   "It has expired or was revoked. `${{ github.token }}` ends with its job, and a GitHub App's token lasts one hour: create it in the same job right before this step. Otherwise set the input `github-token` to a valid one.";
 
-/** Returns a rule that refuses every push of this token. The words of a repository's own hook never say that. */
+/** Returns a rule that refuses every push of this token. The words of a repository's own hook never match it. */
 const createAccessRule = (words: RegExp, meaning: string, remedy: string): ServerRule => ({
   ...{ kind: 'branch', rule: 'access', meaning, remedy },
   pattern: new RegExp(`^(?!.*(?:rate limit|abuse detection|pre-receive hook declined)).*?(?:${words.source})`, 'is'),
 });
 
-/** The parts that many rules about a branch have in common, and those about files. */
+/** Common fields of rules about a branch, and of rules about files. */
 const OF_BRANCH = { kind: 'branch', remedy: EXEMPT } as const;
 const OF_FILE = { kind: 'content', remedy: 'The file is left out of the branch.' } as const;
 
@@ -151,7 +151,7 @@ export const serverRules: readonly ServerRule[] = [
     type: { name: 'required_signatures', kind: 'problem', does: 'refuses commits without a signature' },
     pattern: /must have (verified|valid) signatures|commits must be signed(?![ -]?off)|unsigned commits?/i,
     meaning: 'A rule of the repository requires signed commits, and not all of these are signed.',
-    remedy: `GitHub signs Ralph's own unless \`sign-commits\` is \`false\`, but not those of others that a merge of the base brings. ${EXEMPT}`,
+    remedy: `GitHub signs Ralph's own commits unless \`sign-commits\` is \`false\`, but not other people's commits that a merge of the base brings. ${EXEMPT}`,
   },
   {
     kind: 'branch',
@@ -324,7 +324,8 @@ export function isForPath(rule: string): boolean {
 }
 
 /**
- * The rule of a protection that names none of the rules above. A refusal by one of those contains these words as well.
+ * The rule for a refusal by a protection that names none of the rules above. Refusals by those rules contain these
+ * words as well, so they are matched first.
  */
 export const unnamedProtection: ServerRule = {
   ...OF_BRANCH,

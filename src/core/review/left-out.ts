@@ -3,8 +3,8 @@ const OWN =
   /(?:^|\/)(?:\.(?:claude|codex|gemini|qwen|copilot|cursor|opencode|aider|continue|kiro|junie|windsurf|vscode|idea|zed|fleet)(?:\/|$)|\.mcp\.json$|\.aider)/i;
 
 /**
- * Reasons why a changed file is left out of a commit, as sentence parts. The words of an inspection begin with one of
- * them and may say more.
+ * Reasons why a changed file is left out of a commit, as parts of sentences. An inspection's message begins with one of
+ * them and may add details.
  */
 export const LEFT_OUT = {
   protected: 'it is a protected path; the setting allow-protected-paths can allow it',
@@ -18,7 +18,7 @@ export const LEFT_OUT = {
   other: 'it must not be published',
 } as const;
 
-/** Returns a reason as it reads after the names of this many files. */
+/** Formats a reason so that it can follow the names of this many files. */
 export function formatReason(why: string, files: number): string {
   return files === 1 ? why : why.replace(/^it\b/, 'each');
 }
@@ -28,8 +28,8 @@ export type LeftOutReason = keyof typeof LEFT_OUT;
 export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
 
 /**
- * Returns the reason with which an inspection's words begin. Only the words up to a semicolon are compared, since
- * earlier versions may end differently.
+ * Returns the reason with which an inspection's message begins. Only the text before a semicolon is compared, because
+ * earlier versions had other endings.
  */
 export function parseLeftOutReason(why: string): LeftOutReason {
   return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';

@@ -6,7 +6,7 @@ import { isLockFile } from './test-files.ts';
 const ADDRESS =
   /(?:\b(?:https?:[\\/]*|(?:git|ssh):\/\/)(?:[^\s"'@/]{1,200}@)?([a-z\d.-]{1,253}|\[[\da-f:.]+\])(?::\d{1,5})?[\\/"'\s#?]|\bgit@([a-z\d.-]{1,253}):)/gi;
 
-/** Matches the entries of npm's lock files that name the source of a package, apart from pages about it. */
+/** Matches the entries of npm's lock files that name the source of a package, but not its web pages. */
 const NPM_SOURCE = /"(?:resolved|version|from)"\s*:\s*"[^"]*"/g;
 
 /** Matches packages that run a script on installation, as npm, pnpm and Yarn mark them. */
@@ -27,7 +27,7 @@ export function lockFileFindings(path: string, before: string | null, after: str
   const now = withoutJsonEscapes(after);
   const isNpm = /(?:package-lock|npm-shrinkwrap)\.json$/i.test(path);
   const known = hostsIn(old, isNpm);
-  // A new lock file names its registries for the first time.
+  // A new lock file names its registries for the first time, so only unusual ones are findings.
   const hosts = [...hostsIn(now, isNpm)].filter((host) =>
     before === null ? !(isNpm ? NPM_REGISTRY : USUAL_SOURCE).test(host) : !known.has(host),
   );

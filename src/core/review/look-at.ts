@@ -37,7 +37,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
-  // npm and Cargo build the first ones, and Python runs the last ones whenever it starts.
+  // npm and Cargo run the first ones when they build; Python runs the last ones at every start.
   {
     kind: 'script-by-itself',
     pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth)$/i,
@@ -91,14 +91,17 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
 ];
 
-/** The parts of a changed file that the rule for untested code reads. `after` is its text, known for test files. */
+/**
+ * The facts about a changed file that the rule for untested code uses. `after` is the text of a test file; it may be
+ * null for other files.
+ */
 interface ChangedFile {
   readonly path: string;
   readonly insertions: number;
   readonly after: string | null;
 }
 
-/** Minimum number of new lines for which a test is expected; fewer are covered by existing tests or do not run. */
+/** Minimum number of new lines for which a test is expected; existing tests may cover fewer lines. */
 const MIN_LINES = 10;
 
 const CODE = /\.(?:[cm]?[jt]sx?|py|go|rs|rb|php|java|kt|cs|swift|c|cc|cpp|scala|ex|exs|dart|vue|svelte|sh)$/i;
@@ -108,7 +111,7 @@ const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 /** Maximum number of characters read of a test file, which imports what it tests near its beginning. */
 const READ_CHARS = 32_768;
 
-/** Published files of one kind. They take one line, however many there are, so that they hide no other kind. */
+/** Published files of one kind, shown on one line however many there are, so that they do not hide other kinds. */
 export interface LookAt {
   readonly kind: LookAtKind;
   /** Number of files of this kind. */
@@ -171,7 +174,7 @@ export function listChangesOutside(folder: Folder, paths: readonly string[]): re
   return [{ kind: 'outside', fileCount: files.length, files: nearestToRoot(files) }];
 }
 
-/** Joins two lists. A file that both count and neither names is counted twice. */
+/** Joins two lists. A file that both lists count but neither names is counted twice. */
 export function joinLookAt(known: readonly LookAt[], more: readonly LookAt[]): readonly LookAt[] {
   return lookAtKinds.flatMap((kind) => {
     const both = [...known, ...more].filter((one) => one.kind === kind);
@@ -192,7 +195,9 @@ const recordedSchema = z
   .max(lookAtKinds.length)
   .catch([]);
 
-/** Returns the kinds, numbers and paths of a record without its words, because somebody else may have written it. */
+/**
+ * Returns the kinds, numbers and paths of a record without its descriptions, because it may come from somebody else.
+ */
 export function restoreLookAt(recorded: unknown): readonly LookAt[] {
   return recordedSchema
     .parse(recorded)
@@ -223,7 +228,7 @@ function findingsIn(change: ReviewedChange): readonly FileFinding[] {
     ...(marked === true ? [{ kind: 'conflict-markers', what: null } as const] : []),
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    // PyTorch stores weights under the name of Python's lists of paths.
+    // PyTorch stores weights in `.pth` files, an ending that Python uses for path files.
     ...kindsByPath(path)
       .filter((one) => !binary || one !== 'script-by-itself')
       .map((one) => ({ kind: one, what: null })),
@@ -320,7 +325,7 @@ function kindsByPath(path: string): readonly LookAtKind[] {
   return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
 }
 
-/** True if a file decides by its name what is tested, and how. */
+/** True if a path shows that the file decides what is tested, and how. */
 export function isTestSettings(path: string): boolean {
   return kindsByPath(path).includes('test-settings');
 }

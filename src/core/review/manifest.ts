@@ -103,7 +103,7 @@ function scriptFindings(old: Scripts, now: Scripts | null, installs: readonly st
       ...(gone.length > 0 ? [`${joinNames(gone, 3)} was removed`] : []),
     ]),
     ...finding('changed-test-script', wordsOfNames(tests.filter((name) => old[name] !== undefined && !isVoid(name)))),
-    // A changed script of the tests is named above, but a new one is not.
+    // Changed test scripts are reported above, but new ones are not.
     ...finding(
       'script-by-itself',
       wordsOfNames([
@@ -183,7 +183,7 @@ function passesAlways(script: string | undefined): boolean {
   return script !== undefined && (script.trim() === '' || PASSES_ALWAYS.test(script));
 }
 
-/** Commands of npm whose pre and post scripts run even without a script of that name. */
+/** Commands of npm whose pre and post scripts run even if there is no script with the command's name. */
 const OWN_COMMANDS = [
   'install',
   'ci',

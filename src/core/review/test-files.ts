@@ -1,4 +1,4 @@
-/** A file with many uses, some lines of which decide what is tested. */
+/** A file with many purposes, in which some lines decide what is tested. */
 interface SettingsFile {
   readonly path: RegExp;
   /** Names of sections in which every line decides what is tested. */
@@ -63,7 +63,7 @@ const DOCSTRINGS: Blocks = [
 
 const RUBY: Blocks = [['\n=begin', '\n=end']];
 
-/** Matches the paths by which test runners find their files, and those of their data. */
+/** Matches the paths where test runners look for tests and their data. */
 const TEST_PATH = new RegExp(
   [
     /(?:^|\/)(?:(?:[\w.-]*[._-])?tests?|\w*Tests?|\w+\.Tests?|__tests__|specs?|e2e|cypress)\//,
@@ -104,7 +104,7 @@ export function countInTests(path: string, text: string): TestCounts {
   return {
     tests: matches(code, TESTS),
     assertions: matches(code, ASSERTIONS),
-    // Go's build conditions are comments.
+    // Go's build conditions are comments, so they are counted in the whole text.
     skips: matches(code, ANY_SKIP) + matches(text, BUILD_CONDITION),
   };
 }
@@ -205,8 +205,8 @@ function settingsIn(text: string, { sections, lines }: SettingsFile): string {
   const kept = text.split('\n').filter((line) => {
     const section = HEADER.exec(line)?.[1];
     if (section !== undefined) within = bare(section);
-    // A key may name the section: `pytest.ini_options.addopts = …` below [tool], or with all of its names at the
-    // beginning of the file.
+    // A dotted key may include the section's name: `pytest.ini_options.addopts = …` below [tool], or the whole name at
+    // the beginning of the file.
     const key = section === undefined ? bare(KEY.exec(line)?.[1] ?? '') : '';
     const isOfSection = [within, key, `${within}.${key}`].some((name) => name !== '' && sections?.test(name));
     return (isOfSection && !/^\s*(?:#|$)/.test(line)) || (lines?.test(line) ?? false);

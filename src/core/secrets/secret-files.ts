@@ -1,10 +1,10 @@
 /** Folders in which programs keep only keys and logins. */
 const FOLDERS: ReadonlySet<string> = new Set(['.ssh', '.gnupg', '.aws', '.azure', '.password-store']);
 
-/** Folders of published packages, whose keys belong to examples and tests and whose certificates are needed. */
+/** Folders of published packages. Their keys belong to examples and tests, and programs need their certificates. */
 const PUBLISHED: ReadonlySet<string> = new Set(['node_modules', 'site-packages', 'dist-packages']);
 
-/** Matches certificates of authorities, by the names that packages use. */
+/** Matches files with the certificates of authorities, by the names that packages use. */
 const AUTHORITIES = /^(?:cacerts?|ca-?bundle|ca-certificates|roots?)\.pem$/;
 
 /** Patterns for file names. Letter case is ignored because some file systems ignore it. */

@@ -1,6 +1,6 @@
 import { encodeBase64At } from './base64.ts';
 
-/** Bytes in which alternative spellings of characters are normalized. */
+/** Bytes with the alternative spellings of characters normalized. */
 interface Canonical {
   /** The bytes with escapes decoded; an escape of a non-ASCII character becomes 255. */
   readonly decoded: Uint8Array;
@@ -15,7 +15,7 @@ const SPACE = 32;
 
 const FOREIGN = 255;
 
-/** The entities that every program writes; all others represent characters that are not ASCII letters. */
+/** The entities that programs usually write; all others represent characters that are not ASCII letters. */
 const ENTITIES: ReadonlyMap<string, number> = new Map([
   ['amp', 38],
   ['lt', 60],
@@ -27,7 +27,7 @@ const ENTITIES: ReadonlyMap<string, number> = new Map([
 /** Minimum length of a value; a shorter one would be found in any text. */
 const MIN_SEARCHED_CHARS = 8;
 
-/** Number of letters by which a spelling is found; every spelling has at least this many. */
+/** Number of letters that are hashed to find a spelling; every spelling has at least this many. */
 const WINDOW = 8;
 
 /**
@@ -42,7 +42,9 @@ export function revealingPartsOf(value: string): readonly string[] {
 /** A spelling of a value: its letters and, if it may occur in plain text, its exact bytes. */
 interface Spelling {
   readonly letters: Uint8Array;
-  /** The exact bytes: between the letters only these, or one repeated separator, may stand. Null if anything may. */
+  /**
+   * The exact bytes. Between the letters, only these bytes or one repeated separator may occur; null if anything may.
+   */
   readonly exact: Uint8Array | null;
 }
 
@@ -98,8 +100,8 @@ function startsWith(letters: Uint8Array, start: number, wanted: Uint8Array): boo
 }
 
 /**
- * Returns a function from a letter's number to its position in `decoded`. The numbers must grow, so that one walk
- * suffices.
+ * Returns a function that maps a letter's number to its position in `decoded`. Each call must pass a larger number than
+ * the call before, so that one pass suffices.
  */
 function createPlaces(decoded: Uint8Array): (number: number) => number {
   let at = -1;

@@ -28,7 +28,8 @@ export const foundSettingSchema = z.object({ input: z.string(), text: z.string()
 export type FoundSetting = Immutable<z.infer<typeof foundSettingSchema>>;
 
 /**
- * The answer of GitHub about the settings file of another repository: its text, or why there is none, as a sentence.
+ * GitHub's answer to the request for the settings file of another repository: its text, or a sentence that says why
+ * there is none.
  */
 export type OrganisationFile =
   | { readonly kind: 'text'; readonly text: string }

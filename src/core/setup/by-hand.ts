@@ -31,7 +31,7 @@ export function parsePresentWorkflow(text: string): PresentWorkflow {
       text,
     )?.[1];
   const inputs = [...text.matchAll(/^ {8,}([a-z-]+):/gm)].map(([, name = '']) => name);
-  // A copy of the action may have another name, and init's own file uses the action that init was asked for.
+  // A copy of the action may have another name, and init's own file may use any action.
   if (named === undefined && !takesRalphInputs(inputs) && !hasMark(text)) return { kind: 'another' };
   return {
     kind: 'ralph',
@@ -68,7 +68,7 @@ export function listStepsByHand(given: {
   const { unreadable, withServices, ralphWorkflow } = given.project;
   return [
     ...unreadable.map((path) => ({
-      what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.`,
+      what: `Repair ${path}: it is not a JSON object, so its commands were not found. Then run init with --remove, and run init again.`,
       path: null,
     })),
     ...given.settingProblems.map((problem) => ({

@@ -32,11 +32,11 @@ const otherRalphs: readonly OtherRalph[] = [
   { name: 'snarktank/ralph', path: 'prd.json', advice: 'Runs read it as it is.' },
   { name: 'ralph-claude-code', path: '.ralphrc', advice: 'Runs read its settings.' },
   { name: 'ralph-claude-code', path: '@fix_plan.md', advice: 'Runs read it as the plan.' },
-  { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Runs name it to the agent.' },
+  { name: 'ralph-claude-code', path: '@AGENT.md', advice: 'Runs point the agent to it.' },
   { name: 'bmalph', path: '.ralph/.ralphrc', advice: 'Runs read its settings.' },
   { name: 'bmalph', path: '.ralph/@fix_plan.md', advice: 'Runs read it as the plan.' },
-  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Runs name it to the agent.' },
-  { name: 'wiggum', path: '.ralph/config.json', advice: 'Runs take its steps.' },
+  { name: 'bmalph', path: '.ralph/@AGENT.md', advice: 'Runs point the agent to it.' },
+  { name: 'wiggum', path: '.ralph/config.json', advice: 'Runs use its steps.' },
   {
     name: 'wiggum',
     path: '.ralph/prompts/LOOP_PROMPT.md',
@@ -131,7 +131,7 @@ function isPackageManifest(path: string): boolean {
 }
 
 /**
- * Returns the files of other Ralphs. A prompt belongs to another Ralph if there is one, unless init wrote the prompt.
+ * Returns the files of other Ralphs. If one is found, the prompt counts as its prompt, unless init wrote the prompt.
  */
 function ralphsIn(known: ReadonlySet<string>, text: (path: string) => string): readonly OtherRalph[] {
   const loops = LOOP_SCRIPTS.filter((path) => IS_LOOP.test(text(path))).map((path) => ({
@@ -161,7 +161,7 @@ function shallowestFolders(paths: readonly string[], names: readonly string[]): 
     .slice(0, MAX_FOLDERS);
 }
 
-/** Returns true if a file has one of these names, or ends like a name that begins with `*`. */
+/** Returns true if `names` contains the file's name, or its ending in the form `*.x`. */
 function matchesFileName(name: string, names: readonly string[]): boolean {
   return names.includes(name) || names.includes(`*${name.slice(name.lastIndexOf('.'))}`);
 }

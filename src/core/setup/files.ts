@@ -20,7 +20,7 @@ export type WantedFile =
   | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
 
-/** All decisions of a person. `prompt` is true if init also writes a prompt for them to edit. */
+/** All choices of a person. `prompt` is true if init also writes a prompt for them to edit. */
 export interface SetupChoices extends WorkflowChoices {
   readonly prompt: boolean;
 }

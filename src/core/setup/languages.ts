@@ -80,7 +80,7 @@ export const detectedLanguages: readonly Language[] = [
     tools: [{ when: '!package.json, deno.lock & !{lock}' }],
     install: 'deno.lock ? deno install --frozen',
     build: '$tasks.build ? deno task build',
-    // In a run nobody could answer a question for permission.
+    // Nobody can answer a permission prompt during a run.
     test: ['$tasks.test ? deno task test', 'deno test --allow-all'],
     lint: ['$tasks.lint ? deno task lint', 'deno lint'],
     setup: { 'denoland/setup-deno@v2': { 'deno-version-file': '.dvmrc ? {at}.dvmrc' } },
@@ -241,7 +241,7 @@ export const detectedLanguages: readonly Language[] = [
       checker: '#phpstan/phpstan ? vendor/bin/phpstan',
     },
     frameworks: ['#laravel/framework ? Laravel', '#symfony/framework-bundle ? Symfony'],
-    // A PHP extension names itself to Composer, but is built without it.
+    // A PHP extension has a manifest for Composer but is built without it.
     install: '!$type=php-ext ? composer install --no-interaction',
     test: ['$scripts.test ? composer test', '{runner}'],
     lint: '{checker} analyse',

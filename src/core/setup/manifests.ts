@@ -21,7 +21,7 @@ function parsedObject(text: string): object | null {
 /** Returns the packages that `go` builds and tests: the modules of a workspace, or everything below. */
 export function nameGoPackages({ place }: { readonly place: ProjectFolder }): string {
   const named = [...place.text('go.work').matchAll(/^\s*(?:use\s+)?(\.\/[\w./-]+|\.)\s*(?:\/\/.*)?$/gm)];
-  // The pattern leaves out folders with characters that a shell reads otherwise.
+  // The pattern leaves out folders with characters that are special in a shell.
   const folders = [...new Set(named.map(([, folder]) => folder ?? '.'))].filter((folder) => !folder.includes('..'));
   return folders.length === 0
     ? './...'
@@ -32,8 +32,8 @@ export function nameGoPackages({ place }: { readonly place: ProjectFolder }): st
 }
 
 /**
- * Returns the file with the newest Go that a module asks for, because each further set-up would replace the one before.
- * Empty if that version does not fetch newer tools.
+ * Returns the file that names the newest Go of all modules. One set-up serves all of them, because a second one would
+ * replace the first. Empty if that version does not download newer toolchains.
  */
 export function findGoVersionFile({ all }: { readonly all: readonly ProjectFolder[] }): string {
   const newest = newestGo(all);
@@ -42,7 +42,9 @@ export function findGoVersionFile({ all }: { readonly all: readonly ProjectFolde
     : joinPlacePath(newest, goManifest(newest));
 }
 
-/** Returns the version of Go for a set-up without a file: another workflow's if it is newer, otherwise the latest. */
+/**
+ * Returns the version of Go for a set-up without a file: that of another workflow if it is newer, otherwise the latest.
+ */
 export function formatGoVersion({
   place,
   all,
@@ -57,7 +59,7 @@ export function formatGoVersion({
   return findGoVersionFile({ all }) === '' ? 'stable' : '';
 }
 
-/** Go 1.21, from which on a module's line `go` makes Go fetch the tools that the line names. */
+/** Go 1.21, the first version that downloads the toolchain that the `go` line of a module names. */
 const FIRST_WITH_TOOLCHAINS = 1_021_000;
 
 function newestGo(all: readonly ProjectFolder[]): ProjectFolder | undefined {
@@ -65,8 +67,8 @@ function newestGo(all: readonly ProjectFolder[]): ProjectFolder | undefined {
 }
 
 /**
- * Returns the paths of the checksums by which Go's downloads are cached; empty if the only one is at the root, where it
- * is found by itself.
+ * Returns the paths of the `go.sum` files by which Go's downloads are cached; empty if there is only one at the root,
+ * which the action finds on its own.
  */
 export function listGoSums({ all }: { readonly all: readonly ProjectFolder[] }): string {
   const sums = all.filter((place) => place.has('go.sum') && place.folder !== '');
@@ -78,7 +80,7 @@ function goManifest(place: ProjectFolder): string {
   return firstOf(place, ['go.work', 'go.mod']) ?? '';
 }
 
-/** Returns the version as a number that grows with it, or 0 if the manifest names none. */
+/** Returns the version that the manifest names as a number that sorts like it, or 0 if it names none. */
 function goVersion(place: ProjectFolder): number {
   return goNumber(place.text(goManifest(place)));
 }

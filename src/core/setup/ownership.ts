@@ -48,7 +48,7 @@ export function planFileRemoval(wanted: WantedFile, before: string | null, diges
   const after = before.replaceAll(BLOCKS, (block, hash: string, lines: string, at: number) => {
     const others = othersOf(lines, { hash, wanted: wanted.lines, digest });
     if (others === null) return block;
-    // The line above the block may have had no line end of its own.
+    // The line above the block may lack a line end.
     return others !== '' && at > 0 && before[at - 1] !== '\n' ? `\n${others}` : others;
   });
   if (after === before) return { kind: 'left', path, wanted: null };
@@ -61,8 +61,8 @@ function othersOf(
   { hash, wanted, digest }: { readonly hash: string; readonly wanted: readonly string[]; readonly digest: HashText },
 ): string | null {
   const lines = block.split(/(?<=\n)/);
-  // Lines after init's own were appended. If lines were inserted, only those that init would write now count as its
-  // own.
+  // People appended the lines after init's own. If they inserted lines, only lines that init would write now count as
+  // init's.
   for (let own = lines.length; own > 0; own -= 1)
     if (digest(plain(lines.slice(0, own).join(''))).slice(0, DIGITS) === hash) return lines.slice(own).join('');
   const others = lines.filter((line) => !wanted.includes(line.trim()));

@@ -101,7 +101,7 @@ export interface RepositoryListing {
   readonly executable: readonly string[];
 }
 
-/** Names of programs that projects bring along and that often lose their permission to be executed. */
+/** Names of programs that projects contain and that often lose their permission to be executed. */
 export const wrapperNames: readonly string[] = ['gradlew', 'mvnw'];
 
 /** A folder as the detection of one language sees it. */

@@ -53,7 +53,7 @@ export interface Language extends Row {
   readonly by: readonly string[];
   /** Files that are read together as the manifest. */
   readonly reads?: readonly string[];
-  /** Variants, of which the first whose condition `when` holds counts; without such a variant there is no stack. */
+  /** Variants, of which the first counts whose condition `when` holds. If none holds, there is no stack. */
   readonly tools?: readonly (Row & { readonly when?: string })[];
 }
 
@@ -132,12 +132,12 @@ export function stackOf(language: Language, place: ProjectFolder, all: readonly 
     if (kind === '^') return place.isExecutable(name) ? [] : null;
     if (kind === '~') return captured(place.versionInWorkflows(name));
     if (kind === '{') return captured(resolveWord(name.slice(0, -1)));
-    if (kind === '$') return keyOf(name);
+    if (kind === '$') return matchKey(name);
     if (kind === '#') return PACKAGES.some((key) => valueAt(json, [key, name]) !== undefined) ? [] : null;
     return captured(findProjectFile(place, term));
   }
 
-  function keyOf(named: string): readonly string[] | null {
+  function matchKey(named: string): readonly string[] | null {
     const [, key = '', start] = /^([^=]+)(?:=(.*))?$/.exec(named) ?? [];
     const value = valueAt(json, key.split('.'));
     const isSo = start === undefined ? value !== undefined : typeof value === 'string' && value.startsWith(start);

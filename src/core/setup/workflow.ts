@@ -12,12 +12,14 @@ export const workflowShapes = ['three-jobs', 'single'] as const;
 /** The kinds of Claude's key: a stored one, or a login of each run to a provider. */
 export const keyKinds = ['api-key', 'subscription', 'aws', 'google', 'anthropic'] as const;
 
-/** True for an agent whose key is of several kinds: a stored one, that of a subscription, or a login of each run. */
+/** True for an agent with several kinds of keys: an API key, a subscription's token, or a login of each run. */
 export function hasKeyKinds(agent: AgentName): boolean {
   return AGENTS[agent].provider.ownLogin !== null;
 }
 
-/** Returns the provider to which each run of the workflow logs in; null if it has a stored key, or needs none. */
+/**
+ * Returns the provider to which each run of the workflow logs in; null if the workflow has a stored key, or needs none.
+ */
 export function loginOfChoices({ agent, key }: AgentChoices): (typeof LOGINS)[keyof typeof LOGINS] | null {
   return !hasKeyKinds(agent) || key === 'api-key' || key === 'subscription' ? null : LOGINS[key];
 }
@@ -46,7 +48,7 @@ export interface WorkflowChoices {
   readonly action: string | null;
   /** The label that makes an issue a task. */
   readonly label: string;
-  /** OWNER/NAME of the repository, which gives the schedule its minute; null if unknown. */
+  /** OWNER/NAME of the repository, which determines the minute of the schedule; null if unknown. */
   readonly repository: string | null;
   /**
    * The settings file of another Ralph, with the inputs that it sets and the workflow therefore leaves out; null if
@@ -107,8 +109,8 @@ export function renderWorkflow(
 }
 
 /**
- * Returns the minute of the hour at which a repository's schedule starts, from 1 to 59: many repositories then do not
- * start at once, and none at the full hour, when GitHub delays schedules most.
+ * Returns the minute of the hour at which a repository's schedule starts, from 1 to 59. Repositories thus start at
+ * different times, and none at the full hour, when GitHub delays schedules most.
  */
 export function scheduleMinuteOf(repository: string): number {
   let hash = 0;
@@ -138,9 +140,7 @@ function labelLines({ label, leftTo }: WorkflowChoices, taskLabel: string): read
   return [`task-label: ${quoteYamlText(label)}${leftTo === null ? '' : ` # the same as in ${leftTo.path}`}`];
 }
 
-/**
- * Returns the comments that replace inputs: which file sets them, and `verify` to fill in if no command is known.
- */
+/** Returns the comments in place of inputs: the file that sets them, and `verify` to fill in if no command is known. */
 function verifyComment(choices: WorkflowChoices, toFillIn: string): readonly string[] {
   const left = ['verify', 'allowed-tools'].filter((input) => isLeftToFile(choices, input));
   if (left.length > 0) return [`# ${namesOf(left)}: set in ${choices.leftTo?.path ?? ''}`, ...openVerify()];
@@ -249,7 +249,6 @@ export function proposeVerify({ stacks, learned }: Pick<Project, 'stacks' | 'lea
   });
 }
 
-/** Returns the tool rules that the commands of a project need in addition to the default ones. */
 /**
  * Returns the stacks that the set-up installs. A folder that CI does not test may belong to another platform, and
  * nothing sets its tools up.
@@ -264,6 +263,7 @@ export function selectUsedStacks({ stacks, learned }: Project): readonly Stack[]
   );
 }
 
+/** Returns the tool rules that the commands of a project need in addition to the default ones. */
 function toolsOf(project: Project, defaultTools: string): readonly string[] {
   const given = defaultTools.split(',');
   const programs = [...selectUsedStacks(project), project.learned].flatMap((each) => each?.programs ?? []);

@@ -22,7 +22,7 @@ const reservationSchema = z
     runId: z.string().max(40).default(''),
     runAttempt: countSchema.default(1),
     expiresAt: instantSchema,
-    /** The tasks that it may work on: no two runs of any lanes work on the same task. */
+    /** The tasks that the run may work on. Runs on other lanes do not work on them. */
     tasks: z.array(z.string().max(120)).max(MAX_TASKS),
     calls: countSchema,
     tokens: countSchema,
@@ -124,8 +124,8 @@ export function sumWindows(budget: Budget, runTag: string, now: number): Windows
 }
 
 /**
- * Returns the budget with the windows that the lane knows, if it has none: a deleted budget must not grant their usage
- * again.
+ * Returns the budget; if it has no windows, with those that the lane knows, because a deleted budget must not grant the
+ * same usage again.
  */
 export function seedBudget(budget: Budget, windows: Windows): Budget {
   const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
@@ -171,7 +171,7 @@ export function planReservation(run: Omit<Reservation, keyof RunUsage>, windows:
 }
 
 /**
- * Returns the tasks that another lane's run may be working on, each with the latest instant at which that ends. The
+ * Returns the tasks that another lane's run may be working on, each with the latest instant at which that run ends. The
  * lane's own lease ensures that it has only one run at a time.
  */
 export function tasksOfOtherLanes({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
@@ -232,8 +232,8 @@ export interface LaneRun {
 }
 
 /**
- * Returns the budget after a run that brought its lane from one state to another. An hour opened by its first call
- * began then, not at the settlement.
+ * Returns the budget after a run that brought its lane from one state to another. If the run's first call opened the
+ * hour, the hour began with that call and not at the settlement.
  */
 export function settleRun(budget: Budget, runTag: string, { before, after }: LaneRun, now: number): Budget {
   const spent = measureSpent(before, after);

@@ -10,8 +10,8 @@ export function mayServeOtherLanes(outcome: Outcome): boolean {
 }
 
 /**
- * Returns the wait for others' reservations in place of a park until the end of the hour or day, or null if it does not
- * apply.
+ * Returns a park until the end of the hour or day, shortened to the end of another run's reservation; null if no
+ * reservation ends earlier.
  */
 export function waitForOthers(
   outcome: Outcome,

@@ -7,7 +7,7 @@ import { tryJson } from '../text/try-json.ts';
 import { cutText } from '../text/phrase.ts';
 import { lookSchema } from './waiting-issues.ts';
 
-/** Maximum number of orders. They accumulate on a paused lane, which saves no document that has obeyed them. */
+/** Maximum number of orders. They accumulate on a paused lane, where no run obeys them. */
 export const MAX_ORDERS = 30;
 /**
  * Maximum length in characters: a document is at most 64 KiB, with a line for each of its values; lease and orders need
@@ -33,7 +33,7 @@ const schema = z.object({
   /** Tag of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
-  /** Newest last, always including the newest of all; the document says which of them it has obeyed. */
+  /** Newest last; the newest order is always kept. The document records which orders the lane has obeyed. */
   orders: z.array(orderSchema).max(MAX_ORDERS),
   /**
    * The reason for a later run to examine the lane, whatever its state: a request that no run has read (`unanswered`),
@@ -93,7 +93,7 @@ function withDocument(json: unknown): unknown {
   return { ...record, document: state === null || typeof state === 'string' ? state : JSON.stringify(state) };
 }
 
-/** Returns the record with this run as the lane's only one, or the lease that prevents it. */
+/** Returns the record with the lane claimed by this run, or the lease that prevents the claim. */
 export function claimRecord(
   record: LaneRecord,
   lease: Lease,
@@ -169,12 +169,14 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   return { ...record, orders: limitOrders([...record.orders, order]) };
 }
 
-/** Returns the orders; if they are too many, without the oldest that a newer one on the same subject supersedes. */
+/**
+ * Returns the orders; if there are too many, without the oldest one that a newer order on the same subject supersedes.
+ */
 function limitOrders(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= MAX_ORDERS) return orders;
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );
-  // This many orders on different subjects contain such of tasks, and the oldest is dropped: a pause is never lost.
+  // If all subjects differ, some are tasks, and the oldest order about a task is dropped: a pause is never lost.
   return orders.toSpliced(superseded === -1 ? orders.findIndex(({ task }) => task !== null) : superseded, 1);
 }

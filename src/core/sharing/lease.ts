@@ -33,7 +33,8 @@ export interface Claim {
 }
 
 /**
- * Returns the tag of one lane of a run that claims several, so that each gives back, reserves and settles only its own.
+ * Returns the tag of one lane of a run that claims several, so that each lane releases, reserves and settles only its
+ * own.
  */
 export function runTagOfLane(runTag: string, lane: LaneId): string {
   return `${runTag}:${lane}`;

@@ -10,8 +10,8 @@ import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import { isFinished, isStuck } from '../tasks/task.ts';
 
 /**
- * The orders that a person may give for a lane. The next run of the lane obeys first. `stop` is a pause that a run in
- * progress obeys as well, after its current iteration. `request`: a comment describes work.
+ * The orders that a person may give for a lane. The lane's next run obeys them before it works. `stop` is a pause that
+ * a run in progress obeys as well, after its current iteration. `request`: a comment describes work.
  */
 export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session', 'request'] as const;
 export type OrderKind = (typeof orderKinds)[number];
@@ -20,7 +20,7 @@ export type OrderKind = (typeof orderKinds)[number];
 export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
 
 export const orderSchema = z.object({
-  /** Grows from order to order and is at least `at`, so that numbers keep growing even if the list is lost. */
+  /** Number of the order, which grows and is at least `at`, so that numbers keep growing even if the list is lost. */
   number: anyInstant,
   kind: z.enum(orderKinds),
   // Orders of older versions have neither task nor run.
@@ -107,8 +107,8 @@ export function listTasksToRetry(state: LaneState, task: TaskId | null): readonl
 }
 
 /**
- * Returns true if a feedback task has had a round, or may have: a run without a call does not store a bot's request
- * beyond its rounds.
+ * Returns true if a feedback task has used rounds, or may have. An unknown task may be a bot's request whose rounds are
+ * used up: a run without an agent call does not store it.
  */
 function hasHadRounds({ feedback: { items, botRounds = 0 } }: LaneState, id: TaskId): boolean {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
@@ -123,8 +123,8 @@ function retryOne(state: LaneState, id: TaskId, order: Pick<Order, 'at'> & { rea
 }
 
 /**
- * Makes a task that a person retries by name the next one, whatever is in progress, and so the probe of an open
- * circuit. If everything is retried, the probe is for the task that opened the circuit.
+ * Makes a task that a person retries by name the next one, even if another is in progress; it becomes the probe of an
+ * open circuit. If everything is retried, the task that opened the circuit becomes the probe.
  */
 function makeNext(state: LaneState, asked: TaskId | null): LaneState {
   const { circuit } = state;
@@ -133,7 +133,7 @@ function makeNext(state: LaneState, asked: TaskId | null): LaneState {
   return { ...state, circuit: circuit.kind === 'open' ? { ...circuit, taskId: null } : circuit, currentTask: task };
 }
 
-/** Marks tasks as retried, so that tasks that only their file calls failed or blocked are open again. */
+/** Marks tasks as retried, so that tasks that are failed or blocked only in their file are open again. */
 function markRetried(state: LaneState, asked: TaskId | null): LaneState {
   if (asked === null) return { ...state, retriesAll: true };
   if (isIssueTask(asked) || isFeedback(asked)) return state;

@@ -12,7 +12,7 @@ import { isBegun, isFinished, isSettled, type TaskProgress } from '../tasks/task
 
 type Closed = Circuit & { readonly kind: 'closed' };
 
-/** The limits of a run: its record cannot have used more. */
+/** The limits of a run. Its record cannot truthfully exceed them. */
 type Allowed = Pick<Policy, 'maxIterations' | 'callsPerIteration' | 'maxCalls' | 'maxCostUsd' | 'maxCostUsdPerDay'>;
 
 /** `overshootUsd` is the accepted excess over a run's cost limit. */
@@ -86,7 +86,7 @@ function trustedTask(stored: TaskProgress, recorded: TaskProgress, { maxIteratio
   };
 }
 
-/** Returns the stored ceiling, of which at least what another record says is spent. */
+/** Returns the stored ceiling, with the spending of the other record if that is higher. */
 function withMoreSpent(
   { ceiling }: Pick<TaskProgress, 'ceiling'>,
   recorded: Pick<TaskProgress, 'ceiling'>,
@@ -95,8 +95,8 @@ function withMoreSpent(
 }
 
 /**
- * Returns the stricter circuit. One that is open only in the record counts as about to open: the next iteration
- * decides.
+ * Returns the stricter circuit. A circuit that is open only in the record stays closed, but its next iteration is a
+ * probe.
  */
 function stricter(stored: Circuit, recorded: Circuit): Circuit {
   if (stored.kind === 'open') return stored;
@@ -223,7 +223,7 @@ export function mergeReceivedState(
     ordersApplied: before.ordersApplied,
     lastRun: before.lastRun,
     refusedPush: before.refusedPush,
-    // Only the commits show which of its answers are true.
+    // Only the commits show which of the job's answers are true.
     feedback: before.feedback,
     notified: before.notified,
     notifiedAt: before.notifiedAt,
@@ -238,7 +238,10 @@ export function mergeReceivedState(
   };
 }
 
-/** Limits the wait that another job claims: no longer than for a provider, and for a step of the pipeline. */
+/**
+ * Limits the wait that another job claims: it lasts at most as long as one for a provider, and is for a step that
+ * exists.
+ */
 export function limitPark<Park extends { readonly resumeAt: number; readonly step?: string | null }>(
   park: Park,
   policy: Pick<Policy, 'agentSteps' | 'otherSteps'>,

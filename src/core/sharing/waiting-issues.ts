@@ -42,7 +42,7 @@ export const waitingIssueSchema = z
     /** The instant at which that lane's run ended, or at which a person requested the issue again. */
     at: instantSchema,
     isAsked: z.boolean().optional(),
-    /** Iterations spent on it by then: with more of them it is another answer. */
+    /** Iterations spent on the issue by then; a later answer has more of them. */
     attempts: countSchema.optional(),
     /** A copy that earlier versions stored. */
     progress: z.object({ state: z.enum(taskStates), attempts: countSchema }).optional(),
@@ -58,7 +58,7 @@ export const waitingIssueSchema = z
  */
 export type WaitingIssue = Immutable<z.infer<typeof waitingIssueSchema>>;
 
-/** The answer of a lane to a waiting issue: its progress there, and the comment that asks about it. */
+/** A lane's answer for a waiting issue: the issue's progress there, and the comment that asks a person about it. */
 export interface LaneAnswer extends Pick<WaitingIssue, 'lane' | 'task' | 'at'> {
   readonly progress: TaskProgress;
   readonly notice: { readonly thread: number; readonly comment: number; readonly at: number } | null;
@@ -78,7 +78,9 @@ export function reopenWaiting(
     : waiting;
 }
 
-/** Returns the answer of a waiting issue's lane, which is in this state; null if the lane continues with it. */
+/**
+ * Returns the answer for a waiting issue from the state of its lane; null if the lane itself continues with the issue.
+ */
 export function findAnswer({ lane, task, at, isAsked }: WaitingIssue, state: LaneState): LaneAnswer | null {
   const { approval } = progressOf(state.tasks, task);
   const progress = isAsked ? { ...untouchedProgress, approval } : waitingProgress(state, task);
@@ -86,9 +88,9 @@ export function findAnswer({ lane, task, at, isAsked }: WaitingIssue, state: Lan
 }
 
 /**
- * Returns the state updated with the answers of other lanes, and people, about its issues; its own later results stay,
- * and outdated answers are open again. `elsewhere` are issues on branches of their own, whose lanes settle their own
- * comments.
+ * Returns the lane's state with the answers of other lanes, and of people, for its issues. The lane's own later results
+ * stay, and issues with outdated answers are open again. `elsewhere` are issues on branches of their own, whose lanes
+ * settle their own comments.
  */
 export function withAnswers(state: LaneState, waiting: readonly LaneAnswer[], elsewhere: readonly TaskId[]): LaneState {
   const answers = waiting.filter(
@@ -105,7 +107,7 @@ export function withAnswers(state: LaneState, waiting: readonly LaneAnswer[], el
   return answers.filter((answer) => !holdsAlready(begun, answer)).reduce(withIssueAnswer, begun);
 }
 
-/** Returns the state without comments that another lane settles; comments of this lane's own stay. */
+/** Returns the state without the comments that another lane settles; the lane's own comments stay. */
 function withoutCommentsOf(state: LaneState, waiting: readonly LaneAnswer[], elsewhere: readonly TaskId[]): LaneState {
   const isTheirs = ({ about, comment }: Notification): boolean =>
     waiting.some(
@@ -124,7 +126,7 @@ function withIssueAnswer(state: LaneState, { lane, task, progress, notice, at }:
   const known = progressOf(state.tasks, task);
   const isNew =
     notice !== null && state.notified.every(({ comment, about }) => comment !== notice.comment || about !== task);
-  // The answer of a task that was requested again no longer has a kind of its own.
+  // The progress of a task that was requested again has no kind of need.
   const kind = needKindOf(progress) ?? 'stuck';
   // Comments about this task alone were settled by the lane that has worked on it since.
   const asksMore = (one: Notification): boolean =>
@@ -164,8 +166,8 @@ export function listUnansweredComments(
 }
 
 /**
- * Returns true if a comment is about the circuit of the issue's own lane. A lane that took the issue over treated it as
- * one about the task, and may have settled it.
+ * Returns true if a comment is about the circuit of the issue's own lane. A lane that takes the issue over treats such
+ * a comment as one about the task, and may settle it.
  */
 function isCircuitOf(task: TaskId, { kind, about }: Notification): boolean {
   return kind === 'circuit_open' && about === subjectOfLane(task);
@@ -243,8 +245,8 @@ function isSameProgress(a: TaskProgress, b: TaskProgress): boolean {
 }
 
 /**
- * Returns the lanes whose pull requests need work, those unexamined for longest first. Leaves out unchanged ones, so
- * that they cannot keep the queue from its tasks.
+ * Returns the lanes whose pull requests need work, the least recently examined first. Unchanged pull requests are left
+ * out, so that they cannot keep the queue from its tasks.
  */
 export function listLanesNeedingWork(
   open: readonly WaitingPullRequest[],

@@ -40,13 +40,14 @@ export type ClaimAnswer =
   | { readonly kind: 'claimed'; readonly sequence: number; readonly problem: string | null }
   /** Another run has the lane. */
   | { readonly kind: 'leased'; readonly lease: Lease }
-  /** The lane differs from what was restored and must be restored again. */
+  /** The lane has changed since the run restored it, and must be restored again. */
   | { readonly kind: 'changed' };
 
 /**
- * A run that claims a lane which it knows as `seen`. `named` are tasks that a person asks for, which no longer wait;
- * `purpose` decides what is recorded: an answer to feedback is remembered in case the run dies, and a run that only
- * notifies people does not count as having read feedback; `reserve` changes the counters with the claim.
+ * A run that claims a lane; `seen` is the snapshot that it knows. `named` are tasks that a person requested, so that
+ * they no longer wait. `purpose` decides what is recorded: a run that answers feedback leaves the lane `unfinished` in
+ * case it dies, and a run that only notifies people does not count as having read feedback. `reserve` changes the
+ * counters together with the claim.
  */
 export interface Claiming {
   readonly lane: LaneId;
@@ -65,7 +66,7 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
     const record = parseRecordIn(snapshot, lane);
     const refused = (answer: ClaimAnswer): Changed<ClaimAnswer> => ({ snapshot, message: '', answer });
     if (record === null) return refused({ kind: 'changed' });
-    // The claim was written before, and only the answer to it was lost.
+    // The claim was already written, and only the answer to it was lost.
     const isOurs = record.lease?.runTag === lease.runTag;
     if (!isOurs && !isSameLane(parseLaneIn(seen, lane), parseLaneIn(snapshot, lane))) {
       const again = claimRecord(record, lease, now);
@@ -87,8 +88,8 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
 }
 
 /**
- * Compares two lanes, ignoring the fields that others may write at any time and that no run decides by: `goesOn`,
- * `restsAt`, `looked`.
+ * Compares two lanes, ignoring the fields that others may write at any time and that affect no decision of a run:
+ * `goesOn`, `restsAt`, `looked`.
  */
 function isSameLane(one: ReturnType<typeof parseLaneIn>, other: ReturnType<typeof parseLaneIn>): boolean {
   const decided = (parsed: ReturnType<typeof parseLaneIn>): unknown =>
@@ -270,8 +271,8 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the
- * last snapshot shows none, and never existed if the store knows no claims.
+ * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the last
+ * snapshot shows none, and never existed if the store does not support claims.
  */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },
@@ -284,8 +285,8 @@ export function mayHold(
 }
 
 /**
- * Leaves an order for the lane's next run, whichever run works on the lane now. Answers why it cannot be kept, or null.
- * Issues that wait for the probe of a circuit that the order closes no longer wait, wherever they are worked on next.
+ * Leaves an order for the lane's next run, even if a run works on the lane now. Answers why the order cannot be kept,
+ * or null. Issues that wait for the probe of a circuit that the order closes no longer wait, on any lane.
  */
 export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange<string | null> {
   return (snapshot) => {
@@ -321,7 +322,7 @@ export function changeUsage(
   };
 }
 
-/** Returns `8812093911`, with the number of a later attempt. */
+/** Formats a run's id for the history, such as `8812093911`, with the number of the attempt if it is not the first. */
 function holderOf({ runId, runAttempt }: LeaseHolder): string {
   return runAttempt === 1 ? runId : `${runId} (attempt ${runAttempt})`;
 }

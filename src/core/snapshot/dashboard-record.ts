@@ -23,11 +23,11 @@ const MAX_DEPENDENCIES = 20;
 /** Maximum number of tasks of the queue that are remembered. */
 const MAX_LISTED = 500;
 
-/** Time in ms after which a tick is free again whose run was killed before it had obeyed it. */
+/** Time in ms after which a tick is free again if its run was killed before it obeyed the tick. */
 const TAKEN_MS = 10 * MINUTE_MS;
 
 const keptTickSchema = tickSchema.extend({
-  /** The run that obeys it now; null if none does. */
+  /** The run that is obeying the tick; null if none is. */
   taken: z
     .object({ runTag: z.string().max(200), until: instantSchema })
     .nullable()
@@ -40,9 +40,9 @@ const recordSchema = z.object({
   issue: z.object({ number: z.number().int().positive(), id: z.string().min(1).max(200) }).nullable(),
   /** Boxes that were ticked while a run wrote the page; the next run of the queue judges them. */
   ticks: z.array(keptTickSchema).max(MAX_TICKS),
-  /** The page as a run has obeyed it last; null if no box was ever ticked. */
+  /** The page as a run last obeyed it; null if no box was ever ticked. */
   read: obeyedPageSchema.nullable().default(null),
-  /** The queue in its order, as a run listed it last. */
+  /** The queue in its order, as a run last listed it. */
   queue: z
     .array(
       z.object({
@@ -64,7 +64,7 @@ export type QueuedEntry = DashboardRecord['queue'][number];
 
 const EMPTY: DashboardRecord = { version: 1, issue: null, ticks: [], read: null, queue: [] };
 
-/** Returns the record of the dashboard; an empty one if there is none that can be read. */
+/** Returns the record of the dashboard; an empty one if it is missing or unreadable. */
 export function parseDashboardIn(snapshot: Snapshot): DashboardRecord {
   const parsed = recordSchema.safeParse(tryJson(snapshot.get(DASHBOARD_FILE) ?? ''));
   return parsed.success ? parsed.data : EMPTY;
@@ -90,8 +90,8 @@ interface ReadPage extends Pick<ObeyedPage, 'number' | 'edits'> {
 }
 
 /**
- * Returns the record in which a run has taken all ticks that no other run obeys: those of the page that are new since
- * it was read last, and those that are remembered. The record itself if there are none.
+ * Returns the record after a run has taken all ticks that no other run is obeying: the new ones on the page, and the
+ * remembered ones. Returns the same record if there are none.
  */
 export function takeTicks(
   record: DashboardRecord,
@@ -99,7 +99,7 @@ export function takeTicks(
   { runTag, now }: { readonly runTag: string; readonly now: number },
 ): DashboardRecord {
   const { read } = record;
-  // Another run has read a newer version.
+  // Another run has read a newer version of the page.
   const isOlder = read !== null && read.number === number && read.edits > edits;
   const { all, fresh } =
     revisions === null || isOlder ? { all: [], fresh: [] } : findPageTicks({ number, edits, revisions }, read);
@@ -143,13 +143,13 @@ export function addToQueue(known: readonly QueuedEntry[], tasks: readonly Queued
   return added.length === 0 ? known : [...known, ...added].slice(0, MAX_LISTED);
 }
 
-/** A run's list of the queue; `isWhole` is false if it lacks the tasks of files, and dependencies. */
+/** A run's list of the queue; `isWhole` is false if it lacks dependencies and the tasks of files. */
 export interface ListedQueue {
   readonly tasks: readonly QueuedEntry[];
   readonly isWhole: boolean;
 }
 
-/** Returns the known queue, replaced by a run's list of it as far as the run has read it. */
+/** Returns the known queue after a run listed it. A list that is not whole replaces only the issues. */
 export function rememberQueue(known: readonly QueuedEntry[], { tasks, isWhole }: ListedQueue): readonly QueuedEntry[] {
   if (isWhole) return tasks.slice(0, MAX_LISTED);
   const before = new Map(known.map((task) => [task.id, task]));

@@ -8,7 +8,7 @@ import { isSettled } from '../tasks/task.ts';
 import { parseLaneIn, listWaitingIssues, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
 /**
- * True if a run without other work examines the lane of an issue: a request is unanswered, a run left something
+ * True if a run without other work should examine the lane of an issue: a request is unanswered, a run left something
  * to publish or was killed, or the work is unfinished. False while another run has the lane, or if one examined it and
  * found nothing to do.
  */
@@ -23,8 +23,8 @@ export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder
 }
 
 /**
- * Returns true if the lane has work left on its issue without waiting for a person, has something to answer, or is done
- * by a run that ended before it could verify that or say so on the pull request.
+ * Returns true if the lane has work left on its issue without waiting for a person, has something to answer, or was
+ * finished by a run that ended before it could verify the work or report it on the pull request.
  */
 function isUnfinished({ lane, tasks, feedback, lastRun }: LaneState): boolean {
   const own = progressOf(tasks, lane);
@@ -38,8 +38,8 @@ function isUnfinished({ lane, tasks, feedback, lastRun }: LaneState): boolean {
 }
 
 /**
- * Returns the snapshot with an unanswered request for the lane, which the current run cannot read: a run that began
- * before does not clear it at its end.
+ * Returns the snapshot with an unanswered request for the lane. A run that is in progress cannot read the request, and
+ * does not clear it at its end.
  */
 export function withUnansweredRequest(snapshot: Snapshot, lane: LaneId): Snapshot {
   return withLane(snapshot, lane, (record) =>

@@ -17,7 +17,7 @@ export type CopyOfLane =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** The knowledge about a lane. `origin` is where its state came from, for a person. */
+/** The judgement on a lane. `origin` is where its state came from, for a person. */
 export type JudgedLane =
   | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
   /** Copies exist, but none of them can be read. */
@@ -35,8 +35,8 @@ interface Beside extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
 }
 
 /**
- * The names of the places for people. `standsIn` is set if the deciding place does not accept this run's writes, so
- * that a copy counts for later changes.
+ * The names of the places of a state, for people. `standsIn` is true if the deciding place does not accept this run's
+ * writes, so that a copy may have later changes.
  */
 export interface Places {
   readonly decides: string;
@@ -99,7 +99,7 @@ export function judgeRecord(
   return { kind: 'absent', ...beside(warnOfNewerCopy(copy, 0, places)) };
 }
 
-/** Returns a lane of a snapshot for people, with what other lanes say of its issues. */
+/** Returns a lane of a snapshot for people, with the answers of other lanes for its issues. */
 export function viewLane(
   snapshot: Snapshot,
   lane: LaneId,
@@ -112,7 +112,7 @@ export function viewLane(
   return { ...judged, state: withAnswers(judged.state, answers, []) };
 }
 
-/** Judges a lane of which only copies are stored. */
+/** Judges a lane that is stored only in copies. */
 export function judgeCopy(
   copy: CopyOfLane,
   { lane, copies, now }: { readonly lane: LaneId; readonly copies: string; readonly now: number },
@@ -146,8 +146,8 @@ export function judgeCopy(
 }
 
 /**
- * Returns the sequence of a readable state, up to which no copy adds anything; null if a copy is needed, for example
- * for the transcript.
+ * Returns the sequence up to which copies add nothing to the readable state; null if a copy is needed, for example for
+ * the transcript.
  */
 export function findSufficientSequence(parsed: ParsedRecord, lane: LaneId, now: number): number | null {
   if (parsed.kind !== 'record' || parsed.record.document === null) return null;

@@ -30,7 +30,7 @@ export function migrateSnapshot(texts: ReadonlyMap<LaneId, string>, now: number)
   const text = texts.get(BUDGET_NAME);
   if (text === undefined) return lanes;
   const parsed = parseBudget(text, now);
-  // A newer version's counters never existed beside separate texts.
+  // Only earlier versions stored separate texts, so the counters of a newer version are kept unchanged.
   if (parsed.kind === 'newer') return new Map([...lanes, ['usage.json', text]]);
   const { waiting, unfinished, unanswered, looked } = earlierSchema.parse(tryJson(text));
   const marks = [

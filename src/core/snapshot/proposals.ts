@@ -6,9 +6,9 @@ import { tryJson } from '../text/try-json.ts';
 import { toIssueLane } from '../tasks/ids.ts';
 import { parseLaneIn, PROPOSAL, type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
-/** Maximum number of proposals that are kept; of the others, the oldest that nobody approved are dropped first. */
+/** Maximum number of proposals that are kept; the oldest unapproved ones are dropped first. */
 const MAX_PROPOSALS = 50;
-/** Time in ms after which another run may continue what a killed one began to make. */
+/** Time in ms after which another run may continue the work of a killed one. */
 const MAKING_MS = 10 * 60_000;
 
 const number = z.int().positive();
@@ -63,8 +63,8 @@ export function findProposal(snapshot: Snapshot, issue: number): ProposalRecord 
 }
 
 /**
- * Keeps a proposal in place of an earlier one. Answers false if that is approved: what people approved is never
- * replaced.
+ * Keeps a proposal in place of an earlier one. Answers false if the earlier one is approved, because approved proposals
+ * are never replaced.
  */
 export function keepProposal(record: ProposalRecord): SnapshotChange<boolean> {
   return (snapshot) => {
@@ -117,7 +117,10 @@ export function beginMaking({ issue, hash, approved, runTag, now }: Making): Sna
   };
 }
 
-/** Records what this run has made so far. With `isOver` it no longer makes anything. Answers false for another run. */
+/**
+ * Records what this run has made so far. With `isOver`, the run stops being the maker. Answers false if another run is
+ * the maker.
+ */
 export function recordMaking(
   { issue, runTag }: Pick<Making, 'issue' | 'runTag'>,
   { made, isComplete, isOver }: Pick<ProposalRecord, 'made' | 'isComplete'> & { readonly isOver: boolean },

@@ -92,7 +92,7 @@ export function parseLaneIn(snapshot: Snapshot, lane: LaneId): ParsedRecord {
 
 /**
  * Returns the record that a change builds on: an empty one in place of an unreadable one; null if a newer version wrote
- * it, which is never replaced.
+ * it, because such a record is never replaced.
  */
 export function parseRecordIn(snapshot: Snapshot, lane: LaneId): LaneRecord | null {
   const parsed = parseLaneIn(snapshot, lane);
@@ -111,14 +111,14 @@ export function parseBudgetIn(snapshot: Snapshot, now: number): ParsedBudget {
   return text === undefined ? { kind: 'budget', budget: emptyBudget, problem: null } : parseBudget(text, now);
 }
 
-/** Returns the snapshot with another budget; a newer version's budget stays as it is. */
+/** Returns the snapshot with this budget in place of the earlier one; a newer version's budget stays as it is. */
 export function withBudget(snapshot: Snapshot, budget: Budget, now: number): Snapshot {
   const known = parseBudgetIn(snapshot, now);
   const isUnused = !snapshot.has(USAGE) && serializeUsage(budget) === serializeUsage(emptyBudget);
   return known.kind === 'newer' || isUnused ? snapshot : withFile(snapshot, USAGE, serializeUsage(budget));
 }
 
-/** Returns the snapshot with other waiting issues. */
+/** Returns the snapshot with these waiting issues in place of the earlier ones. */
 export function withWaiting(snapshot: Snapshot, issues: readonly WaitingIssue[]): Snapshot {
   const gone = listWaitingIssues(snapshot).filter(({ task }) => issues.every((one) => one.task !== task));
   const cleared = gone.reduce((next, { task }) => withFile(next, issueFile(task), null), snapshot);
@@ -141,7 +141,7 @@ export function listWaitingIssues(snapshot: Snapshot): readonly WaitingIssue[] {
     .sort((one, other) => one.at - other.at);
 }
 
-/** Returns what their lanes say of waiting issues; leaves out lanes whose states cannot be read. */
+/** Returns the answers of the lanes of waiting issues; lanes with unreadable states are left out. */
 export function listLaneAnswers(
   snapshot: Snapshot,
   isWanted: (issue: WaitingIssue) => boolean = () => true,
@@ -164,14 +164,16 @@ export function listExaminedPulls(snapshot: Snapshot): readonly ExaminedPullRequ
   });
 }
 
-/** Returns the snapshot with another record of a lane; a newer version's record stays as it is. */
+/** Returns the snapshot with a changed record of a lane; a newer version's record stays as it is. */
 export function withLane(snapshot: Snapshot, lane: LaneId, change: (record: LaneRecord) => LaneRecord): Snapshot {
   const record = parseRecordIn(snapshot, lane);
   const changed = record === null ? null : change(record);
   return changed === null || changed === record ? snapshot : withRecord(snapshot, changed);
 }
 
-/** Returns the snapshot with a text under this path, or with none for null. An identical text changes nothing. */
+/**
+ * Returns the snapshot with a text under this path, or without the file for null. An identical text changes nothing.
+ */
 export function withFile(snapshot: Snapshot, path: string, text: string | null): Snapshot {
   if ((snapshot.get(path) ?? null) === text) return snapshot;
   const next = new Map(snapshot);

@@ -8,7 +8,7 @@ import { type Snapshot, type SnapshotChange, withFile } from './snapshot.ts';
 
 /** Maximum number of pull requests that are kept; those that were opened first are dropped first. */
 export const MAX_PULLS = 300;
-/** Maximum size of all together, in characters: every reading of the snapshot fetches them. */
+/** Maximum size of all pull requests together, in characters: every reading of the snapshot fetches them. */
 const MAX_PULLS_CHARS = 512 * 1024;
 /** Maximum number of tasks of a pull request that are named. */
 export const MAX_TASKS_OF_PULL = 20;
@@ -36,7 +36,7 @@ const pullTaskSchema = z.object({
   costUsd: amountSchema.nullable(),
 });
 
-/** A task of a pull request: what it took since the branch began. */
+/** A task of a pull request, with its usage since the branch began. */
 export type PullTask = Immutable<z.infer<typeof pullTaskSchema>>;
 
 const endSchema = z.object({
@@ -74,9 +74,7 @@ const storedPullSchema = z.object({
   reverted: z.object({ at: instantSchema }).nullable(),
 });
 
-/**
- * The repository's memory of a pull request: what it took, and what became of it. Instants in ms, money in US dollars.
- */
+/** The repository's memory of a pull request: its usage, and what became of it. Instants in ms, money in US dollars. */
 export type StoredPull = Immutable<z.infer<typeof storedPullSchema>>;
 
 /** A pull request as a run has published it. */
@@ -99,7 +97,7 @@ export interface ClosedPull {
   readonly commit: string | null;
   /**
    * Its newest commits, oldest first, with the addresses of their authors; empty if they were not read. A merge that a
-   * person has edited is without its message.
+   * person has edited lacks its message.
    */
   readonly commits: readonly { readonly id: string; readonly message: string; readonly email: string }[];
 }
@@ -131,9 +129,9 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
     peoplePushes: (known?.peoplePushes ?? 0) + (isNewPush ? 1 : 0),
     reviewRounds: (known?.reviewRounds ?? 0) + (isNewRound ? 1 : 0),
     reviewedAt: reviewedAt ?? known?.reviewedAt ?? null,
-    // A run does not load the tasks of earlier ones.
+    // A run does not load the tasks of earlier runs.
     tasks: [...(known?.tasks ?? []).filter(({ id }) => !named.has(id)), ...tasks].slice(-MAX_TASKS_OF_PULL),
-    // Only an open pull request is published.
+    // A pull request that is published is open, so an earlier `closed` no longer counts.
     end: known?.end?.kind === 'merged' ? known.end : null,
     reverted: known?.reverted ?? null,
   };
@@ -174,7 +172,7 @@ export function listStoredPulls(snapshot: Snapshot): readonly StoredPull[] {
     .sort((one, other) => other.openedAt - one.openedAt || other.number - one.number);
 }
 
-/** Returns the pull request of a file; null without one that can be read. */
+/** Returns the pull request of a file; null if it is missing or unreadable. */
 function pullAt(snapshot: Snapshot, path: string): StoredPull | null {
   const parsed = storedPullSchema.safeParse(tryJson(snapshot.get(path) ?? ''));
   return parsed.success && fileOf(parsed.data) === path ? parsed.data : null;
@@ -202,7 +200,9 @@ function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boole
   return end.peopleCommits === null && commits.length > 0;
 }
 
-/** Match messages of commits that bring a branch up to date, and that a run made: GitHub's button may rebase these. */
+/**
+ * Match the messages of commits that update a branch, and of commits by runs, which GitHub's update button may rebase.
+ */
 const UPDATE = /^Merge (?:remote-tracking )?branch /;
 const OF_RUN = /\nRalph-Run: /;
 
@@ -211,13 +211,13 @@ export function isEmailOfBot(email: string): boolean {
   return email.endsWith('[bot]@users.noreply.github.com');
 }
 
-/** An ended pull request, and its commits that may be merges of the base branch as git itself makes them. */
+/** An ended pull request, and its commits that may be plain merges of the base branch, as git itself makes them. */
 export interface JudgedPull {
   readonly number: number;
   readonly commits: readonly string[];
 }
 
-/** Returns the commits that decide, by what is in them, whether people changed an ended pull request. */
+/** Returns the commits whose content decides whether people changed an ended pull request. */
 export function listMergesToJudge(snapshot: Snapshot, closed: readonly ClosedPull[]): readonly JudgedPull[] {
   return closed.flatMap((one) => {
     const known = pullAt(snapshot, fileOf(one));
@@ -240,7 +240,9 @@ function endOf(closed: ClosedPull, known: StoredPull): NonNullable<StoredPull['e
   return { kind, at, commit, peopleCommits: head === known.head ? 0 : commits.length === 0 ? null : after };
 }
 
-/** Returns a merged pull request that GitHub's "Revert" button created as a commit that reverts the other one. */
+/**
+ * Returns a commit that stands for a merged pull request by GitHub's "Revert" button; empty for any other pull request.
+ */
 function revertOf({ kind, at, branch }: ClosedPull): readonly RevertCommit[] {
   const number = kind === 'merged' ? /^revert-([1-9]\d{0,14})-/.exec(branch)?.[1] : undefined;
   return number === undefined ? [] : [{ at, message: `Revert "(#${number})"` }];

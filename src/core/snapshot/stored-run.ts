@@ -10,7 +10,8 @@ export const MAX_RUNS = 200;
 /** Maximum number of tasks of a run that are named. */
 export const MAX_TASKS_OF_RUN = 20;
 /**
- * Maximum size of one packed journal, and of all together, in characters: every reading of the snapshot fetches them.
+ * Maximum size of one packed journal, and of all journals together, in characters: every reading of the snapshot
+ * fetches them.
  */
 const MAX_JOURNAL_CHARS = 48 * 1024;
 const MAX_JOURNALS_CHARS = 384 * 1024;
@@ -20,7 +21,7 @@ export const MAX_JOURNAL_TEXT_CHARS = 16 * 1024 * 1024;
 
 /** Maximum number of a task's labels that are named. */
 export const MAX_LABELS_OF_TASK = 10;
-/** Maximum length of a label, which is GitHub's, in characters. */
+/** Maximum length of a label in characters, as on GitHub. */
 export const MAX_LABEL_CHARS = 50;
 
 const objectId = z.string().max(64);
@@ -44,13 +45,13 @@ const firstSchema = z.object({
   runId: z.string().max(40),
   runAttempt: countSchema,
   runUrl: z.string().max(500),
-  /** The person who asked for the run by name; null for a scheduled one. */
+  /** Login of the person who asked for the run; null for a scheduled run. */
   requestedBy: z.string().max(100).nullable(),
   startedAt: instantSchema,
   endedAt: instantSchema,
   outcome: z.object({ kind: z.string().max(40), reason: z.string().max(60) }),
   agent: z.object({ name: z.string().max(60), version: z.string().max(60) }),
-  /** The commit that the run began from, and the published head; null without one. */
+  /** The commit that the run began from, and the published head; null if none was published. */
   base: objectId,
   head: objectId.nullable(),
   pullRequest: z.number().int().positive().nullable(),
@@ -82,7 +83,7 @@ export const newestRunSchema = firstSchema.extend({
   unpriced: countSchema.nullable().default(null),
   /** Number of requests to GitHub's API that the publishing job had sent by then; null if not counted. */
   requests: countSchema.nullable(),
-  /** SHA-256 of the journal's last line, also where the journal itself is not kept; null without one. */
+  /** SHA-256 of the journal's last line, even if the journal itself is not kept; null without a journal. */
   journalHash: z.string().max(64).nullable(),
 });
 
@@ -111,8 +112,8 @@ const storedRunSchema = z.union([
 export type StoredRun = Immutable<z.infer<typeof storedRunSchema>>;
 
 /**
- * Returns the snapshot with the run, in place of what an earlier attempt to publish it stored, within the bounds of all
- * runs.
+ * Returns the snapshot with the run, which replaces the record of an earlier attempt to publish it. The bounds of all
+ * runs apply.
  */
 export function withRun(snapshot: Snapshot, run: StoredRun): Snapshot {
   const path = fileOf(run);

@@ -2,7 +2,7 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { countBytes } from '../text/phrase.ts';
 import { describeMissingPrice } from './prices.ts';
 
-/** The usage of requests to the model: tokens of all kinds, those of answers among them, and the price in dollars. */
+/** The usage of requests to the model: all tokens, the output tokens among them, and the cost in US dollars. */
 export interface Spent {
   readonly tokens: number;
   readonly outputTokens: number;
@@ -81,11 +81,11 @@ export interface Bill extends Spent {
   readonly unpriced: string | null;
 }
 
-const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'what it may cost', tokens: 'the tokens that are left' };
+const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'the maximum cost', tokens: 'the remaining tokens' };
 
 /**
  * Returns the analysis with the call's real usage. The agent's own report is kept only if it covers all tokens that the
- * broker counted: a killed agent reports none, and a program that calls the model past the CLI is missing from it.
+ * broker counted: a killed agent reports nothing, and the report lacks the calls of programs that bypass the CLI.
  */
 export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);
@@ -105,7 +105,7 @@ export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   };
 }
 
-/** Turns a call that failed for lack of a price into a configuration problem, whatever its CLI made of the answer. */
+/** Turns a call that failed for lack of a price into a configuration problem, however its CLI reported the failure. */
 function withMissingPrice(analysis: Analysis, { requests, unpriced }: Bill): Analysis {
   if (unpriced === null || (analysis.agentError === null && requests > 0)) return analysis;
   return { ...analysis, agentError: { kind: 'model', text: describeMissingPrice(unpriced) }, usageLimit: null };

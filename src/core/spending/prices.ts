@@ -87,8 +87,8 @@ const NAME = /^[A-Za-z0-9][\w.:@/+-]{0,99}$/;
 /** Returns why a model without a price is not called under a dollar limit, and what to add. */
 export function describeMissingPrice(model: string): string {
   const isName = NAME.test(model);
-  const named = isName ? `the model ${model}` : 'a model of an unusable name';
-  return `No price is known for ${named}, so the limits in dollars could not bind it, and it is not called. Add its price in US dollars per million tokens to the setting \`prices\`, below \`settings:\` in the workflow (\`${isName ? model : 'MODEL'}=INPUT/OUTPUT\`), or set \`max-cost-usd: 0\` and \`max-cost-usd-per-day: 0\` to run without these limits.`;
+  const named = isName ? `the model ${model}` : 'a model with an unusable name';
+  return `No price is known for ${named}, so it is not called: it could exceed the limits in dollars. Add its price in US dollars per million tokens to the setting \`prices\`, below \`settings:\` in the workflow (\`${isName ? model : 'MODEL'}=INPUT/OUTPUT\`), or set \`max-cost-usd: 0\` and \`max-cost-usd-per-day: 0\` to run without these limits.`;
 }
 
 /**

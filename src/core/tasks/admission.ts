@@ -29,7 +29,7 @@ export interface Candidates {
   readonly fileTasks: readonly Task[];
   /** The sources in the order in which tasks of the same priority are worked on. */
   readonly sources: readonly TaskSourceName[];
-  /** True if a person named this very issue: it is judged whatever its position. */
+  /** True if a person named this one issue: it is judged regardless of its position. */
   readonly isByName: boolean;
   /** Text of the one issue when its label was just added; null if it is unknown. */
   readonly approvedText: IssueText | null;
@@ -98,14 +98,14 @@ const AT_ONCE = 50;
  */
 const MAX_PEOPLE = 100;
 
-/** Starts to judge which candidates are eligible; `decideAdmissionStep` asks for what it must know. */
+/** Starts to judge which candidates are eligible; `decideAdmissionStep` asks for the missing facts. */
 export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
   return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: noWaitFacts };
 }
 
 /**
- * Returns the next question, or the judged tasks. As many issues are judged as a run can get to, and all settled ones,
- * since somebody may have asked for them again.
+ * Returns the next question, or the judged tasks. Only as many issues are judged as a run can get to, and all settled
+ * ones, since somebody may have requested them again.
  */
 export function decideAdmissionStep(
   admission: Admission,
@@ -204,7 +204,7 @@ function trustEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
   return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
 }
 
-/** Returns the state in which a settled task is open again if somebody asked for it since its text was approved. */
+/** Returns the state in which a settled task is open again if somebody requested it since its text was approved. */
 function reopenIfAskedAgain(
   state: LaneState,
   id: TaskId,

@@ -41,7 +41,7 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
   };
 }
 
-/** Maximum number of items added by one iteration that are taken up at once; the next run takes the others. */
+/** Maximum number of items added by one iteration that become tasks at once; the next run accepts the others. */
 const MAX_FOUND = 20;
 
 /**
@@ -69,7 +69,7 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
   for (const [at, item] of before.entries()) {
     if (successors.has(item.task.id)) continue;
-    // New items may be above or below it.
+    // New items may be above or below the old one.
     const atItsPlace = before.length > after.length ? [] : [after[at], after.at(at - before.length)];
     const successor = [...strangers].find(
       (stranger) =>
@@ -83,8 +83,8 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
 }
 
 /**
- * Returns true if an item is the earlier one: the same words at another place, or the same words with a remark when it
- * was ticked: `Add a flag (done in 1a2b3c)`.
+ * Returns true if an item is the earlier one, moved or ticked: it has the same words, and a ticked one may have a
+ * remark: `Add a flag (done in 1a2b3c)`.
  */
 function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolean {
   if (old.source.kind !== task.source.kind) return false;
@@ -92,12 +92,15 @@ function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolea
   return remark === '' || (remark !== null && state === 'done' && /^\s*[^\s\p{L}\p{N}]/u.test(remark));
 }
 
-/** Minimum number of words of a title by which its item is recognized, and the share of them left at the same place. */
+/**
+ * Minimum number of words of a title by which its item is recognized, and the share of them that must be left if the
+ * item is still at its place.
+ */
 const MIN_WORDS = 3;
 const MIN_SHARE_LEFT = 0.75;
 
 /**
- * Returns true if an item is the earlier one, reworded when it was ticked, with this share of its words: `DONE: read
+ * Returns true if an item is the earlier one, reworded when it was ticked, and has this share of its words: `DONE: read
  * header row (in src/header.ts)` for `Read the header row`.
  */
 function isReworded({ task: old }: FileTask, { task, state }: FileTask, share: number): boolean {

@@ -11,7 +11,7 @@ export interface DependentTask<T extends QueuedTask = QueuedTask> {
 }
 
 /**
- * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open one of another
+ * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open issue of another
  * repository. A mere mention of another repository is not a dependency: nobody here can finish it.
  */
 export type AwaitedIssue =
@@ -45,9 +45,9 @@ export function listIssuesToLookUp(
 }
 
 /**
- * Gives each task its `dependsOn`, and an obstacle to those whose wait cannot end. `states` are those of issues that
- * are not tasks of the lane; an absent one does not exist. `isDone` returns true if nothing waits for a task any
- * longer.
+ * Gives each task its `dependsOn`, and an obstacle if its wait cannot end. `states` are those of issues that are not
+ * tasks of the lane; an issue without a state does not exist. `isDone` returns true for tasks that others need not wait
+ * for.
  */
 export function settleDependencies<T extends QueuedTask>(
   dependents: readonly DependentTask<T>[],
@@ -117,8 +117,8 @@ function idOf(awaited: AwaitedIssue): TaskId {
 }
 
 /**
- * Returns the cycles in which tasks wait for each other, each as the walk around it; every task in a cycle is in one of
- * them.
+ * Returns the cycles in which tasks wait for each other, each as the list of its tasks in order; every task in a cycle
+ * is in one of them.
  */
 function findCycles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
   const waiting = withoutEnds(new Map(tasks.map(({ id, dependsOn }) => [id, dependsOn])));

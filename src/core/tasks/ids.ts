@@ -95,8 +95,8 @@ export function keyOfEntry(id: TaskId): string {
 const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\w.-]+)$`);
 
 /**
- * Returns the id of an issue in another repository (`owner/repo#4`) that GitHub says a task waits for: no task has it,
- * so it is never done here.
+ * Returns the id of an issue in another repository (`owner/repo#4`) that a task waits for according to GitHub. No task
+ * has this id, so it is never done here.
  */
 export function idOfForeignIssue(name: string): TaskId {
   // Names of owners contain no dot.

@@ -3,13 +3,15 @@ export interface IssueQuery {
   /** The search without its limits to the repository and to open issues, on one line. */
   readonly text: string;
   /**
-   * Properties that every issue has that it finds, in lower case and without quotes: `label:bug`. A project has only
-   * the word, `project:`, since its events do not name it to every token.
+   * Properties that every found issue has, in lower case and without quotes: `label:bug`. A project has only the word
+   * `project:`, since not every token sees its name in events.
    */
   readonly demands: readonly string[];
 }
 
-/** The qualifiers that name people, or what only people with write permission can set outside of a template. */
+/**
+ * The qualifiers for people, and for properties that only people with write permission can set outside of a template.
+ */
 const DEMANDING: readonly string[] = ['author', 'assignee', 'label', 'milestone', 'type', 'project'];
 
 /** GitHub's limits of a search: characters of words that are not qualifiers, and operators. */
@@ -52,7 +54,7 @@ export function parseIssueQuery(given: string): IssueQuery | string {
   const me = held.find(({ name, value }) => DEMANDING.includes(name) && value === '@me');
   if (me !== undefined) return `has \`${me.token}\`: a run has no account of its own, so write the login`;
   const demands = held
-    // `type:issue` is `is:issue`.
+    // `type:issue` means the same as `is:issue`.
     .filter(({ name, value }) => DEMANDING.includes(name) && !(name === 'type' && value === 'issue'))
     .flatMap(({ name, value }) => namedValues(value).map((one) => `${name}:${name === 'project' ? '' : one}`));
   return { text, demands: [...new Set(demands)] };

@@ -10,7 +10,9 @@ export interface IssueText {
   readonly body: string;
 }
 
-/** The part of an issue that decisions need: untrusted raw text, and GitHub's number of issues that it waits for. */
+/**
+ * The part of an issue that decisions need: untrusted raw text, and the number of issues that it waits for on GitHub.
+ */
 export interface TaskIssue extends IssueText {
   readonly number: number;
   readonly url: string;
@@ -42,7 +44,7 @@ export function titleOfIssue(seen: string, number: number): string {
   return seen === '' ? `Issue ${number}` : seen;
 }
 
-/** Returns tasks in the order of work: priority, then issue number. */
+/** Returns issues as tasks in the order of work: by priority, then by issue number. */
 export function tasksOfIssues(issues: readonly TaskIssue[]): readonly Task[] {
   return issues.map(taskOfIssue).sort((a, b) => a.priority - b.priority || compareIssueNumbers(a, b));
 }

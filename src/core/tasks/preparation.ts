@@ -31,8 +31,8 @@ export interface CleanedTask {
 }
 
 /**
- * Returns the open issues that may be worked on, likeliest first. A run may get to any of them, since earlier tasks may
- * fail or be taken by another lane.
+ * Returns the open issues that may be worked on, the likeliest first. A run may get to any of them, since earlier tasks
+ * may fail or be taken by another lane.
  */
 export function listWorkableIssues(
   { tasks, state, approved }: JudgedCandidates,

@@ -37,8 +37,8 @@ export function priorityOfLabel(label: string): number | null {
 }
 
 /**
- * Returns the priority of a heading that begins with such a word, or null: `High Priority`, `🔴 P0 – now`, `Priority:
- * low`, `Priority 1` to `Priority 5`.
+ * Returns the priority of a heading that begins with a priority word, or null: `High Priority`, `🔴 P0 – now`,
+ * `Priority: low`, `Priority 1` to `Priority 5`.
  */
 export function priorityOfHeading(heading: string): number | null {
   const number = /^[^\p{L}\p{N}]*priority[\s:–—#-]+([1-5])(?![\p{L}\p{N}_]|[.,]\d)/iu.exec(heading)?.[1];

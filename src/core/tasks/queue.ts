@@ -29,7 +29,7 @@ export const untouchedProgress: TaskProgress = {
 /**
  * Returns tasks in the order in which they would be worked on if each took one iteration: those in progress first, and
  * none before its dependencies. Done tasks keep their rank; tasks that wait for themselves or for missing ones come
- * last. Issues count as done.
+ * last. Dependencies on issues count as done.
  */
 export function simulateWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));

@@ -32,7 +32,7 @@ interface Judged {
   readonly now: number;
 }
 
-/** Sets a stuck task aside if another can be worked on; a circuit opens for problems of all tasks. */
+/** Sets a stuck task aside if another can be worked on; the circuit opens for problems that concern all tasks. */
 export function stepAside(
   state: LaneState,
   facts: IterationFacts,
@@ -46,7 +46,7 @@ export function stepAside(
   if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
   const trips = circuit.kind === 'open';
   if (judgement.providerFailed || verdict.agentFailed) return { circuit, aside: null };
-  // A task that got another turn has used it.
+  // A task that was set aside before has used its turn, and is set aside again.
   if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
   const { reason } = circuit;
   const saysTask = reason === 'no_progress' || reason === 'output_decline';
@@ -68,7 +68,7 @@ export function computeProgressAfter(
   // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  // Without work of its own, the task begins again: changes while others are worked on are not its work.
+  // A task without work of its own starts again from the current tree: changes made for other tasks are not its work.
   const { evidence } = facts;
   const ofCommands = before.startedTree === evidence.before.tree && !hasAgentChangedContent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
@@ -123,8 +123,8 @@ export function withCeilings(
 }
 
 /**
- * Returns why a task gets no further iteration: it has cost its ceiling, or used all its attempts; null if neither. A
- * prompt has no size: the limits of the run, the hour and the day bound it, and the circuit.
+ * Returns why a task gets no further iteration: it has reached its cost ceiling or used all its attempts; null if
+ * neither. A prompt has unlimited attempts: the limits of the run, the hour and the day bound it, and the circuit.
  */
 export function explainGivenUp(
   id: TaskId,
@@ -185,7 +185,7 @@ function circuitFacts(
   }
 }
 
-/** Returns the errors of the final message; for a failed call also the CLI's own, which is not in it. */
+/** Returns the errors of the final message; for a failed call also the CLI's own error, which the message lacks. */
 function fingerprintsOf({ errors, agentError }: IterationFacts['analysis'], agentFailed: boolean): readonly string[] {
   const ofCall = agentFailed && agentError !== null ? [fingerprintOf(agentError.text)] : [];
   return [...errors.map(({ fingerprint }) => fingerprint), ...ofCall].map((one) => one.slice(0, MAX_FINGERPRINT_CHARS));

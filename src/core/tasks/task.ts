@@ -34,11 +34,11 @@ export interface TaskComment {
  * The reasons why an open task may not be worked on. `needs-approval`: a person without write access changed its text
  * after the label was added. `dependency-unknown`, `dependency-cycle`: its dependency does not exist, or depends on it.
  * `unchecked`: the task is so far down the queue that this run did not look up its approval. `unread`: a failed check
- * that this run did not read, since it works on others first: they may have one cause. `held`: the lane's pull request
- * is approved, or about to be merged, and nobody asks for this task by name. `circuit-open`: earlier versions wrote it
- * for a task that opened another lane's circuit. `withdrawn`: a person withdrew its issue while this run worked: it is
- * neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a part of one, that cannot be
- * read.
+ * that this run did not read, because it works on other failed checks first, which may have the same cause. `held`: the
+ * lane's pull request is approved, or about to be merged, and nobody asks for this task by name. `circuit-open`:
+ * written by earlier versions for a task that opened another lane's circuit. `withdrawn`: a person withdrew its issue
+ * while this run worked: it is neither worked on nor reported as done. `unreadable`: a placeholder for a file, or a
+ * part of one, that cannot be read.
  */
 export const taskObstacles = [
   'needs-approval',
@@ -92,7 +92,7 @@ const objectId = z.string().max(64);
 /** Maximum length of a refusal's words in characters; longer ones are cut. */
 export const MAX_SERVER_WORDS_CHARS = 900;
 
-/** Maximum number and length of the paths that a task keeps of files that are not published. */
+/** Maximum number and length of the paths of unpublished files that a task remembers. */
 export const MAX_NAMED_PATHS = 5;
 export const MAX_NAMED_PATH_CHARS = 200;
 const namedPaths = z.array(z.string().max(MAX_NAMED_PATH_CHARS)).max(MAX_NAMED_PATHS);
@@ -102,7 +102,7 @@ const refusedWorkSchema = z.object({
   times: countSchema,
   /** The problem, the remedy, and the server's words. */
   words: z.string().max(MAX_SERVER_WORDS_CHARS),
-  /** Files that were left out of the branch; empty if a whole iteration was. */
+  /** Files that were left out of the branch; empty if a whole iteration was left out. */
   files: namedPaths,
 });
 
@@ -145,11 +145,10 @@ export const taskProgressSchema = z.object({
    * makes it done.
    */
   unproven: mark,
-  /** Set for a done task of a file whose branch version does not list it, so that nothing marks it. */
+  /** Set for a done task that the branch's version of its file does not list, so that the file cannot mark it. */
   unmarked: mark,
   /**
-   * Set for a task of a file that calls it failed or blocked, if a person retried it, until an iteration is spent on
-   * it.
+   * Set for a task that its file calls failed or blocked and that a person retried, until an iteration is spent on it.
    */
   retried: mark,
   /**
@@ -207,8 +206,8 @@ export function markingFileOf(
   { source }: Pick<Task, 'source'>,
   progress: Pick<TaskProgress, 'state' | 'attempts'>,
 ): string | null {
-  const isMarked = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
-  return isMarked && 'path' in source ? source.path : null;
+  const isMarkedByFile = (progress.state === 'failed' || progress.state === 'blocked') && progress.attempts === 0;
+  return isMarkedByFile && 'path' in source ? source.path : null;
 }
 
 /**

@@ -11,9 +11,9 @@ export interface TextDependencies {
 }
 
 /**
- * Reads "depends on #12", "blocked by #3, #4 and #5", lists below such words, and open boxes that begin with an issue
- * (`- [ ] #12`). Addresses of issues count as `#12`; code, quotes, comments and struck-out text do not, nor does "no
- * longer depends on". `repository` is `owner/repo`; if it is unknown (null), only bare numbers belong to it.
+ * Parses "depends on #12", "blocked by #3, #4 and #5", lists below such words, and open boxes that begin with an issue
+ * (`- [ ] #12`). Addresses of issues count as `#12`; code, quotes, comments and struck-out text do not count, nor does
+ * "no longer depends on". `repository` is `owner/repo`; if it is unknown (null), only bare numbers belong to it.
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts have no dependencies, and parsing a thousand of them would take a second.
@@ -38,7 +38,9 @@ type Mention =
 /** Maximum number of characters read of a text: an agent sees less, and thousands of lists would take seconds. */
 const MAX_CHARS = 30_000;
 
-/** Bounded: a stranger may write thousands of boxes in a row. */
+/**
+ * Matches texts that may have dependencies. It is bounded, because a stranger may write thousands of boxes in a row.
+ */
 const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
 const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|dependencies:?$)/gim;
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
@@ -66,15 +68,15 @@ function keywordEnds(text: string): readonly number[] {
     .map(({ index, 0: word }) => index + word.length);
 }
 
-/** `#12`, `GH-12`, `owner/repo#12` or the address of an issue or pull request. */
+/** Matches `#12`, `GH-12`, `owner/repo#12` or the address of an issue or pull request. */
 const ISSUE =
   /(?:https?:\/\/[\w.-]{1,200}(?::\d+)?\/([\w.-]{1,100}\/[\w.-]{1,100})\/(?:issues|pull)\/([1-9]\d{0,9})(?!\w)(?:[?#][\w#=&-]*)?\/?|([\w.-]{1,100}\/[\w.-]{1,100})?#([1-9]\d{0,9})(?!\w)|GH-([1-9]\d{0,9})(?!\w))/iy;
-/** Letters and a number. */
+/** Matches a name of letters and a number. */
 const NAME = /[A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4}(?!\w)/y;
-/** Words and signs between two references; a new line only after a comma, a colon or "and". */
+/** Matches words and signs between two references; a new line only after a comma, a colon or "and". */
 const FILLER =
   /(?:(?:[,:;&+]|\b(?:and|or))\s+|[ \t,:;&+–—([]|\b(?:and|or|on|by|issues?|prs?|pull requests?|both)\b(?=[ :])|\))*/iy;
-/** A remark on a reference, such as "(the parser)". */
+/** Matches a remark on a reference, such as "(the parser)". */
 const ASIDE = /[ \t]?\([^()#\n]{0,80}\)/y;
 
 function mentionsAt(text: string, start: number): readonly Mention[] {

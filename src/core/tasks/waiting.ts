@@ -20,7 +20,7 @@ const MAX_ASKED = 30;
 const MAX_NAMED = 100;
 /** Maximum number of issues outside of the lane's tasks whose state a run looks up; the others count as open. */
 const MAX_STATES = 1_000;
-/** A reference to an issue. A text with a dependency matches this and `WORDS`. */
+/** Matches a reference to an issue. A text with a dependency matches this and `WORDS`. */
 const REFERENCE = /#\d|\bGH-\d|\/(?:issues|pull)\/\d/i;
 const WORDS = /depend|block|\[\s\]/i;
 

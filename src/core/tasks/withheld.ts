@@ -29,8 +29,8 @@ export function isNamedIn(text: string, path: string): boolean {
 }
 
 /**
- * Returns true if a withheld file is part of the work, so that only a person can finish the task: its text asks for it,
- * or it is a protected path that no agent writes in passing, as agents do with their own settings.
+ * Returns true if a withheld file is part of the work, so that only a person can finish the task: the task's text asks
+ * for the file, or the file is a protected path other than an agent's own settings, which agents write in passing.
  */
 export function isPartOfTask({ path, why }: WithheldFile, text: string): boolean {
   return isNamedIn(text, path) || (parseLeftOutReason(why) === 'protected' && !isAgentFolder(path));

@@ -30,7 +30,7 @@ export function cleanText(text: string): CleanedText {
   const whole = cleanMarkdown(text);
   if (whole.text.length <= MAX_TEXT_CHARS) return whole;
   const kept = cutText(whole.text, MAX_TEXT_CHARS);
-  // A cut may open what was closed: without its end, a code span releases a comment inside of it.
+  // A cut may create a comment: a code span without its end no longer protects a comment inside of it.
   const again = cleanMarkdown(kept);
   const kinds = { ...whole.kinds };
   for (const [kind, count] of Object.entries(again.kinds) as [CleanKind, number][])
@@ -72,7 +72,7 @@ export function cleanMarkdown(markdown: string): CleanedText {
     const edits = [...findUnseen(text).map((span) => ({ ...span, insert: '' })), ...hiddenIn(text, pass)];
     const after = normalizeBlanks(edited(text, edits, tally.add));
     if (after === text) return { text, removed: tally.sum(), kinds: tally.kinds };
-    // The text around a removal may form something new.
+    // The text around a removal may form new hidden text, which the next pass finds.
     text = after;
   }
 }

@@ -22,24 +22,24 @@ const count = z.number().int().positive().exactOptional();
 
 /** The output of `ralph clean --json`. A change that breaks readers needs a new major version. */
 export const cleanedTextSchema = z.object({
-  text: z.string().describe('What is left: what a reader of the rendered page sees, still as Markdown.'),
+  text: z.string().describe('The remaining text: what a reader of the rendered page sees, still as Markdown.'),
   removed: z.number().int().nonnegative().describe('Code points that were removed: the sum of kinds.'),
   kinds: z
     .object({
-      'html-comment': count.describe('HTML comments, also those that nobody closed.'),
+      'html-comment': count.describe('HTML comments, including unclosed ones.'),
       'html-hidden': count.describe(
         'Other HTML and Markdown that is not drawn: attributes, scripts, unknown tags, cells beyond the header.',
       ),
       invisible: count.describe('Characters without a glyph, and character references to them.'),
       control: count.describe('Control characters other than tab and line ends.'),
-      bidi: count.describe('Characters that turn the direction of text.'),
+      bidi: count.describe('Characters that change the direction of text.'),
       'link-title': count.describe('Titles of links and images.'),
       'link-definition': count.describe(
         'Definitions of links, names of references to them, and footnotes that nothing refers to.',
       ),
       'image-alt': count.describe('Alternative texts of images.'),
     } satisfies Record<CleanKind, typeof count>)
-    .describe('Code points by what hid them; a kind that was not found is absent.'),
+    .describe('Number of code points by the way in which they were hidden; a kind that was not found is absent.'),
 });
 
 /**

@@ -48,8 +48,8 @@ export function formatTaskName(task: Pick<Task, 'source'>): string {
 }
 
 /**
- * Returns the message for what an iteration left uncommitted: the agent's first sentence, or the task's title with the
- * number of its iteration.
+ * Returns the message for the changes that an iteration left uncommitted: the agent's first sentence, or the task's
+ * title with the number of its iteration.
  */
 export function buildIterationMessage(iteration: {
   readonly title: string;
@@ -94,8 +94,8 @@ function visibleLines(foreign: string): readonly string[] {
 }
 
 /**
- * Matches lines that change how git or a service reads a message: dividers, scissors, orders to CI or the runner,
- * markers, images.
+ * Returns true for a line that changes how git or a service reads a message: dividers, scissors, orders to CI or the
+ * runner, markers, images.
  */
 function isDirective(line: string): boolean {
   return /^\s*(?:::|##\[|<!--|!\[)|^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(
@@ -149,8 +149,8 @@ export interface OwnWords {
 }
 
 /**
- * Returns why this program cannot have made a message, whoever wrote its words; null if it can. Commits of another job
- * are checked with it.
+ * Returns why this program cannot have written a commit message; null if it can. It is used to check commits of another
+ * job.
  */
 export function problemOfOwnMessage(message: string, own: OwnWords): string | null {
   const paragraphs = message.trimEnd().split(/\n{2,}/);

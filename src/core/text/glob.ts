@@ -32,7 +32,7 @@ const KINDS: ReadonlyMap<string, Exclude<Part['kind'], 'sign'>> = new Map([
   ['**/', 'folders'],
 ]);
 
-/** Returns the place before a part; other places are in the middle of a folder's name. */
+/** Returns the place before a part. `inFolder` returns the other kind of place, in the middle of a folder's name. */
 function before(part: number): number {
   return part * 2;
 }

@@ -1,6 +1,6 @@
 const MAX_TYPED_CHARS = 40;
 
-/** Returns the name that `word` was most likely meant to be; null if none is near. */
+/** Returns the name that `word` was most likely meant to be; null if none is similar. */
 export function findNearest<Name extends string>(word: string, names: readonly Name[]): Name | null {
   const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
   const [best] = names
@@ -10,7 +10,7 @@ export function findNearest<Name extends string>(word: string, names: readonly N
   return best?.name ?? null;
 }
 
-/** True if at most one letter keeps `word` from being one of the names. */
+/** True if `word` differs from one of the names by at most one letter. */
 export function isAlmostName(word: string, names: readonly string[]): boolean {
   const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
   return names.some((name) => editDistance(typed, name) <= 1);

@@ -119,7 +119,7 @@ export function joinNames(names: readonly string[], max: number): string {
   return namesOutOf(names.slice(0, max), names.length);
 }
 
-/** Joins names for a sentence that has `count` names in all. */
+/** Joins names for a sentence; `count` is the number of all names, including those that are not given. */
 export function namesOutOf(names: readonly string[], count: number): string {
   return `${names.join(', ')}${renderMore(count - names.length)}`;
 }
@@ -150,7 +150,7 @@ export function completeSentence(text: string): string {
   return trimmed === '' || /[.!?…:][)"'”’]*$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }
 
-/** Quotes a text for a POSIX shell, where it needs that. */
+/** Quotes a text for a POSIX shell if it needs quotes. */
 export function quoteShellText(value: string): string {
   return /^[\w./:=,@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,8 +6,8 @@ const MASK = '***';
 const MIN_SECRET_CHARS = 6;
 
 /**
- * Patterns that are always masked: well-known keys, and anything that begins like a private key, because only the whole
- * would show whether it is one.
+ * Patterns that are always masked: well-known keys, and anything that begins like a private key, because a part of a
+ * key does not show whether it is one.
  */
 const hidden: readonly RegExp[] = [
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,

@@ -3,7 +3,7 @@ import type { LookAtKind } from '../review/manifest.ts';
 import type { ObjectId } from '../evidence.ts';
 
 /**
- * The state of GitHub's auto-merge for the pull request that is next; `detail` is GitHub's sentence, or names of *Look
+ * The state of GitHub's auto-merge for the next pull request to merge; `detail` is GitHub's sentence, or names of *Look
  * at first* kinds.
  */
 export interface AutoMerge {
@@ -12,15 +12,16 @@ export interface AutoMerge {
   readonly detail: string;
 }
 
-/** The reason why GitHub did not arm. `at-once`: nothing keeps the pull request from being merged now. */
+/** The reason why GitHub did not arm auto-merge. `at-once`: the pull request could be merged immediately. */
 type Refused = 'at-once' | 'not-allowed' | 'refused';
 
-/** The reason why GitHub was not asked to arm. */
+/** The reason why GitHub was not asked to arm auto-merge. */
 type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' | 'review-again';
 
 /**
- * Returns why a pull request is not armed; null if it is complete, verified in a clean clone at its head, without a
- * person's commit on top and without a kind that prevents it. `state` null: the lane's state is not known.
+ * Returns why auto-merge must not be armed for a pull request, or null. Null requires that its work is complete, is
+ * verified in a clean clone at its head, and has no person's commit on top and no *Look at first* kind that prevents
+ * auto-merge. `state` is null if the lane's state is unknown.
  */
 export function explainNotArmed(
   state: LaneState | null,
@@ -39,7 +40,7 @@ export function explainNotArmed(
   if (lastRun?.outcome !== 'complete' || lastRun.published === null) return not('incomplete');
   if (lastRun.published.head !== head) return not('person');
   if (headVerification?.kind !== 'passed' || headVerification.commit !== head) return not('unverified');
-  // New commits have overtaken an approval, and the reviews that were requested again are not in yet.
+  // New commits have overtaken an approval, and the newly requested reviews have not arrived yet.
   if (feedback.overtaken !== null && feedback.overtaken.wasApproved !== false && (needsReview || isReviewRequested))
     return not('review-again');
   if (change.lookAt === null) return not('look-at', 'not measured');

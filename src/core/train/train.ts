@@ -30,10 +30,10 @@ export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' 
   /** null if nothing keeps people from merging it. */
   readonly obstacle: MergeObstacle | null;
   readonly needsReview: boolean;
-  /** True if no rule asks for a review, and one is requested. */
+  /** True if a review was requested although no rule requires one. */
   readonly isReviewRequested: boolean;
   readonly conflictsWith: readonly number[];
-  /** `left`: it lacks commits of its base branch, and no rule asks for them. */
+  /** `left`: it lacks commits of its base branch, but no rule requires them. */
   readonly behind: 'no' | 'left' | 'rule' | 'unknown';
   /** Files whose verification is stale, because the base branch has changed them as well. */
   readonly stale: readonly string[];
@@ -43,9 +43,9 @@ export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' 
 export interface Train {
   readonly pulls: readonly TrainPull[];
   readonly isCompared: boolean;
-  /** null if no run has looked whether to arm auto-merge. */
+  /** null if no run has decided about auto-merge yet. */
   readonly autoMerge: AutoMerge | null;
-  /** Pull requests of these branches that are no longer open, and those that revert any, as far as they were listed. */
+  /** The listed pull requests of these branches that are no longer open, and pull requests that revert one of them. */
   readonly closed: readonly ClosedPull[];
 }
 
@@ -53,8 +53,8 @@ export interface Train {
 const MAX_STALE = 20;
 
 /**
- * Orders the open pull requests: first those that can be merged, of them the one with the fewest conflicts with the
- * others, then the oldest. `compared` null: git could not compare them. `base`: the branch that runs merge.
+ * Orders the open pull requests: first those that can be merged, by the number of their conflicts with the others and
+ * then by age. `compared` is null if git could not compare them; `base` is the branch that runs merge.
  */
 export function trainOf(
   open: readonly WaitingPullRequest[],
@@ -108,14 +108,14 @@ export function withPublished(
   const others = train.pulls.filter(({ number }) => number !== own.number);
   const isMoved = known.head !== own.head;
   const hasBase = isMoved && (known.obstacle === 'conflict' || known.obstacle === 'update');
-  // Checks begin again with a new head, and a reviewer who requested changes decides again.
+  // With a new head, checks begin again, and a reviewer who requested changes must decide again.
   const isOver = isMoved ? known.obstacle !== 'changes-requested' : known.obstacle === 'unfinished';
   const standing = {
     obstacle: isDraft ? 'unfinished' : isOver ? null : known.obstacle,
     behind: hasBase ? 'no' : known.behind,
     stale: isMoved ? [] : known.stale,
     needsReview: known.needsReview || isOvertaken,
-    // No commit reaches a head while auto-merge is on.
+    // Runs push no commit while auto-merge is on.
     isArmed: known.isArmed && !isMoved,
   } as const;
   return inOrder({ ...train, pulls: [...others, { ...known, ...published, ...standing }] });
@@ -144,7 +144,7 @@ function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefine
     isArmed: pull.isArmed,
     conflictsWith: compared?.conflictsWith ?? [],
     behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',
-    // Anything else is verified again before people merge it.
+    // Pull requests with other obstacles are verified again before people merge them.
     stale: obstacle === null || obstacle === 'update' ? (compared?.changedInBase ?? []).slice(0, MAX_STALE) : [],
   };
 }

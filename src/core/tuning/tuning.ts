@@ -12,7 +12,7 @@ const count = z.number().int().nonnegative();
 export const spentSchema = z.object({
   iterations: count,
   costUsd: z.number().nullable().describe('Known cost of these iterations in US dollars; null: no cost is known.'),
-  unpriced: count.describe('How many of these iterations have no known cost.'),
+  unpriced: count.describe('Number of these iterations without a known cost.'),
 });
 
 /** Iterations and what they cost. An unknown cost is never counted as zero. */
@@ -21,13 +21,13 @@ export type SpentIterations = Immutable<z.infer<typeof spentSchema>>;
 const taskSchema = z.object({ id: z.string(), title: z.string() });
 
 export const effectSchema = z.object({
-  runs: count.describe('Runs that would have gone otherwise.'),
+  runs: count.describe('Number of runs that would have taken another course.'),
   saved: spentSchema.describe('Iterations that no run would have made.'),
   lost: z
     .array(taskSchema)
-    .describe('Tasks that these iterations finished, and no later run, or that would have been given up instead.'),
+    .describe('Tasks that only these iterations finished, or that would have been given up instead.'),
   later: spentSchema.describe('Iterations that later runs would have made instead.'),
-  undecided: count.describe('Runs that would have gone on in a way that their journals do not contain.'),
+  undecided: count.describe('Number of runs that would have continued in a way that their journals do not contain.'),
 });
 
 /** The effect that other limits would have had on the recorded runs. */
@@ -46,7 +46,10 @@ interface TaskEnd {
   readonly startedAt: number;
 }
 
-/** Returns the runs that can be replayed: without those that this version would decide otherwise under their limits. */
+/**
+ * Returns the runs that can be replayed: those for which this version, under their limits, makes the recorded
+ * decisions.
+ */
 export function replaysOf(journals: readonly Journal[], kindsOf: KindsOfDenial): ReplayableRuns {
   const played = journals
     .map((journal) => ({ journal, replayed: replayChanged(journal, (policy) => policy, kindsOf) }))
@@ -96,7 +99,7 @@ export interface ReplayLimit {
   readonly isWhole: boolean;
 }
 
-/** A value of a limit, and what it would have done. */
+/** A value of a limit, and its effect. */
 interface Tried {
   readonly value: number;
   readonly effect: LimitEffect;
@@ -105,12 +108,12 @@ interface Tried {
 /** The effects that other values of a limit would have had. */
 export interface TunedLimit {
   readonly limit: ReplayLimit;
-  /** Number of runs that it ended, or made give up a task, while work was left. */
+  /** Number of runs that the limit ended, or in which it made Ralph give up a task, while work was left. */
   readonly heldBack: number;
   readonly tried: readonly Tried[];
 }
 
-/** Tries stricter values of a limit than `now`, and keeps those whose effect differs from that of the one before. */
+/** Tries stricter values of a limit than `now`, and keeps those whose effect differs from that of the value before. */
 export function tuneLimit(replays: ReplayableRuns, limit: ReplayLimit, now: number): TunedLimit {
   const tried: Tried[] = [];
   for (const value of valuesBelow(now, limit.isWhole)) {
@@ -132,8 +135,8 @@ export function tryValue(replays: ReplayableRuns, limit: ReplayLimit, value: num
 export const RUNS_TO_RECOMMEND = 5;
 
 /**
- * Returns the values that would have saved money without losing a task, also together: of each limit the value that
- * saved most, the least strict of equal ones.
+ * Returns the values that would have saved money without losing a task, alone and together: for each limit the value
+ * that saved most, and the least strict one if several saved as much.
  */
 export function recommendValues(
   replays: ReplayableRuns,
@@ -158,7 +161,7 @@ export function recommendValues(
 const SHARES = [0.8, 0.6, 0.4, 0.2];
 const MAX_STEPS = 10;
 
-/** Returns values that are stricter than this one, the least strict first; none below no limit. */
+/** Returns values that are stricter than `now`, the least strict first; empty if `now` means no limit. */
 function valuesBelow(now: number, isWhole: boolean): readonly number[] {
   if (isWhole && now <= MAX_STEPS) return Array.from({ length: Math.max(0, now - 1) }, (_, index) => now - 1 - index);
   const values = SHARES.map((share) => (isWhole ? Math.round(now * share) : Math.round(now * share * 100) / 100));
@@ -210,7 +213,7 @@ function effectOnRun({ ends }: ReplayableRuns, journal: Journal, replayed: Repla
   const saved = notMade.filter((entry) => !isLater(entry));
   const later = [...notMade.filter(isLater), ...(isPaused ? left : [])];
   const last = notMade.at(-1);
-  // No iteration finishes a prompt: claims complete the run.
+  // No iteration finishes a prompt: its claims complete the run.
   const isCompletionLost =
     last !== undefined &&
     ends.get(last.taskId)?.kind !== 'finished' &&

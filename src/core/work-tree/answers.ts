@@ -24,8 +24,8 @@ const besideSchema = z.object({
 /** See `besideSchema`. */
 export type BesideWork = z.infer<typeof besideSchema>;
 
-/** The reason for leaving out an item, as a part of a sentence. */
-export const BESIDE = 'it is beside the work tree, and only what is in the work tree is published';
+/** The reason for leaving out work that is not in the work tree, as a part of a sentence. */
+export const BESIDE = 'it is outside of the work tree, and only the work tree is published';
 
 /** The reason why the tree of the work tree holds a substitute for a path's content. */
 const standInSchema = z.discriminatedUnion('is', [
@@ -44,7 +44,7 @@ export const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 /** Maximum size of an answer in bytes, without the pack that follows it. */
 export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** Maximum number of paths that git ignores which are compared. */
+/** Maximum number of ignored paths that are compared. */
 export const MOST_IGNORED = 1_000;
 
 /** Maximum number of paths that are named one by one. */
@@ -56,7 +56,7 @@ export const CHUNK_BYTES = 8 * 1024 * 1024;
 /** Maximum length of the worker's words in characters; longer ones are cut. */
 export const MOST_WORDS = 2_000;
 
-/** git's limit in bytes; in a JSON text a character may take several. */
+/** Maximum length of a path, git's limit in bytes; a character of a JSON text may take several bytes. */
 const LONGEST_PATH = 4_096;
 
 const MOST_WARNINGS = 20;
@@ -83,7 +83,7 @@ const answers = {
     beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
     ignored: z.array(path).max(MOST_IGNORED),
     /**
-     * Sizes of the packs with new content: the commits up to `head`, and what `tree` has besides; null if there is
+     * Sizes of the packs with new content: the commits up to `head`, and the other content of `tree`; null if there is
      * none.
      */
     packs: z.object({ commits: packBytes.nullable(), content: packBytes.nullable() }),
@@ -94,7 +94,10 @@ const answers = {
   'put-back': z.object({
     kind: z.literal('put-back'),
     paths: z.array(path).max(MOST_PATHS).nullable(),
-    /** Paths that could not be put back: their state, and what it counts as; null if the path does not exist. */
+    /**
+     * Paths that could not be put back, each with the state found there and the state that it counts as; null if the
+     * path does not exist.
+     */
     left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
   }),
   /** null if the patch would change nothing, or cannot be made. */
@@ -154,9 +157,9 @@ export function explainStandIn(standIn: StandIn): string {
     case 'unreadable':
       return 'it cannot be read';
     case 'refused':
-      return 'git does not take it: its name or its encoding is not what git, or a line of .gitattributes, asks for';
+      return 'git rejects it: its name or its encoding is not what git or .gitattributes requires';
     case 'too-large':
-      return `it is larger than the 100 MiB that GitHub takes (${Math.ceil(standIn.bytes / 2 ** 20)} MiB)`;
+      return `it is larger than the 100 MiB that GitHub accepts (${Math.ceil(standIn.bytes / 2 ** 20)} MiB)`;
   }
 }
 
@@ -167,7 +170,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
     branch: `branch ${shown}`,
     ref: shown,
     stash: shown,
-    head: `commit ${shown} of no branch`,
+    head: `commit ${shown} on no branch`,
     'work-tree': `work tree ${shown}`,
     submodule: `files of submodule ${shown}`,
   } as const;
@@ -177,7 +180,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
 /** Returns the items that are new or changed. */
 export function findNewBesideWork(before: readonly BesideWork[], now: readonly BesideWork[]): readonly BesideWork[] {
   // The number of a stash changes when a newer one is made.
-  const keyOf = ({ is, name, id }: BesideWork): string => `${is} ${is === 'stash' ? '' : name} ${id}`;
-  const known = new Set(before.map(keyOf));
-  return now.filter((item) => !known.has(keyOf(item)));
+  const identityOf = ({ is, name, id }: BesideWork): string => `${is} ${is === 'stash' ? '' : name} ${id}`;
+  const known = new Set(before.map(identityOf));
+  return now.filter((item) => !known.has(identityOf(item)));
 }

@@ -52,10 +52,7 @@ test('tokens that are used up end the call at once, as a limit and not as an err
   await using world = await createWorld({ script: [run('true')], allowedTools: ['Bash'] });
   const { analysis, end } = await world.agent.call(callOf({ prompt: 'go on for ever', tokensLeft: 400 }));
   expect(world.model.requests.filter(({ method }) => method === 'POST')).toHaveLength(3);
-  expect(analysis.agentError).toEqual({
-    kind: 'budget',
-    text: 'The call reached its limit: the tokens that are left.',
-  });
+  expect(analysis.agentError).toEqual({ kind: 'budget', text: 'The call reached its limit: the remaining tokens.' });
   expect(analysis.tokens).toBe(450);
   expect(end).toMatchObject({ kind: 'exited' });
 });

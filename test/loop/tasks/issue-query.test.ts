@@ -39,7 +39,7 @@ describe('an issue that a search finds', () => {
     on(project.forge, 1).give('label:bug', eve, BEFORE);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
-    expect(warned(run)).toContain('What `issue-query` names counts only');
+    expect(warned(run)).toContain('An issue that `issue-query` finds counts only');
     expect(warned(run)).toContain('Left out: #1.');
   });
 

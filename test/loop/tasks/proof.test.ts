@@ -113,7 +113,7 @@ describe('the tests of a finished task run without its change', () => {
     if (run.report === null) throw new Error('There is no report.');
     expect(renderSummary(run.report)).toContain('1 of 2 new tests passes without the change');
     expect(project.forge.pulls[0]?.body).toMatch(
-      /### Look at first\n\n- \*\*Tests that prove too little\*\* \(.*#1.*\): 1 of 2 new tests passes without the change: it does not test it \(`test\/sum\.test\.ts > is there`\)\./,
+      /### Look at first\n\n- \*\*Tests that prove too little\*\* \(.*#1.*\): 1 of 2 new tests passes without the change: it does not test the change \(`test\/sum\.test\.ts > is there`\)\./,
     );
     await runOnce(project);
     expect(project.script.calls[1]?.prompt).toContain('# Your task: issue-2');
@@ -356,6 +356,6 @@ describe('what cannot be decided is reported as such, and decides nothing', () =
     const { project, proofRuns } = testedProject([finishing({ 'src/lib.rs': text })]);
     await runOnce(project);
     expect(proofRuns()).toBe(0);
-    expect(project.forge.pulls[0]?.body).toContain('tests in files of code cannot be taken apart from it.');
+    expect(project.forge.pulls[0]?.body).toContain('tests in code files cannot be separated from the code.');
   });
 });

@@ -130,7 +130,7 @@ test('a feature branch is not called the default branch', async () => {
 test('a package.json that is not JSON is named, with what to do', async () => {
   await writeFile(join(folder, 'package.json'), '{ "scripts": ');
   expect((await init('--yes')).out).toContain(
-    '1. Repair package.json: it is not a JSON object, so its commands were not found. Then run init with --remove, and once more.',
+    '1. Repair package.json: it is not a JSON object, so its commands were not found. Then run init with --remove, and run init again.',
   );
 });
 

@@ -8,8 +8,8 @@ interface Expanding {
 }
 
 /**
- * Replaces variables in all texts except for commands, where bash expands them safely, and `signals`, which is not
- * about steps.
+ * Replaces variables in all texts except in commands, where bash expands them safely, and in `signals`, which does not
+ * concern steps.
  */
 export function expandStepTexts(data: unknown, expanding: Expanding): unknown {
   if (Array.isArray(data)) return data.map((item) => expandStepTexts(item, expanding));

@@ -79,7 +79,8 @@ function maskedReferences(text: string): { readonly masked: string; readonly tex
   const texts = new Map<number, string>();
   const masked = text.replace(TOKEN, (token: string, offset: number) => {
     if (token.startsWith('"')) return token;
-    // Quotes inside a default, as in `${MODEL:-"opus"}`, are for tools that expand variables before parsing.
+    // Quotes inside a default, as in `${MODEL:-"opus"}`, serve tools that expand variables before parsing, and are
+    // removed.
     texts.set(offset, token.replace(/:-\s*"([^"\\]*)"\s*\}$/, ':-$1}'));
     return `"${'x'.repeat(token.length - 2)}"`;
   });

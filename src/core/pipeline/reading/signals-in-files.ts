@@ -6,8 +6,9 @@ import { isSharedFileName, PIPELINE_FILES } from '../pipeline.ts';
 const settingSchema = z.looseObject({ signals: doneSignalsSchema.optional() });
 
 /**
- * Returns the known signals and those that pipeline files add, up to the first file with steps, which is the effective
- * one. `texts` is keyed by path. `problems` are sentences that begin with file, line, column and key.
+ * Returns the known signals and those that pipeline files add. Files after the first one with steps are ignored,
+ * because that one is in effect. `texts` is keyed by path. `problems` are sentences that begin with file, line, column
+ * and key.
  */
 export function parseSignalFiles(texts: Readonly<Record<string, string>>): {
   readonly signals: DoneSignals;
@@ -18,7 +19,7 @@ export function parseSignalFiles(texts: Readonly<Record<string, string>>): {
   const problems: string[] = [];
   for (const file of PIPELINE_FILES.filter((place) => Object.hasOwn(texts, place))) {
     const read = parseFileData(file, texts[file] ?? '');
-    // The parser of pipelines reports files that cannot be read.
+    // `parsePipeline` reports files that cannot be parsed.
     if (read.kind === 'malformed') continue;
     const isPipeline = hasSteps(file, read.data);
     const isOurs = isPipeline || !isSharedFileName(file);

@@ -14,7 +14,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
     .map((line) => line.replace(COMMENT, '$1').trim())
     .filter((line) => line !== '' && !/^set [-+]\w+( \w+)?$/.test(line));
   if (lines.some((line) => (PROGRAM.test(line) && !WHOLE.test(line)) || hasOpenQuote(line))) return null;
-  // Folders and variables also apply to the lines that follow.
+  // Folders and variables also apply to the lines that follow, so such lines stay one command.
   if (lines.length > 1 && lines.some((line) => /^(?:cd|export|source|\.|pushd|\w+=\S*$)(?:\s|$)|^\w+=\S*$/.test(line)))
     return [lines.filter((line) => purposeOf(line) !== 'aside').join(' && ')].filter((line) => line !== '');
   return lines.map((line) => line.replace(/^mkdir (?!-)/, 'mkdir -p '));
@@ -23,7 +23,7 @@ export function commandsOfScript(script: string): readonly string[] | null {
 const PROGRAM =
   /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|function|select|\{|\}|\))(?:\s|;|$)|<<|;;|^\w+\s*\(\)|[|&(\\]$/;
 
-/** Matches a condition or a loop that ends in its own line. */
+/** Matches a condition or a loop that ends on its own line. */
 const WHOLE = /^(?:if\s.*;\s*fi|(?:for|while|until)\s.*;\s*done)$/;
 
 /** Matches a comment outside of quotes, with what stands before it. */
@@ -42,7 +42,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['tool', /GITHUB_(?:ENV|PATH)|^(?:curl|wget)\s.*\|\s*(?:(?:ba|da|z)?sh|python3?)\b/],
   // A command that must fail proves nothing about a change.
   ['check', /^!\s/],
-  // The name of what is cloned says nothing about the purpose.
+  // The name of the cloned repository says nothing about the purpose.
   ['before', /^git clone\s/],
   [
     'aside',
@@ -50,7 +50,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ],
   [
     'aside',
-    // Output that goes to a file is what later commands need.
+    // These commands only print. One that writes to a file is excluded, because later commands may need the file.
     /^(?!.*(?:\|\s*(?:sudo )?tee\s|>\s*[\w.~$][\w./~${}-]*$))(?:echo|printf|uname|lscpu|ls|cat|pwd|env|printenv|jq|head|tail|which|tree|df|free|date|true|exit|sleep|git (?:--version|diff|status|log|fetch|rev-parse))\b|^\S+ (?:--?version|-[vV]|version|--help)$|\b(?:coverage (?:combine|report|html|xml)|diff-cover)\b|^rustup (?:toolchain list|default$|-V)|^(?:python3? -m )?(?:npm|pnpm|yarn|pip3?) (?:list|ls|why|freeze)\b/,
   ],
   [
@@ -91,14 +91,14 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['aside', /version/i],
 ];
 
-/** Returns the purpose of a command; for several commands in one line, the purpose that comes first in this order. */
+/** Returns the purpose of a command; for several commands in one line, the purpose that comes first in `order`. */
 export function purposeOf(command: string): CommandPurpose {
   const parts = command
     .split(/ && | ; |;\s*(?:then|else|do|fi|done)\b\s*/)
     .map((part) => part.trim().replace(VARIABLES, ''))
     .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|elif|for|while|until)(?:\s|$)|^$/.test(part));
   const purposes = parts.map((part) => {
-    // An option may name a check that it turns off.
+    // An option may name a check that it disables.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
     const isMet = ([purpose, pattern]: (typeof PURPOSES)[number]): boolean =>
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);
@@ -131,8 +131,8 @@ const NO_PROGRAM =
   /^(?:sudo|sh|bash|zsh|eval|exec|script|unbuffer|source|\.|cd|export|mkdir|rm|mv|cp|curl|wget|docker|ssh|env|echo|cat|test|set|true|false|git|npx|bunx|for|fi|done)$/;
 
 /**
- * Returns the variables that commands read and none of them sets, so that a step of the set-up may have set them. Names
- * that may stand for a credential are left out.
+ * Returns the variables that commands read but do not set; a step of the set-up may set them. Names that may stand for
+ * a credential are left out.
  */
 export function findOpenVariables(texts: readonly string[], set: ReadonlySet<string>): readonly string[] {
   const all = texts.map((text) => text.replaceAll(/'[^']*'/g, '')).join('\n');

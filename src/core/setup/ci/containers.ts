@@ -9,16 +9,14 @@ export function describeContainerJob(image: string): readonly UnreadLine[] {
   return image === '' ? [] : [{ what: `container: ${toOneLine(image, 80)}`, why }];
 }
 
-/**
- * Returns the steps of a job in a container as they can run on the runner: there is no root, and the system is Ubuntu.
- */
+/** Returns the steps of a container job in a form that runs on the runner, which is Ubuntu and not root. */
 export function convertContainerSteps(steps: readonly CiStep[]): readonly CiStep[] {
   return steps.map((step) => {
     if (step.kind === 'local') return { ...step, steps: convertContainerSteps(step.steps) };
     if (step.kind !== 'run') return step;
     const { command } = step;
     if (OF_ANOTHER_SYSTEM.test(command.text))
-      return { kind: 'unread', what: command.text, why: 'it is for the system of the container', isSetUp: false };
+      return { kind: 'unread', what: command.text, why: "it is for the container's system", isSetUp: false };
     return { ...step, command: { ...command, text: command.text.replaceAll(NEEDS_ROOT, '$1sudo $2') } };
   });
 }

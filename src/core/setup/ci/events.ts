@@ -3,7 +3,7 @@ import { isRecord, parseYamlMap, type YamlMap } from './yaml-data.ts';
 /** The event of a workflow whose runs check changes; null if they check none. */
 export type CheckingEvent = 'pull_request' | 'push';
 
-/** Returns the event by which a workflow checks changes, if possible on branches other than the main one. */
+/** Returns the event on which a workflow checks changes, preferably one for branches other than the main one. */
 export function findCheckingEvent(workflow: YamlMap): CheckingEvent | null {
   const events = eventsOf(workflow);
   if (events.has('pull_request') || events.has('merge_group')) return 'pull_request';

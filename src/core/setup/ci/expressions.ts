@@ -37,7 +37,7 @@ export function resolveValue(value: unknown, contexts: Contexts): unknown {
   return resolved.kind === 'text' ? resolved.text : null;
 }
 
-/** Returns false for an `if:` that is certain not to hold. */
+/** Returns false only if an `if:` condition certainly does not hold. */
 export function conditionMayHold(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined || condition === null) return true;
   const text = scalarText(condition);
@@ -162,7 +162,7 @@ function evaluate(expression: string, contexts: Contexts): unknown {
   /** Returns the value at a path of properties in a context. */
   function within(name: string): unknown {
     let value: unknown = Object.hasOwn(contexts, name) ? contexts[name] : UNKNOWN;
-    // A context `steps` without outputs means that caches miss.
+    // An empty context `steps` means that no step has outputs, so caches miss.
     const isStep = name === 'steps' && value !== UNKNOWN;
     for (let mark = takes('.', '['); mark !== null; mark = takes('.', '[')) {
       const token = tokens?.[at];

@@ -103,7 +103,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   ];
 }
 
-/** Returns the keys of the matrix whose newest Python may be a prerelease, because a step allows that. */
+/** Returns the keys of the matrix that select a Python version, where a step allows prereleases. */
 function prereleaseKeys(job: YamlMap): readonly string[] {
   return listIn(job, 'steps')
     .map((step) => (isRecord(step) ? mapIn(step, 'with') : {}))
@@ -123,7 +123,7 @@ function resolvedMap(map: YamlMap, contexts: Contexts): YamlMap {
   );
 }
 
-/** Returns the jobs of the repository's own reusable workflow; that of another repository is not read. */
+/** Returns the jobs of the repository's own reusable workflow; workflows of other repositories are not read. */
 function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[] {
   const path = localPath(called);
   const workflow = parseYamlMap(place.texts.get(path ?? '') ?? '');
@@ -142,7 +142,7 @@ function calledJobs(called: string, job: YamlMap, place: Place): readonly CiJob[
 }
 
 /**
- * Returns the inputs as given, or with their defaults. An input with an unknown value is left out, and so stays
+ * Returns the inputs as given, or with their defaults. An input with an unknown value is left out, so that it stays
  * unknown.
  */
 function inputsOf(declared: YamlMap, given: YamlMap, contexts: Contexts): YamlMap {
@@ -249,7 +249,7 @@ const NO_SET_UP =
 /** Matches inputs that contain credentials, or that make an action install into the work tree. */
 const NO_INPUT = /token|^registry-url$|^bundler-cache$|^scope$/;
 
-/** Returns an action that is pinned to a commit with the version from the comment on its line. */
+/** Adds the version to an action that is pinned to a commit; the comment on the same line contains it. */
 function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
   if (!/@[0-9a-f]{40}$/.test(uses)) return uses;
   for (const text of texts.values()) {
@@ -274,7 +274,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
   });
   const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
   const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
-  // A terminal around the shell is put around each command.
+  // If the shell runs in a terminal, each test command runs in one as well.
   const terminal = /^(?:(script)|(unbuffer))\s.*\bbash \{0\}/.exec(shell);
   if (terminal === null && !/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${toOneLine(shell, 20)}`)];
   const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';
@@ -292,7 +292,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
     const inPlace = resolved.text.replace(/^\$\{?GITHUB_WORKSPACE\}?\//, './');
     const text = (folder === '' ? inPlace.replaceAll(/\$\{?GITHUB_WORKSPACE\}?/g, '$PWD') : resolved.text).trim();
     const without = env.missing.find(([name]) => new RegExp(`\\$\\{?${name}\\b`).test(text));
-    if (without !== undefined) return [unread(text, `of the variable ${without[0]}: ${without[1]}`)];
+    if (without !== undefined) return [unread(text, `the variable ${without[0]}: ${without[1]}`)];
     if (/\p{Cc}/u.test(text) || text.length > MAX_COMMAND_CHARS) return [unread(text, 'it is longer than one line')];
     if (text === '') return [];
     const [, script, unbuffer] = terminal ?? [];
@@ -300,7 +300,7 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
       script === undefined
         ? `unbuffer bash -c ${quoteShellText(text)}`
         : `script -qec ${quoteShellText(text)} /dev/null`;
-    const isWithin = (script ?? unbuffer) !== undefined && purposeOf(text) === 'test';
-    return [{ kind: 'run', command: { text: isWithin ? within : text, env: env.known, folder } }];
+    const runsInTerminal = (script ?? unbuffer) !== undefined && purposeOf(text) === 'test';
+    return [{ kind: 'run', command: { text: runsInTerminal ? within : text, env: env.known, folder } }];
   });
 }

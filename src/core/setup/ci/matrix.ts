@@ -82,13 +82,13 @@ function rankOf(
   return 1 + versions.indexOf(version) / versions.length;
 }
 
-/** Matches the names of a newest settled version, which rank above every number. */
+/** Matches the names for the newest stable version, which rank above every number. */
 const NEWEST = /^(?:[a-z]+-)?(?:latest|stable)$/i;
 
 const UNSETTLED =
   /head|nightly|canary|dev|beta|alpha|rc|pypy|lowest|minimal|min\b|experimental|bench|docs?\b|lint|\dt$/i;
 
-/** Returns a version as a number that grows with it, or null if it is not a plain version. */
+/** Converts a version to a number that sorts like it, or null if it is not a plain version. */
 function comparableVersion(value: unknown): number | null {
   const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(scalarText(value)) ?? [];
   const part = (text: string): number => (text === 'x' ? 999 : Number(text));

@@ -17,7 +17,7 @@ export function proposeFromCi(jobs: readonly CiJob[], stacks: readonly Stack[]):
     .toSorted((a, b) => scoreOf(b, stacks) - scoreOf(a, stacks));
   const [first] = candidates;
   if (first === undefined || scoreOf(first, stacks) < MIN_SCORE) return null;
-  // A repository often tests each service in a job of its own.
+  // A repository often tests each service in a job of its own, so each folder may add a job.
   const chosen = [first];
   for (const { folder } of stacks) {
     const covers = ({ plan }: typeof first): boolean => folder === '' || verifiedFolders(plan).has(folder);
@@ -96,7 +96,7 @@ function planOf(job: CiJob): Plan {
   const all = flat.flatMap((step) =>
     step.kind === 'run' ? [{ command: step.command, purpose: purposeOf(step.command.text) }] : [],
   );
-  // Tests after a change of the project's packages test something else.
+  // After a change of the project's packages, tests would test other packages, so these tests are left out.
   const change = all.findIndex(
     ({ purpose }, at) => purpose === 'change' && all.slice(0, at).some((one) => isTest(one.purpose)),
   );
@@ -108,7 +108,7 @@ function planOf(job: CiJob): Plan {
     at <= last &&
     (isProof(one) ||
       ['install', 'build', 'before'].includes(one.purpose) ||
-      // The agent has another home folder, which lacks a tool that is installed there.
+      // The agent's home folder is a different one and lacks a tool that was installed into this one.
       (one.purpose === 'tool' && /\$HOME\b|~\//.test(one.command.text) && !/\bsudo\b|GITHUB_/.test(one.command.text)));
   const unread = flat.flatMap((step) => (step.kind === 'unread' ? [step] : []));
   const changes = before.flatMap(({ command, purpose }) =>
@@ -128,7 +128,7 @@ function planOf(job: CiJob): Plan {
   };
 }
 
-/** Returns the steps of the set-up without those that install what an earlier step has built. */
+/** Returns the steps of the set-up, except those that install the products of an earlier build. */
 function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
   const isOf = (step: CiStep, ...purposes: readonly CommandPurpose[]): boolean =>
     step.kind === 'run' && purposes.includes(purposeOf(step.command.text));
@@ -146,7 +146,7 @@ function withoutProducts(steps: readonly CiStep[]): readonly CiStep[] {
   return steps.filter((step) => !products.has(step));
 }
 
-/** Matches the installation of what a build leaves. */
+/** Matches commands that install the products of a build. */
 const PRODUCT = /\b(?:make|ninja|meson|cmake)\b.*\binstall|\s\.?\.?\/|\s(?:dist|build)\/|\.(?:tgz|whl)\b/;
 
 function flatten(steps: readonly CiStep[]): readonly CiStep[] {
@@ -208,11 +208,11 @@ interface Completed {
   readonly setUp: readonly CiStep[];
   /** True if other jobs build what this job tests. */
   readonly hasBuilds: boolean;
-  /** The steps that set up, each as lines of YAML. */
+  /** The set-up steps, each as lines of YAML. */
   readonly lines: readonly (readonly string[])[];
 }
 
-/** Completes a plan with what its job takes from other jobs or from actions: builds and packages. */
+/** Completes a plan with the builds and packages that its job takes from other jobs or from actions. */
 function completed(
   plan: Plan,
   { job, jobs, stacks }: { readonly job: CiJob; readonly jobs: readonly CiJob[]; readonly stacks: readonly Stack[] },
@@ -225,7 +225,7 @@ function completed(
         : [],
     ),
   );
-  // The tool itself must build the package that another job built.
+  // If the other job's build is unknown, the tool must build the package itself.
   const verify = plan.verify.map((one) =>
     plan.takesArtifacts && builds.length === 0
       ? { ...one, command: { ...one.command, text: one.command.text.replace(/ --installpkg[ =]\S+/, '') } }
@@ -284,7 +284,7 @@ function offersOf(
     if (!['check', 'test', 'slow'].includes(purpose) || given.texts.includes(check.text)) return [];
     const builds: readonly CommandPurpose[] = isTest(purpose) ? ['install', 'build', 'before'] : ['install'];
     const needed = all.slice(0, at).filter(({ text }) => builds.includes(purposeOf(text)));
-    // A build with other options replaces what verify built, so all of its commands count.
+    // A build with other options overwrites what `verify` built, so all of its commands are needed.
     const isNew = ({ text }: CiCommand): boolean => !given.texts.includes(text);
     const isOther = needed.some((one) => isNew(one) && purposeOf(one.text) !== 'install');
     const before = needed.filter((one) => isNew(one) || (isOther && purposeOf(one.text) !== 'install'));

@@ -4,7 +4,7 @@ import { quoteShellText } from '../../text/phrase.ts';
 
 /** Renders a command as one line of `verify`, which starts at the root. */
 export function renderVerifyLine({ text, env, folder }: CiCommand): string {
-  const pairs = telling(env).map(([name, value]) => `${name}=${quoteShellText(value)}`);
+  const pairs = relevantVariables(env).map(([name, value]) => `${name}=${quoteShellText(value)}`);
   const isSimple = !/&&|\|\||[;|()`]|^(?:cd|export|source)\s/.test(text);
   const line =
     pairs.length === 0 ? text : isSimple ? `${pairs.join(' ')} ${text}` : `export ${pairs.join(' ')} && ${text}`;
@@ -14,7 +14,7 @@ export function renderVerifyLine({ text, env, folder }: CiCommand): string {
 /** Builds the lines of `verify` from commands; those that share many variables form one line, which names them once. */
 export function buildVerifyLines(commands: readonly CiCommand[]): readonly string[] {
   const [first] = commands;
-  const shared = telling(first?.env ?? []).filter((pair) =>
+  const shared = relevantVariables(first?.env ?? []).filter((pair) =>
     commands.every(
       ({ env, folder }) => folder === first?.folder && env.some((one) => one.join('=') === pair.join('=')),
     ),
@@ -48,7 +48,7 @@ function isSetUpOnly(step: CiStep): boolean {
 
 /** Builds a step of the set-up from a command, as lines of YAML. */
 export function buildSetUpCommand({ text, env, folder }: CiCommand): readonly string[] {
-  const pairs = telling(env);
+  const pairs = relevantVariables(env);
   return [
     `- run: ${PLAIN_COMMAND.test(text) ? text : JSON.stringify(text)}`,
     ...(folder === '' ? [] : [`  working-directory: ${folder}`]),
@@ -71,8 +71,8 @@ function inputText(value: string): string {
     : JSON.stringify(value);
 }
 
-/** Returns the variables that change what a command does, without those that change how CI shows or stores it. */
-function telling(env: NamedValues): NamedValues {
+/** Returns the variables that affect what a command does, without those that affect only how CI shows or stores it. */
+function relevantVariables(env: NamedValues): NamedValues {
   return env.filter(([name, value]) => value !== '' && !NOISE.test(name));
 }
 

@@ -4,7 +4,10 @@ import { entriesOf, isRecord, listIn, mapIn, scalarText, textIn, type YamlMap } 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
 interface Services {
   readonly lines: readonly string[];
-  /** The steps that start the same containers without `services`; null if one of them needs more than that. */
+  /**
+   * The steps that start the same containers with `docker run` instead of `services`; null if that is impossible for
+   * one.
+   */
   readonly steps: readonly string[] | null;
   readonly hosts: readonly string[];
 }
@@ -54,7 +57,7 @@ function scalar(value: unknown): string | null {
 
 /** Keys of a service that options of `docker run` express. */
 const STARTABLE: readonly string[] = ['image', 'env', 'ports', 'volumes', 'options'];
-/** Matches options without a character that a shell would replace or obey. */
+/** Matches options without characters that a shell would expand or interpret. */
 const PLAIN_OPTIONS = /^(?:[\w./:=,@%+\s-]|"[^"$`\\]*"|'[^']*')*$/;
 const PLAIN_IMAGE = /^[\w./:@-]+$/;
 const CONTAINER_NAME = /^[A-Za-z0-9][\w-]+$/;

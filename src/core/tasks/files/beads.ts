@@ -52,7 +52,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   };
 }
 
-/** Returns the path whose issues are read, of the paths of a folder; the others are ignored. */
+/** Returns the file of a folder whose issues are read; other files are ignored. */
 export function findBeadsFile(paths: readonly string[]): string | undefined {
   return ['.beads/issues.jsonl', '.beads/beads.jsonl', ...paths.toSorted()].find(
     (path) => paths.includes(path) && /^\.beads\/[^/]+\.jsonl$/.test(path) && !SIDE_FILES.test(path),
@@ -62,7 +62,7 @@ export function findBeadsFile(paths: readonly string[]): string | undefined {
 const text = z.string().catch('');
 const truth = z.boolean().catch(false);
 
-/** A record between the issues of an export. */
+/** A record of another kind among the issues of an export. */
 const otherRecord = z.object({ _type: z.string().refine((type) => type !== 'issue') });
 
 const beadSchema = z.object({
@@ -187,7 +187,7 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
   return {
     id: idOf(bead.id),
     title: cleanTitle(bead.title).text || `Issue ${shown(bead.id)}`,
-    // Each part is cleaned alone: an unclosed one must not swallow the next.
+    // Each part is cleaned alone, so that an unclosed comment in one does not swallow the next.
     body: cleanText(
       parts
         .map((part) => cleanText(part).text.trim())

@@ -37,8 +37,8 @@ export function parseTaskFiles(
 }
 
 /**
- * Works like `parseTaskFiles`, followed by the archived entries, which are not gone. Problems of an archive are
- * reported when it is written.
+ * Works like `parseTaskFiles`, followed by the archived entries, so that they do not count as gone. Problems of an
+ * archive are reported when it is written.
  */
 export function parseTaskFilesAndArchive(
   files: Readonly<Record<string, string>>,
@@ -56,8 +56,8 @@ export function parseTaskFilesAndArchive(
 }
 
 /**
- * Returns the one file of a source's tasks among all paths: the first one, so that an old copy beside it brings no
- * tasks back.
+ * Returns the file with a source's tasks among all paths. Only the first one counts, so that an old copy beside it does
+ * not bring tasks back.
  */
 export function fileOfSource(paths: readonly string[], source: FileSource): string | undefined {
   return source === 'beads' ? findBeadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));

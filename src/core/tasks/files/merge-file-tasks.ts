@@ -43,8 +43,8 @@ interface LaneFacts {
   /** True if a person retried all tasks that their file marks as failed or blocked. */
   readonly retriesAll: boolean;
   /**
-   * True if a person started this run: then tasks that an earlier Ralph failed are tried again, which a scheduled run
-   * never does.
+   * True if a person started this run: then tasks that an earlier Ralph program marked as failed are tried again, which
+   * a scheduled run never does.
    */
   readonly byHand: boolean;
   /** True if every file could be read: then a task in none of them is dropped. */

@@ -3,7 +3,7 @@ import type { AddedTask, FileTask, NewTask } from './form/root-plan.ts';
 import { createHeadingTest, parsePlan } from './plan.ts';
 import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
 
-/** A plan as it is. `optionalSections` are prefixes of headings whose items are optional. */
+/** A plan before the change. `optionalSections` are prefixes of headings whose items are optional. */
 interface Plan {
   readonly path: string;
   readonly text: string;
@@ -24,14 +24,14 @@ export function* listPlanAdditions(
   { path, text, optionalSections }: Plan,
   wanted: NewTask,
 ): Generator<AddedTask, void, void> {
-  const tasksOf = (changed: string): readonly FileTask[] => parsePlan(path, changed, optionalSections).tasks;
+  const parseTasksOf = (changed: string): readonly FileTask[] => parsePlan(path, changed, optionalSections).tasks;
   const isOptional = optionalSection(optionalSections);
-  const [alone] = tasksOf(`- [ ] ${wanted.title}\n`);
+  const [alone] = parseTasksOf(`- [ ] ${wanted.title}\n`);
   if (alone === undefined) {
     yield refuseIn(path, 'its title has no visible text');
     return;
   }
-  const before = tasksOf(text);
+  const before = parseTasksOf(text);
   const same = before.find(({ task }) => task.title === alone.task.title);
   if (same !== undefined) {
     yield { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
@@ -43,7 +43,7 @@ export function* listPlanAdditions(
   const plan = text.trim() === '' ? FIRST_PLAN : text;
   for (const insertion of insertionsFor(plan, wanted, isOptional)) {
     const changed = insertItem(plan, insertion, wanted);
-    const after = tasksOf(changed);
+    const after = parseTasksOf(changed);
     const added = after.find(({ task }) => task.title === alone.task.title);
     if (added !== undefined && isRight(added) && addsExactlyOne(before, after))
       yield { kind: 'added', text: changed, id: added.task.id, line: lineOf(added) };
@@ -95,7 +95,7 @@ function bestSections(
   const required = sections.filter((section) => !isOptional(section));
   const named = withLists(required.filter((section) => priorityOf(section) === numberOf(wanted)));
   if (numberOf(wanted) !== NORMAL_PRIORITY) return named;
-  // A plan without such a heading: the task goes where people put theirs.
+  // In a plan without such a heading, the task goes where people put tasks.
   const plain = required
     .filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinishedSection(section))
     .toReversed();
@@ -150,13 +150,13 @@ function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTa
   );
 }
 
-/** Returns the plan with the item at a place, in its own line ends. */
+/** Returns the plan with the item at a place, with the plan's line ends. */
 function insertItem(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
   const end = plan.includes('\r\n') ? '\r\n' : '\n';
   const lines = plan.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const above = lines.slice(0, line);
   const below = lines.slice(line);
-  const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
+  const isBlankLine = (text: string | undefined): boolean => text === undefined || text.trim() === '';
   const indented =
     body === ''
       ? []
@@ -165,9 +165,9 @@ function insertItem(plan: string, { line, heading, bullet, afterBlank }: Inserti
         );
   const item = [...(heading === null ? [] : [heading, '']), `${bullet}[ ] ${title}`, ...indented];
   const piece = [
-    ...(afterBlank && !isBlank(above.at(-1)) ? [''] : []),
+    ...(afterBlank && !isBlankLine(above.at(-1)) ? [''] : []),
     ...item,
-    ...((afterBlank || body !== '') && !isBlank(below[0]) ? [''] : []),
+    ...((afterBlank || body !== '') && !isBlankLine(below[0]) ? [''] : []),
   ].join(end);
   const last = above.at(-1);
   if (last !== undefined && !/[\r\n]$/.test(last)) return `${above.join('')}${end}${piece}`;

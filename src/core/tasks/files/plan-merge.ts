@@ -73,8 +73,8 @@ function isTicked(old: string, line: string): boolean {
 }
 
 /**
- * Returns true if a merged plan has each box of both sides and no other, with the text and under the headings that the
- * side gives it that changed them, and ticked if either side ticked it.
+ * Returns true if a merged plan has each box of both sides and no other. Each box must have the text and headings of
+ * the side that changed them, and be ticked if either side ticked it.
  */
 function hasBoxesOf(text: string, { fork, lane, base }: PlanSides): boolean {
   const [merged, before, ours, theirs] = [text, fork, lane, base].map((plan) => boxesById(plan));
@@ -98,7 +98,7 @@ function hasBoxesOf(text: string, { fork, lane, base }: PlanSides): boolean {
   );
 }
 
-/** Returns null if the plan is too long. */
+/** Returns the boxes by id, or null if the plan is too long. */
 function boxesById(plan: string): ReadonlyMap<TaskId, PlanBox> | null {
   const boxes = parseBoxes(plan);
   return boxes === null ? null : new Map(boxes.map((box) => [box.id, box]));

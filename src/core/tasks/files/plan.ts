@@ -47,7 +47,7 @@ export function parsePlan(
   };
 }
 
-/** Returns the boxes of a plan, in the order of the file, or null if the plan is longer than what is read of it. */
+/** Returns the boxes of a plan, in the order of the file, or null if the plan is longer than the part that is read. */
 export function parseBoxes(text: string): readonly PlanBox[] | null {
   return cutLines(text, MAX_LINES) === text ? withIds(parseChecklist(text)) : null;
 }
@@ -112,8 +112,8 @@ export function stripTitleMarks(title: string): string {
 
 const DATE = String.raw`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?`;
 /**
- * `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)` (TaskPaper), `(done)`, `✅`, `—
- * done`.
+ * Matches marks behind a title: `✅ 2026-11-26`, `📅 …` (Obsidian Tasks), `[completion:: …]` (Dataview), `@done(…)`
+ * (TaskPaper), `(done)`, `✅`, `— done`.
  */
 const MARKS_BEHIND = new RegExp(
   String.raw`(?:^|\s+)(?:${[
@@ -159,8 +159,8 @@ function taskOf(
 }
 
 /**
- * Returns a function that returns true if items under a heading are optional: it begins with one of the sections (`Nice
- * to have`), in any letter case, with any text behind.
+ * Creates a function that returns true for headings whose items are optional: those that begin with one of the sections
+ * (`Nice to have`), in any letter case and followed by any text.
  */
 export function createHeadingTest(sections: readonly string[]): (heading: string) => boolean {
   if (sections.length === 0) return () => false;

@@ -18,7 +18,8 @@ import type { TaskId } from '../ids.ts';
 export { PRD_ARCHIVE_PATH };
 
 /**
- * Both files, rewritten. Write the archive first: an entry that is briefly in both is not lost, and not archived twice.
+ * Both files, rewritten. Write the archive first, so that an entry is never lost; one that is briefly in both files is
+ * not archived twice.
  */
 export interface ArchivedPrd {
   readonly prd: string;

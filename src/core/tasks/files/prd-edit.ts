@@ -8,8 +8,8 @@ import { parsePrdFile, textMember } from './prd-entries.ts';
 import type { PriorityWord } from '../priority.ts';
 
 /**
- * Adds a task at the end of a prd.json, written like its neighbours; everything else stays byte for byte. The ids of
- * `archive` are not given again; null if there is none.
+ * Adds a task at the end of a prd.json, written like its neighbours; everything else stays byte for byte. The ids in
+ * `archive` are not used again; null if there is no archive.
  */
 export function addToPrd(
   path: string,
@@ -70,7 +70,7 @@ export function addToPrd(
   return { kind: 'added', text: added, id: found.id, line: after.at(found.node).line };
 }
 
-/** Returns the list that is used; of two, the one with entries. */
+/** Returns the list to add to; if there are two, the one with entries. */
 function listFor(root: JsonNode): { readonly list: PrdList; readonly node: JsonNode } | null {
   const lists = prdLists.flatMap((list) => {
     const node = findMember(root, list);
@@ -125,7 +125,9 @@ function highest(neighbours: readonly JsonNode[]): number {
   return Math.max(0, ...numbers);
 }
 
-/** Returns the next id in the list's numbering, or else in `T001` or `US-001`; a number if the ids are numbers. */
+/**
+ * Returns the next id in the list's numbering, or else in the form `T001` or `US-001`; a number if the ids are numbers.
+ */
 function idFor(list: PrdList, root: JsonNode, archive: JsonNode | null): Id {
   const counted = [...(archive === null ? [] : countedIds(archive)), ...countedIds(root)];
   const last = counted.findLast((id) => id.list === list);

@@ -173,7 +173,7 @@ function withOwnIds(
 }
 
 /**
- * Returns an id for an entry whose own one is used already: it follows from the title, so that it does not depend on
+ * Returns an id for an entry whose own id is already used. It is derived from the title, so that it does not depend on
  * the order.
  */
 function freeId(own: string, title: string, used: ReadonlyMap<TaskId, unknown>): TaskId {

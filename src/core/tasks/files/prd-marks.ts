@@ -10,8 +10,8 @@ import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
 export type PrdMark = 'in-progress' | 'failed' | 'done';
 
 /**
- * Returns the marks for the prd's entries of a lane: its own progress. An entry without iterations is only ever marked
- * as done.
+ * Returns the marks that a lane's own progress gives to the prd's entries. An entry without iterations is only ever
+ * marked as done.
  */
 export function marksOf(
   tasks: readonly Task[],

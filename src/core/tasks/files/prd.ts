@@ -180,7 +180,10 @@ function dependenciesOf(
   return [...new Set(ids.values())];
 }
 
-/** Returns all instructions for the agent. Each part is cleaned alone: an unclosed one must not swallow the next. */
+/**
+ * Returns all instructions for the agent. Each part is cleaned alone, so that an unclosed comment in one does not
+ * swallow the next.
+ */
 function bodyOf(entry: JsonNode): string {
   const criteria = [...listOf(entry, 'acceptanceCriteria'), ...listOf(entry, 'acceptance_criteria')];
   const parts = [

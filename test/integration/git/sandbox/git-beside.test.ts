@@ -38,7 +38,7 @@ const rows: readonly Row[] = [
     what: 'a commit on no branch',
     script:
       'at=$(git branch --show-current); git checkout -q --detach; echo x > new.txt; git add .; git commit -q -m x; git checkout -q "$at"',
-    names: [/^commit [0-9a-f]{12} of no branch$/],
+    names: [/^commit [0-9a-f]{12} on no branch$/],
     patch: /new\.txt/,
   },
   {

@@ -61,6 +61,6 @@ test.each<[string, readonly { readonly number: number; readonly editor: string |
 
 test('the number of looked-up people is reported', () => {
   expect(warnOfTooManyPeople(20)).toBe(
-    'More than 20 people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
+    'More than 20 people have labelled or changed the issues at the head of the queue, and a run checks at most 20 permissions. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
   );
 });

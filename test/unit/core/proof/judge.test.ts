@@ -319,12 +319,12 @@ describe('what a proof says', () => {
     ],
     [
       { without: { kind: 'new', of: 'test', count: 1, passing: 1, named: ['a'] }, old: null },
-      ['The new test passes without the change: it does not test it (a).'],
+      ['The new test passes without the change: it does not test the change (a).'],
       true,
     ],
     [
       { without: { kind: 'new', of: 'test', count: 5, passing: 4, named }, old: null },
-      ['4 of 5 new tests pass without the change: they do not test it (a, b, c and 1 more).'],
+      ['4 of 5 new tests pass without the change: they do not test the change (a, b, c and 1 more).'],
       true,
     ],
     [
@@ -334,7 +334,7 @@ describe('what a proof says', () => {
     ],
     [
       { without: { kind: 'whole', passed: true }, old: null },
-      ['All of `verify` passes without the change: the new or changed tests do not test it.'],
+      ['All of `verify` passes without the change: the new or changed tests do not test the change.'],
       true,
     ],
     [

@@ -43,7 +43,7 @@ describe('the words of an agent', () => {
     ['a ceiling in words', json(task({ ceilingUsd: '2' })), /`ceilingUsd` of number 1 does not/],
     ['a dependency on itself', json(task({ dependsOn: [1] })), /depend on each other/],
     ['a cycle', json(task({ dependsOn: [2] }), task({ dependsOn: [1] })), /depend on each other/],
-    ['a dependency outside of the list', json(task({ dependsOn: [3] })), /or on none of the list/],
+    ['a dependency outside of the list', json(task({ dependsOn: [3] })), /or on sub-tasks that are not in the list/],
     ['a dependency on an issue', json(task({ dependsOn: ['#3'] })), /`dependsOn` of number 1 does not/],
   ])('are not a proposal: %s', (_what, words, why) => {
     expect(parseProposal(words)).toEqual({ kind: 'unusable', why: expect.stringMatching(why) as string });

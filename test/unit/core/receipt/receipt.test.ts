@@ -254,7 +254,7 @@ describe('commits', () => {
       commit({ parents: [id('d')] }),
     ];
     expect(texts(verifyReceipts([before, after], clone({ line }), tools))).toEqual([
-      'unchecked: ddddddd says that run 7 made it, and there is no record of that.',
+      'unchecked: ddddddd says that run 7 made it, but there is no record of that.',
       'note: 1 of its 3 commits is not by a run: ddddddd (ralph-action).',
     ]);
   });

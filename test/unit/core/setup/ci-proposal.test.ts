@@ -124,7 +124,7 @@ describe('a job that tests', () => {
     const { learned, unread } = learn(oneJob(steps));
     expect(learned?.verify).toEqual(['npm ci', 'npm test']);
     expect(unread).toEqual([
-      { what: 'npm run live-test -- $KEY', why: 'of the variable KEY: it needs a secret' },
+      { what: 'npm run live-test -- $KEY', why: 'the variable KEY: it needs a secret' },
       {
         what: 'npm run tests -- ${{ needs.plan.outputs.shard }}',
         why: 'only a run of CI knows needs.plan.outputs.shard',
@@ -206,7 +206,7 @@ jobs:
       verify: ['make test'],
       unread: [
         { what: 'container: perl:5.42', why: expect.stringContaining('install what the image has') as string },
-        { what: 'apk add foo', why: 'it is for the system of the container' },
+        { what: 'apk add foo', why: "it is for the container's system" },
       ],
     });
     expect(learn(oneJob(steps, '    container: perl:5.42\n'), {}, {}).learned?.unread).toHaveLength(2);

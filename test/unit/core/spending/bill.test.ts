@@ -36,13 +36,13 @@ test.each<[string, Parameters<typeof analysisOf>[0], Partial<Bill>, object]>([
     'a limit ended it',
     { tokens: 1_000, costUsd: 0.4, agentError: billing },
     { exhausted: 'cost' },
-    { costUsd: 0.5, agentError: { kind: 'budget', text: 'The call reached its limit: what it may cost.' } },
+    { costUsd: 0.5, agentError: { kind: 'budget', text: 'The call reached its limit: the maximum cost.' } },
   ],
   [
     'the tokens ended it',
     { tokens: 1_000, costUsd: 0.4, agentError: billing },
     { exhausted: 'tokens' },
-    { agentError: { kind: 'budget', text: 'The call reached its limit: the tokens that are left.' } },
+    { agentError: { kind: 'budget', text: 'The call reached its limit: the remaining tokens.' } },
   ],
   [
     'it ended well with the last cent',

@@ -180,7 +180,7 @@ describe('which issues are judged', () => {
     const stopped = judge({ ...world, peopleEach: 15 });
     expect(stopped.asked).toEqual([upTo(7)]);
     expect(stopped.judged.warnings.at(-1)).toBe(
-      'More than 100 people have labelled or changed the issues at the head of the queue, and a run checks the permission of no more than that. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
+      'More than 100 people have labelled or changed the issues at the head of the queue, and a run checks at most 100 permissions. Remove the label from issues that Ralph should not work on; the issues behind them wait.',
     );
     expect(obstacles(stopped.judged)).toEqual(
       Object.fromEntries(upTo(53, 8).map((number) => [`issue-${String(number)}`, 'unchecked'])),

@@ -77,11 +77,8 @@ describe('an answer of the worker', () => {
 test.each<[StandIn, string]>([
   [{ is: 'repository' }, 'it is a git repository of its own'],
   [{ is: 'unreadable' }, 'it cannot be read'],
-  [
-    { is: 'refused' },
-    'git does not take it: its name or its encoding is not what git, or a line of .gitattributes, asks for',
-  ],
-  [{ is: 'too-large', bytes: 101 * 2 ** 20 - 1 }, 'it is larger than the 100 MiB that GitHub takes (101 MiB)'],
+  [{ is: 'refused' }, 'git rejects it: its name or its encoding is not what git or .gitattributes requires'],
+  [{ is: 'too-large', bytes: 101 * 2 ** 20 - 1 }, 'it is larger than the 100 MiB that GitHub accepts (101 MiB)'],
 ])('%j is said in words', (standIn, words) => {
   expect(explainStandIn(standIn)).toBe(words);
 });

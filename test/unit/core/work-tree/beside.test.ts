@@ -8,7 +8,7 @@ test.each<[BesideWork, string]>([
   [{ is: 'branch', name: 'feature/x', id }, 'branch feature/x'],
   [{ is: 'ref', name: 'refs/tags/v1', id }, 'refs/tags/v1'],
   [{ is: 'stash', name: 'stash@{0}', id }, 'stash@{0}'],
-  [{ is: 'head', name: 'abc123abc123', id }, 'commit abc123abc123 of no branch'],
+  [{ is: 'head', name: 'abc123abc123', id }, 'commit abc123abc123 on no branch'],
   [{ is: 'work-tree', name: 'a\nb\u{202e}', id }, 'work tree a b'],
 ])('%j has a name for people', (item, name) => {
   expect(nameOfBeside(item)).toBe(name);

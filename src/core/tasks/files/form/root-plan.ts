@@ -103,8 +103,8 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
 };
 
 /**
- * The archive for done entries of `.ralph/prd.json`. Those of snarktank/ralph stay in their file, which it archives
- * itself, as a whole.
+ * The archive for done entries of `.ralph/prd.json`. Entries of snarktank/ralph's files stay where they are, because
+ * that tool archives each file as a whole.
  */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
