@@ -1,7 +1,9 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 
-/** Errors that would end a call in a new session just the same: limits, refused logins, missing credit. */
+/**
+ * Errors that do not depend on the session: limits, refused logins, missing credit. A new session would meet them too.
+ */
 const SESSION_INDEPENDENT_ERRORS: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
 /**
@@ -21,7 +23,7 @@ export function isSessionSuspect({
   return end.kind !== 'exited' || end.code !== 0;
 }
 
-/** True if a user's rules allow the tool that searches on the provider's servers. */
+/** True if the user's rules allow web search, which runs on the provider's servers. */
 export function allowsWebSearch(rules: readonly string[]): boolean {
   return rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
 }
