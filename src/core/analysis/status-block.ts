@@ -16,7 +16,7 @@ export type StatusBlock = Omit<Signal, 'from'>;
 
 /**
  * The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because
- * it is code.
+ * it is in a code fence.
  */
 export interface FoundBlock {
   readonly block: StatusBlock | null;
@@ -53,7 +53,7 @@ export function renderStatusBlock(block: StatusBlock): string {
   ].join('\n');
 }
 
-/** The fields with free text by the agent. */
+/** The fields that hold the agent's free text. */
 const WORDS: readonly FieldName[] = ['RECOMMENDATION', 'SUMMARY', 'QUESTION'];
 
 const MAX_WORDS_CHARS = 2_000;
@@ -79,8 +79,8 @@ interface PassageLine {
 }
 
 /**
- * Returns the text of every block that starts in prose, up to its end marker or, without one, as far as fields or
- * indentation reach.
+ * Returns the text of every block that starts in prose, up to its end marker. A block without an end marker extends as
+ * far as fields or indentation continue.
  */
 function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   const markers = lines.flatMap(({ text, within }, at) => {
@@ -121,7 +121,10 @@ function endOfFields(body: readonly MarkedLine[]): number {
   return body.length;
 }
 
-/** Splits a YAML-like block: keys have equal indentation below the marker, and deeper lines belong to one of them. */
+/**
+ * Splits a YAML-like block: keys share one indentation below the marker, and more deeply indented lines continue a
+ * key's value.
+ */
 function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage {
   const end = endOf(body, ({ text }) => indentOf(text) > markerIndent);
   const keys = indentOf(body.find(({ text }) => text.trim() !== '')?.text ?? '');
@@ -211,10 +214,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
     unreadable,
   };
 
-  /**
-   * Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; a value that is present in any form but unreadable
-   * may not.
-   */
+  /** Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; an unreadable value may not. */
   function parseExitSignal(): boolean | null {
     const claimed = fieldOf('EXIT_SIGNAL', trueOrFalse);
     if (claimed === false || unreadable.includes('EXIT_SIGNAL')) return claimed;
@@ -277,15 +277,15 @@ function isProse(field: StatusField, line: string, indent: number): boolean {
   return protocolNameOf(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
 
-/** Joins the lines of a value; YAML's sign for a text on the next line is removed. */
+/** Joins the lines of a value and removes YAML's sign for text on the next line (`>` or `|`). */
 function folded([first = '', ...more]: readonly string[]): string {
   const text = more.filter((line) => line !== '');
   return [...(text.length > 0 && /^[>|][+-]?$/.test(first) ? [] : [first]), ...text].join(' ').trim();
 }
 
 /**
- * Returns true if the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block
- * is an answer.
+ * Returns true if the agent only echoed the protocol's own text: every value is a placeholder. A partly filled block is
+ * an answer.
  */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
   const offers = [...fields].filter(([name]) => !WORDS.includes(name));
@@ -311,7 +311,7 @@ const TEMPLATE: Record<FieldName, RegExp> = {
   QUESTION: WORDS_OFFER,
 };
 
-/** Returns true if a summary or question has only the protocol's placeholder, which counts as absent. */
+/** Returns true if a summary or question contains only the protocol's placeholder and so counts as absent. */
 function isLeftOut(name: FieldName, value: string): boolean {
   return (name === 'SUMMARY' || name === 'QUESTION') && WORDS_OFFER.test(value);
 }
