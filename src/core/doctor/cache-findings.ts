@@ -2,7 +2,7 @@ import { namesOf, toOneLine } from '../text/phrase.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 
-/** Warns about caches of the agent's job, because their post steps may store files of the agent. */
+/** Warns about caches that the agent's job stores, because their post steps may store files that the agent wrote. */
 export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   if (step.caches.length === 0) return [];
   return [
@@ -17,7 +17,7 @@ export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   ];
 }
 
-/** Triggers that may write the default branch's cache; all others only read it unless the workflow says otherwise. */
+/** Triggers that may write the default branch's cache; all others can only read it unless `cache-mode` is `write`. */
 const CACHE_WRITERS: readonly string[] = [
   'push',
   'schedule',
@@ -35,7 +35,7 @@ export const withoutStore = warningFinding(
   createRemedy('Remove it, unless each run should begin from scratch.', {}),
 );
 
-/** Checks that runs of every trigger can write the place where the state is kept. */
+/** Checks that runs of every trigger can write the state. */
 export function checkStateCache(examined: ExaminedStep): Finding {
   const { workflow, step } = examined;
   const store = inputOf(examined, 'state-store');

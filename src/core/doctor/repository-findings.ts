@@ -176,11 +176,14 @@ function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[
 /** The name of the rule that requires signatures. */
 const SIGNATURES = 'required_signatures';
 
-/** The end of a finding about branches whose commits must be signed, if GitHub signs them. */
+/** The end of a finding about branches that require signed commits, used if GitHub signs Ralph's commits. */
 const SIGNED =
   "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign those of others that a merge of the base brings.";
 
-/** Returns the effect of a rule; null without one, and for the rule about signatures if the commits are signed. */
+/**
+ * Returns the effect of a rule, or null if it has none. A rule that requires signatures has no effect on signed
+ * commits.
+ */
 function effectWith(signs: boolean, type: string): ReturnType<typeof effectOf> {
   return signs && type === SIGNATURES ? null : effectOf(type);
 }
@@ -215,7 +218,7 @@ function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): F
     : warningFinding('branch-rules', says, what);
 }
 
-/** Checks branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
+/** Checks classic branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
 function branchProtection(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');
