@@ -4,8 +4,8 @@ import type { Task } from '../../tasks/task.ts';
 import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../subject.ts';
 
 /**
- * A pull request that conflicts with its base branch, or that a rule wants up to date with it; `base` is the tip of
- * that branch, `url` the page of the pull request.
+ * A pull request that conflicts with its base branch, or that a rule requires to be up to date. `base` is the base
+ * branch's tip, `url` the pull request's page.
  */
 interface Conflict {
   readonly branch: string;
