@@ -36,17 +36,17 @@ export interface Difference {
   readonly replayed: unknown;
 }
 
-/** The end of a recorded run under another policy, if agent and clock had behaved the same. */
+/** The end of a recorded run under another policy, assuming the same behaviour of agent and clock. */
 export type WhatIf =
   | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
-  /** The run would have waited for the end of a limit; its allowance afterwards is decided elsewhere. */
+  /** The run would have waited for the end of a limit. Its allowance after the wait cannot be replayed. */
   | { readonly kind: 'waits'; readonly iterations: number; readonly outcome: Outcome }
   /** The run would have continued with a task that the journal does not have at this point. */
   | { readonly kind: 'other-task'; readonly iterations: number; readonly taskId: TaskId }
   /** The run would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** A function that returns how an agent's refused calls are classified. */
+/** Returns the classification of an agent's refused calls. */
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
 /** Repeats every decision of a recorded run and returns the differences from the record. */
@@ -90,11 +90,11 @@ export function replayUnderPolicy(journal: Journal, policy: Policy, kindsOf: Kin
 /** A run replayed under another policy: its end, and the recorded iterations that it would not have made. */
 export interface ReplayedRun {
   readonly end: WhatIf;
-  /** Iterations on tasks that the run would have given up before. */
+  /** Iterations on tasks that the run would already have given up. */
   readonly skipped: readonly JournalEntry[];
   /** Iterations after the end. */
   readonly left: readonly JournalEntry[];
-  /** The lane's state where the replay ends. */
+  /** The lane's state at the end of the replay. */
   readonly state: LaneState;
 }
 
@@ -116,7 +116,7 @@ export function replayChanged(
 
 interface Changed {
   readonly policy: Policy;
-  /** Returns the policy after a wait, from that with the recorded allowance. */
+  /** Returns the policy after a wait; `allowed` is the policy with the allowance that was recorded. */
   readonly policyAfterWait: (allowed: Policy) => Policy;
   /** True if iterations on tasks that the run would have given up are skipped. */
   readonly mayGiveUp: boolean;
@@ -172,7 +172,7 @@ function stopped(
 interface Position {
   /** The run's limits at this point. */
   readonly policy: Policy;
-  /** The tasks of the start and those that the iterations added. */
+  /** The tasks of the start line and those that iterations added. */
   readonly tasks: readonly QueuedTask[];
   readonly state: LaneState;
   readonly run: RunSoFar;
@@ -182,7 +182,7 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
   return { policy, tasks, state, run: createRunSoFar(state, startedAt) };
 }
 
-/** Returns the 1-based line of the entry at an index, or of the end. */
+/** Returns the 1-based line of the entry at an index, or of the end if there is no such entry. */
 function lineOf({ events }: Journal, index: number): number {
   return index + 2 + events.filter(({ after }) => after <= index).length;
 }
@@ -228,18 +228,18 @@ function decide(
   return decideNextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
 }
 
-/** The events that end a run from outside. */
+/** The causes outside of the loop that end a run. */
 type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
 
 /**
- * Returns the events as recorded in the end; null means that the run had not ended yet. A running loop ends as paused
- * only by an order.
+ * Returns the outside causes that the end records; `end` is null if the run had not ended yet. A running loop ends as
+ * paused only if a person orders it.
  */
 function fromOutside(end: Journal['end']): FromOutside {
   return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.reason === 'by_person' ? end.outcome.by : null };
 }
 
-/** Replays an iteration as the loop made it: begun, called, settled. */
+/** Replays an iteration in the order of the loop: begun, called, settled. */
 function advance(
   { tasks: known, state, run }: Position,
   entry: JournalEntry,
@@ -281,7 +281,7 @@ function advance(
   };
 }
 
-/** Returns the state before the calls are judged: each call is charged at its start and booked at its end. */
+/** Returns the state before the iteration is judged: each call is charged at its start and booked at its end. */
 function begin(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
   const { taskId, taskTree: tree, agent: named, startedAt, endedAt, analysis, evidence } = entry;
   const call = { taskId, tree, agent: named ?? policy.agents[0] };
@@ -303,7 +303,7 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
 }
 
 /**
- * Removes full stops and extra spaces from the message, because earlier versions joined sentences without them and no
+ * Removes full stops and extra spaces from the message, because earlier versions joined sentences differently and no
  * decision depends on them.
  */
 function comparable(outcome: Outcome): Outcome {
