@@ -12,7 +12,7 @@ import { capText, namesOf, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, parseValueParts, findVariablesIn } from './values.ts';
 
-/** The address of a server; `path` is everything after the host. */
+/** A server's address; `path` is everything after the host. */
 interface McpAddress {
   readonly secure: boolean;
   readonly target: HostAndPort;
@@ -26,12 +26,12 @@ const HTTPS_PORT = 443;
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|0:0:0:0:0:0:0:1)$/;
 
 /**
- * The access of servers to a variable: `given` to the agent, `unnamed` and so unseen by it, or `never` because it holds
- * a token of the job or a key.
+ * A server's access to a variable: `given` if the agent gets it, `unnamed` if `agent-env` does not name it, `never` if
+ * it may hold a job's token or an agent's key.
  */
 export type VariableAccess = 'given' | 'unnamed' | 'never';
 
-/** The servers of a configuration. `problems` are clauses that begin with the position. */
+/** The servers of a configuration. `problems` are clauses that begin with a position in it. */
 type ParsedServers =
   | { readonly kind: 'servers'; readonly servers: readonly McpServer[] }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };
@@ -52,7 +52,7 @@ const SERVER_KEYS = ['type', 'command', 'args', 'env', 'url', 'headers', 'tools'
 
 const TOP_KEYS = ['mcpServers'] as const;
 
-/** Matches names without `__`, which separates a server from its tool. */
+/** Matches names without `__`, which separates a server's name from its tool's. */
 const SERVER_NAME = /^[a-z0-9](?:[a-z0-9-]|_(?!_))*$/;
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -63,7 +63,7 @@ const HEADER = /^[A-Za-z0-9!#$%&'*+.^`|~-][\w!#$%&'*+.^`|~-]*$/;
 
 type Entries = Readonly<Record<string, unknown>>;
 
-/** Accepts the name `__proto__`, which a record of zod would drop. */
+/** Accepts any object. In contrast to zod's own record, it keeps the key `__proto__`. */
 const record = z.custom<Entries>((given) => typeof given === 'object' && given !== null && !Array.isArray(given));
 
 const strings = z.array(z.string()).max(MAX_ITEMS);
@@ -73,12 +73,12 @@ const pairs = record.refine((given) => {
   return values.length <= MAX_ITEMS && values.every((value) => typeof value === 'string');
 }) as z.ZodType<Readonly<Record<string, string>>>;
 
-/** The context while a server is read; `wrong` collects problems. */
+/** The context of parsing one server. */
 interface Reading {
   readonly place: string;
   readonly given: Entries;
   readonly accessOf: (variable: string) => VariableAccess;
-  /** Reports a problem of a part of `place`, or of `place` itself for an empty part. */
+  /** Reports a problem with a part of `place`, or with `place` itself if the part is empty. */
   readonly wrong: (part: string, why: string) => void;
 }
 
@@ -112,7 +112,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
   };
 }
 
-/** Parses the text as far as `mcpServers`, whose value it returns; empty if that is unusable. */
+/** Parses the text and returns the value of `mcpServers`; empty if the text is unusable. */
 function parseTopEntries(text: string, wrong: (why: string) => void): Entries {
   if (text.length > MAX_CHARS) {
     wrong(`is longer than ${String(MAX_CHARS)} characters`);
@@ -180,7 +180,7 @@ function commandOf(reading: Reading): string {
     reading.wrong('', 'has no `command` and no `url`: give it one of the two');
     return '';
   }
-  // A command line instead of a program is a common mistake.
+  // Writing a whole command line here is a common mistake.
   if (/\s/.test(command.data))
     reading.wrong('.command', `${shown(command.data)} is not one program: write what follows its name as \`args\``);
   if (command.data.startsWith('-')) reading.wrong('.command', `${shown(command.data)} is not a program`);
@@ -218,7 +218,7 @@ function listOf(key: 'args' | 'tools', { given, wrong }: Reading): readonly stri
   return [];
 }
 
-/** Returns names and values. A list of names in `env` passes on the variables of these names. */
+/** Returns names and values. A list of names in `env` passes on the variables with these names. */
 function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<string, string>> {
   const { given, wrong } = reading;
   if (given[key] === undefined) return {};
@@ -247,7 +247,7 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
   );
 }
 
-/** Returns the value after checking its form and the variables that it names. */
+/** Checks the form of a value and the variables that it names, and returns it. */
 function checked(value: string, place: string, { accessOf, wrong }: Reading): string {
   if (value.length > MAX_VALUE_CHARS) wrong(place, `is longer than ${String(MAX_VALUE_CHARS)} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(value)) wrong(place, 'has a line break or another control character');
@@ -278,8 +278,8 @@ function shown(value: unknown): string {
 }
 
 /**
- * Parses an address without user name, fragment and unencoded special characters. A URL parser is avoided because it
- * tolerates too much.
+ * Parses an address without user name, fragment and unencoded special characters. No URL parser is used, because URL
+ * parsers accept too much.
  */
 export function parseMcpAddress(url: string): McpAddress | null {
   const [, protocol, host = '', path = ''] = /^(https?):\/\/([^/?#@]+)([/?][!-~]*)?$/i.exec(url) ?? [];
@@ -289,19 +289,19 @@ export function parseMcpAddress(url: string): McpAddress | null {
   return target === null ? null : { secure, target, path };
 }
 
-/** Returns true if an address is on this machine. */
+/** Returns true if an address belongs to this machine. */
 function isLoopback({ host }: HostAndPort): boolean {
   return LOOPBACK.test(host);
 }
 
-/** Returns the hosts that an isolated agent must reach for its servers, as far as they may be allowed. */
+/** Returns the servers' public hosts, which an isolated agent must be able to reach. */
 export function listMcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
   return sortUniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
 }
 
 /**
- * Returns the server addresses that no isolated agent can reach, as `host:port`: those of this machine except for
- * `localPorts`, and those of its network.
+ * Returns the server addresses that an isolated agent cannot reach, as `host:port`: those on this machine except
+ * `localPorts`, and those in its network.
  */
 export function listUnreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
   return targetsOf(servers)
