@@ -7,8 +7,8 @@ import type { AgentEnd } from '../evidence.ts';
 const SESSION_INDEPENDENT_ERRORS: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
 /**
- * True if a resumed call may have failed because of its session, so that a new session may help. Limits, refused
- * logins, missing credit, cancellations, withdrawn tasks and the end of the run's time have nothing to do with it.
+ * True if a resumed call may have failed because of its session, so that a new session may help. The session does not
+ * cause limits, refused logins, missing credit, cancellations, withdrawn tasks or the end of the run's time.
  */
 export function isSessionSuspect({
   analysis: { agentError, usageLimit },

@@ -39,7 +39,7 @@ export const LOGIN_INPUTS: ReadonlyMap<string, string> = new Map(
  */
 export function describeSeveralLogins(names: readonly string[]): string | null {
   if (names.length < 2) return null;
-  return `The agent is given several logins, and it uses only one: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
+  return `The agent has several logins but uses only one of them: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
 }
 
 /** Returns the sentence for a run whose login none of its agents can use. */
@@ -60,13 +60,13 @@ type RunTime =
   | { readonly kind: 'limit'; readonly maxRunMs: number; readonly warning: string | null }
   | { readonly kind: 'unusable'; readonly problem: string };
 
-const ABSENT = `This run has no login of its agent, so no call was made. Give the workflow one provider: ${Object.values(
+const ABSENT = `This run has no login for its agent, so no call was made. Give the workflow one provider: ${Object.values(
   LOGINS,
 )
   .map(({ inputs: [first, second] }) => `\`${first}\` and \`${second}\``)
   .join(
     '; or ',
-  )}. If it has one, the provider refused the login, and the log of this job has its words. The login was asked for as long as the job may last (\`timeout-minutes\`), and most roles and service accounts allow 60 minutes: raise that at the provider, or lower \`timeout-minutes\` and \`max-minutes\`.`;
+  )}. If it has one, the provider refused the login; the log of this job has its message. The login was requested for the whole length of the job (\`timeout-minutes\`), but most roles and service accounts allow only 60 minutes: raise their limit at the provider, or lower \`timeout-minutes\` and \`max-minutes\`.`;
 
 /** Decides how long a run that begins at `now` may work: never beyond the end of its login. */
 export function limitRunTime(term: LoginTerm, { now, maxRunMs }: { now: number; maxRunMs: number }): RunTime {

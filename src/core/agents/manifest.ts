@@ -2,7 +2,7 @@
 export interface AgentManifest {
   /** Name of the agent for people: `Claude Code`. */
   readonly title: string;
-  /** The package; null for a user's own program, which is never installed and only runs for calls. */
+  /** The npm package to install; null for a user's own program, which is never installed. */
   readonly source: CliPackage | null;
   /**
    * True if a session can be resumed, also on another machine. This fact and the following ones were measured with the

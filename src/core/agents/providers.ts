@@ -29,7 +29,7 @@ export const providerTroubles = ['limit', 'billing', 'auth', 'failing'] as const
 export type ProviderTrouble = (typeof providerTroubles)[number];
 
 const providerSchema = z.discriminatedUnion('kind', [
-  /** `failures` is the number in a row, up to the newest call. */
+  /** `failures` counts consecutive failures up to the newest call. */
   z.object({ kind: z.literal('closed'), failures: countSchema }),
   /** An open circuit, which one call probes from `until` on. */
   z.object({

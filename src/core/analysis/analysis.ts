@@ -29,7 +29,7 @@ export const analysisSchema = z.object({
     .describe("Form of the output: the CLI's one object, its array, its lines, or plain text."),
   signal: z
     .object({
-      from: z.enum(['block', 'phrases', 'none']).describe('What the claims were read from.'),
+      from: z.enum(['block', 'phrases', 'none']).describe('Source of the claims.'),
       status: z.enum(claimedStatuses).nullable(),
       exitSignal: z.boolean().nullable().describe('After inference from STATUS: COMPLETE.'),
       testsStatus: z.enum(claimedTestsStatuses).nullable(),
@@ -37,12 +37,15 @@ export const analysisSchema = z.object({
       tasksCompleted: z.number().int().nonnegative().nullable(),
       filesModified: z.number().int().nonnegative().nullable(),
       recommendation: z.string().nullable(),
-      summary: z.string().nullable().default(null).describe('SUMMARY: what was done, assumed and left out.'),
-      asks: z.string().nullable().default(null).describe('QUESTION: what a person must decide.'),
-      lastWords: z.string().exactOptional().describe('Where there is no block: how the final message ends.'),
-      unreadable: z.array(z.string()).describe('Names of fields that were there and could not be read.'),
+      summary: z.string().nullable().default(null).describe('SUMMARY: the work done, assumptions, and open points.'),
+      asks: z.string().nullable().default(null).describe('QUESTION: the decision that a person must make.'),
+      lastWords: z
+        .string()
+        .exactOptional()
+        .describe('The end of the final message; only set if there is no status block.'),
+      unreadable: z.array(z.string()).describe('Names of fields that exist but could not be parsed.'),
     })
-    .describe('What the agent claims of itself. null: absent or unreadable.'),
+    .describe("The agent's claims about itself. null: absent or unreadable."),
   completionIndicator: z.boolean(),
   confidence: z.number().min(0).max(100).describe('100 with a status block; phrases count from 60.'),
   testOnly: z.boolean(),
@@ -65,7 +68,7 @@ export const analysisSchema = z.object({
       text: z.string(),
     })
     .nullable()
-    .describe("How the agent's CLI itself failed."),
+    .describe("A failure of the agent's CLI itself."),
   errors: z
     .array(z.object({ text: z.string(), fingerprint: z.string() }))
     .describe('Errors in the final message; one entry per fingerprint.'),
@@ -229,7 +232,7 @@ export function fingerprintOf(text: string): string {
 
 const NAME = String.raw`[\p{L}\p{M}\p{N}_.@~+$%#-]`;
 
-/** A step of a path; routers name directories `(group)` and `[id]`. */
+/** Matches a step of a path; routers name directories `(group)` and `[id]`. */
 const STEP = String.raw`(?:${NAME}|\(${NAME}{1,80}\)|\[{1,2}${NAME}{1,80}\]{1,2}){1,200}`;
 
 /** File endings that make a word with a dot a file name; other words with a dot, such as `list.map`, are code. */
@@ -237,7 +240,7 @@ const FILE_ENDING = String.raw`(?:[cm]?[jt]sx?|json[5cl]?|mdx?|txt|ya?ml|toml|lo
 
 const MONTH = String.raw`(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`;
 
-/** Placeholders in order: paths and times must be replaced before numbers. */
+/** Patterns with their placeholders, in order: paths and times must be replaced before numbers. */
 const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z+.-]{1,15}:\/\/[^\s"'`)\]>,]+/g, '<path>'],
   [/\b\d{1,4}[/.]\d{1,2}[/.]\d{4}\b|\b\d{4}\/\d{1,2}\/\d{1,2}\b/g, '<time>'],
@@ -267,7 +270,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+(?=<time>)/g, ''],
   [/<time>(?:,?\s+(?:<time>|\d{4}\b|utc\b|gmt\b|[+-]\d{4}\b))+/g, '<time>'],
   [/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>'],
-  // A name that is made for one run: `test-bucket-k3jx9q`.
+  // Matches a name that is made for one run: `test-bucket-k3jx9q`.
   [/(?<=\w[-_])(?=[a-z]{0,40}\d[\da-z]{0,40}[a-z])[\da-z]{5,40}\b/g, '<hex>'],
   [/(?:(?<![\w>)])[-+−])?\bv?\d[\d.,]*(?:e[+-]?\d{1,4}\b|[a-z]{1,3}\b|%)?/g, '<n>'],
 ];

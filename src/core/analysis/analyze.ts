@@ -224,7 +224,7 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
   const isAgreed = linesOf(prose).some((line) =>
     doneTexts.some((text) =>
       [line, line.replace(/[*_]{2,3}/g, '').trim()].some(
-        (read) => read.includes(flat(text)) && isPlainlyStated(read, wholeWords(text)),
+        (read) => read.includes(normalizeSentence(text)) && isPlainlyStated(read, wholeWords(text)),
       ),
     ),
   );
@@ -281,16 +281,16 @@ function linesOf(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)
     .split('\n')
-    .map((line) => flat(line).slice(0, MAX_SENTENCE_CHARS));
+    .map((line) => normalizeSentence(line).slice(0, MAX_SENTENCE_CHARS));
 }
 
-function flat(text: string): string {
+function normalizeSentence(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ').trim();
 }
 
-/** Matches the text only if no letter or digit touches it. */
+/** Returns a pattern that matches the text unless a letter or digit adjoins it. */
 function wholeWords(text: string): RegExp {
-  const literal = flat(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+  const literal = normalizeSentence(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
   return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, 'u');
 }
 

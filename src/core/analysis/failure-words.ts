@@ -41,6 +41,6 @@ function describeFailedEnd(end: AgentEnd): string {
     case 'cancelled':
       return 'cancelled';
     case 'withdrawn':
-      return 'its task was taken back';
+      return 'its task was withdrawn';
   }
 }

@@ -53,7 +53,7 @@ export function fenceOpenedBy(line: string): string | null {
   return fence;
 }
 
-/** Replaces inline code, so that the words around it stay separate. */
+/** The replacement for inline code, which keeps the words around it separate. */
 const CODE = '`…`';
 
 /** Returns the lines as text, with everything but prose made empty and inline code replaced. */

@@ -262,10 +262,10 @@ function relativeReset(text: string): number | null {
   const field = FIELD.exec(text);
   if (field !== null) {
     const [, , inMs, number, unit] = field;
-    return bounded(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
+    return limitWait(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
   }
   const spans = SPAN.exec(text)?.[1];
-  if (spans !== undefined) return bounded(sumOf(spans));
+  if (spans !== undefined) return limitWait(sumOf(spans));
   const one = ONE.exec(text)?.[1];
   return one === undefined ? null : unitMs(one);
 }
@@ -280,6 +280,6 @@ function unitMs(unit: string): number {
   return UNITS.find(([form]) => form.test(unit))?.[1] ?? 0;
 }
 
-function bounded(ms: number): number | null {
+function limitWait(ms: number): number | null {
   return Number.isFinite(ms) && ms <= MAX_RELATIVE_MS ? ms : null;
 }

@@ -15,5 +15,5 @@ export function renderSpokenText(text: string): string {
     .trim();
 }
 
-/** The fence that some agents put around their block. */
+/** Matches a fence that some agents put around their block. */
 const FENCE_ALONE = /^\s*(?:`{3,}|~{3,})(?:text|yaml)?\s*$/;

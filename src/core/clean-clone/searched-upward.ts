@@ -45,7 +45,7 @@ const FILES: ReadonlySet<string> = new Set(
     'mix.exs rebar.config pubspec.yaml pubspec.lock analysis_options.yaml stack.yaml cabal.project cabal.project.local',
     'hie.yaml dune dune-project dune-workspace package.swift build.zig build.zig.zon config.nims description .rprofile',
     'renv.lock flake.nix shell.nix default.nix shard.yml v.mod dub.json dub.sdl',
-    // Several at once
+    // Several languages
     'workspace workspace.bazel module.bazel repo.bazel build build.bazel buck .buckconfig .buckroot build_root .gn',
     'taskfile.yml taskfile.yaml lefthook.yml moon.yml melos.yaml mkdocs.yml buf.yaml buf.work.yaml serverless.yml',
     'pulumi.yaml terragrunt.hcl .gclient',

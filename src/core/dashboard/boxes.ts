@@ -6,7 +6,7 @@ import { hashId, issueOfId, nameOfLane, nameOfTaskId, parseTaskName, QUEUE } fro
 /** The beginning of the dashboard's text, which identifies the dashboard. */
 export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
 
-/** The end of the time line, the only one that changes in every run. */
+/** The end of the line with the time, which is the only line that changes in every run. */
 export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
 
 export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
@@ -18,7 +18,7 @@ export type DashboardBox = Immutable<z.infer<typeof boxSchema>>;
 
 export const tickSchema = z.object({
   box: boxSchema,
-  /** The account that ticked it; null if that is unknown. */
+  /** The account that ticked the box; null if unknown. */
   by: z.object({ login: z.string().max(100), id: z.number().nullable(), kind: z.enum(['user', 'bot']) }).nullable(),
 });
 
@@ -124,7 +124,10 @@ export const obeyedPageSchema = z.object({
   ticks: z.array(tickSchema).max(MAX_TICKS),
 });
 
-/** The newest version of the dashboard whose ticks were obeyed; `edits` is the number of its versions. */
+/**
+ * The newest version of the dashboard whose ticks were obeyed: the number of its issue, the number of edits up to it,
+ * and its ticks.
+ */
 export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
 
 /**

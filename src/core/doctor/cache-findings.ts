@@ -8,7 +8,7 @@ export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'cache',
-      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) once the agent has worked: the checkout then has its commits, and with \`isolation: none\` all that it wrote there. Later jobs restore what lies in cached folders.`,
+      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) after the agent has worked. The checkout then has the agent's commits and, with \`isolation: none\`, everything else that it wrote there. Later jobs restore the cached folders.`,
       createRemedy(
         'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.',
         {},
@@ -45,7 +45,7 @@ export function checkStateCache(examined: ExaminedStep): Finding {
   if (store === null)
     return uncheckedFinding(
       'cache',
-      '`state-store` is an expression, so where the state is kept could not be checked.',
+      '`state-store` is an expression, so the location of the state could not be checked.',
       createRemedy('Make sure that it is `auto`, unless you want something else.', {}),
     );
   if (store !== 'cache') return okFinding('cache', 'The state is kept on a git ref, whatever the cache allows.');

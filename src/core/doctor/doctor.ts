@@ -72,17 +72,17 @@ export function diagnoseRepository(facts: DoctorFacts, rules: ActionRules): read
  */
 function competingWorkflows({ files }: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const tasksOf = ({ uses }: Workflow): readonly string[] =>
+  const taskKeysOf = ({ uses }: Workflow): readonly string[] =>
     uses.map((step) =>
       JSON.stringify([inputOf({ step, rules }, 'task-label'), inputOf({ step, rules }, 'branch-prefix')]),
     );
   return workflows.flatMap((workflow, at) =>
     workflows.slice(0, at).flatMap((earlier) => {
       const shared = workflow.triggers.filter(({ event }) => earlier.triggers.some((one) => one.event === event));
-      const isSameWork = tasksOf(workflow).some((tasks) => tasksOf(earlier).includes(tasks));
+      const isSameWork = taskKeysOf(workflow).some((tasks) => taskKeysOf(earlier).includes(tasks));
       if (!isSameWork || shared.length === 0) return [];
       const events = namesOf([...new Set(shared.map(({ event }) => `\`${event}\``))]);
-      const says = `It starts on ${events}, as \`${earlier.path}\` does, for the same tasks: only one of the two runs can work.`;
+      const says = `It starts on ${events} for the same tasks as \`${earlier.path}\`: only one of the two runs can work.`;
       const what = createRemedy(
         'Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.',
         {},
@@ -140,7 +140,7 @@ export function checkSettings({ workflow, settings, problems }: ReportedSettings
  */
 export function checkPipelineSteps({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
   return trialFindings(found)
-    .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : open(one, openVariables)))
+    .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : withOpenVariables(one, openVariables)))
     .map((one) => ({ ...one, where }));
 }
 
@@ -165,7 +165,7 @@ function trialFindings(found: PipelineTrial['found']): readonly Finding[] {
 }
 
 /** Returns a pipeline's finding as unchecked, because the values of these variables may change it. */
-function open({ says }: Finding, variables: readonly string[]): Finding {
+function withOpenVariables({ says }: Finding, variables: readonly string[]): Finding {
   return uncheckedFinding(
     'pipeline',
     `Without the value of ${namesOf(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
@@ -239,10 +239,8 @@ function unknownNames({ workflow, others }: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'answers',
-      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here is called that, so none of its failures starts a run.`,
-      createRemedy('Name your own workflows as their `name:` has it.', {
-        paste: `workflows: ${JSON.stringify(checking)}`,
-      }),
+      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here has that name, so its failures start no run.`,
+      createRemedy('Use the `name:` of your own workflows.', { paste: `workflows: ${JSON.stringify(checking)}` }),
     ),
   ];
 }
@@ -263,7 +261,7 @@ function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
   const lacking = READ_RIGHTS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
   if (lacking.length === 0) return [];
   const names = namesOf(lacking.map((name) => `\`${name}: read\``));
-  const add = createRemedy('Add what is missing to `permissions:`.', {
+  const add = createRemedy('Add the missing rights to `permissions:`.', {
     paste: lacking.map((name) => `${name}: read`).join('\n'),
   });
   return [

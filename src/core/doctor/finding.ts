@@ -108,8 +108,8 @@ export function uncheckedFinding(check: Check, says: string, what: Remedy): Find
 }
 
 /**
- * Returns the commands named in notes for an agent: lines of shell blocks, indented lines, and code such as `Tests:
- * \`npm test\``.
+ * Returns the commands named in notes for an agent: lines of shell blocks, indented lines, and inline code after a
+ * label such as `Tests:`.
  */
 export function findCommandsInNotes(markdown: string): readonly string[] {
   const found: string[] = [];

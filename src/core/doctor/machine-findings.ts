@@ -24,7 +24,7 @@ export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the 
       return uncheckedFinding(
         'key',
         'Could not check whether the key is accepted: GitHub never shows secrets, and there is no key in the environment here.',
-        createRemedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
+        createRemedy('To try a Claude key, run this command with the key in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
       return uncheckedFinding(
@@ -146,7 +146,7 @@ export function checkPrices(
       : [
           warningFinding(
             'spend',
-            `No limit in dollars binds ${titlesOf(unbound)}, whose cost is not known.`,
+            `Limits in dollars do not apply to ${titlesOf(unbound)}, whose cost is not known.`,
             createRemedy('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
           ),
         ]),
@@ -162,7 +162,7 @@ export function checkPrices(
   ];
 }
 
-const SAY_THE_PRICE = 'Say what the model costs in dollars per million tokens (input/cached/output)';
+const SAY_THE_PRICE = "Give the model's price in dollars per million tokens (input/cached/output)";
 
 /** Returns the verify commands of a step, or null if `verify` is an expression. */
 export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly string[] | null {
@@ -257,7 +257,7 @@ export function checkAllowedTools(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
     added.length === 0
-      ? createRemedy('A rule for a shell would allow everything: put the command into a script, and name that.', {})
+      ? createRemedy('A rule for a shell would allow everything: put the command in a script and name the script.', {})
       : createRemedy('Allow it.', {
           paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
         }),

@@ -35,7 +35,7 @@ export function checkTokenPermissions({ step, repository }: ExaminedStep): Findi
   if (token.kind === 'unknown')
     return uncheckedFinding(
       'permissions',
-      `Could not check the repository's default permissions, which count because the workflow names none: ${token.why}`,
+      `Could not check the repository's default permissions, which apply because the workflow sets none: ${token.why}`,
       createRemedy('Set its permissions.', { paste }),
     );
   return token.value.writes

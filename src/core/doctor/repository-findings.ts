@@ -110,14 +110,14 @@ function schedule(workflow: Workflow, here: string, repository: AskedValue<Repos
     if (there === null)
       return problemFinding(
         'schedule',
-        `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start nothing.`,
+        `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start no run.`,
         createRemedy('Commit it and merge it into the default branch.', {}),
       );
     return there.trim() === here.trim()
       ? okFinding('schedule', 'The workflow is on the default branch, as it is here.')
       : warningFinding(
           'schedule',
-          'The workflow on the default branch differs from the one here: runs use that one.',
+          'This file differs from the workflow on the default branch, which runs use.',
           createRemedy('Merge the change, or update this checkout.', {}),
         );
   }
@@ -165,7 +165,7 @@ function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[
   return [
     problemFinding(
       'branch-names',
-      `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
+      `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can create it.`,
       createRemedy('Rename or delete that branch, or set another `branch-prefix`.', {
         link: settingsPageOf(repository, 'branches'),
       }),
@@ -178,7 +178,7 @@ const SIGNATURES = 'required_signatures';
 
 /** The end of a finding about branches that require signed commits, used if GitHub signs Ralph's commits. */
 const SIGNED =
-  "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign those of others that a merge of the base brings.";
+  "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign other people's commits that a merge of the base branch adds.";
 
 /**
  * Returns the effect of a rule, or null if it has none. A rule that requires signatures has no effect on signed
@@ -272,6 +272,6 @@ function pushRules(repository: AskedValue<RepositoryFacts>): Finding {
     : warningFinding(
         'push-rules',
         `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
-        createRemedy('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
+        createRemedy("Make sure that they allow Ralph's changes. Its state is small JSON files.", { link }),
       );
 }

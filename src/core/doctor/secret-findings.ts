@@ -64,7 +64,7 @@ function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs 
     return [
       warningFinding(
         'secret',
-        `\`${name}\` is set from the secret \`${secret}\`, whose name says that it belongs in \`${other}\`.`,
+        `\`${name}\` is set from the secret \`${secret}\`, whose name suggests that it belongs in \`${other}\`.`,
         createRemedy('Pass it to that input. If only its name is wrong, rename the secret.', {
           paste: `${other}: \${{ secrets.${secret} }}`,
         }),
@@ -91,19 +91,20 @@ function missingSecrets(
     return [
       uncheckedFinding(
         'secret',
-        `Could not check whether ${names} exists: ${known.why}`,
-        createRemedy('Make sure that it exists.', { link }),
+        `Could not check whether ${names} ${wanted.length === 1 ? 'exists' : 'exist'}: ${known.why}`,
+        createRemedy(wanted.length === 1 ? 'Make sure that it exists.' : 'Make sure that they exist.', { link }),
       ),
     ];
   const missing = wanted.filter((name) => !known.value.includes(name));
-  if (missing.length === 0) return [okFinding('secret', `The secret ${names} exists.`)];
+  if (missing.length === 0)
+    return [okFinding('secret', wanted.length === 1 ? `The secret ${names} exists.` : `The secrets ${names} exist.`)];
   const [first = ''] = missing;
   const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
   const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
   const add = createRemedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
   return [
     step.hasEnvironment
-      ? uncheckedFinding('secret', `${says} Those of the job's environment could not be checked.`, add)
+      ? uncheckedFinding('secret', `${says} The secrets of the job's environment could not be checked.`, add)
       : problemFinding('secret', says, add),
   ];
 }

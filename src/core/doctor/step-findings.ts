@@ -10,7 +10,7 @@ import { checkStepSecrets } from './secret-findings.ts';
 import { checkEventFilter, checkTriggers } from './trigger-findings.ts';
 import { isExpression, type RalphStep } from './workflow.ts';
 
-/** Returns the findings that need nothing but the workflow file. */
+/** Returns the findings that need only the workflow file. */
 export function checkWorkflowStep(examined: ExaminedStep): readonly Finding[] {
   return [
     ...placeholderFindings(examined),

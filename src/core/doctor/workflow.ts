@@ -1,6 +1,6 @@
 import { KEY_INPUTS } from '../agent-names.ts';
 import { LOGIN_INPUTS } from '../agents/login-term.ts';
-/** The parts of a workflow with the action that the checks read. */
+/** A workflow that uses the action, reduced to the parts that the checks read. */
 export interface Workflow {
   readonly path: string;
   /** The name by which `workflow_run` refers to the workflow. */
@@ -191,7 +191,7 @@ export function identifyAction(uses: string, inputs: readonly string[]): RalphSt
   return uses !== '' && takesRalphInputs(inputs) ? 'inputs' : null;
 }
 
-/** Matches the action with any owner, and as a folder of another repository. */
+/** Matches the action with any owner, also as a folder of another repository. */
 const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 
 /** Matches inputs that are distinctive of this action, including those of earlier versions. */

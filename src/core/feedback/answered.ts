@@ -110,8 +110,8 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
 }
 
 /**
- * Facts about a loop in another job that this loop cannot forge. `made` is the newest commit of each task; `endedAt` is
- * the latest possible instant of an answer.
+ * Facts about a loop in another job, none of which that job can forge. `made` is the newest commit of each task;
+ * `endedAt` is the latest possible instant of an answer.
  */
 interface LoopElsewhere {
   readonly before: FeedbackMemory;

@@ -104,7 +104,8 @@ export const feedbackSchema = z.object({
   unstarted: objectId.nullable(),
   /** People's decisions about a head that Ralph's commits have replaced since; null if nobody decided. */
   overtaken: holdSchema
-    // `wasApproved` stays when the approvers were asked again; if it is absent, an earlier version did not keep it.
+    // `wasApproved` stays true after the approvers are asked again. It is absent if an earlier version saved the
+    // record.
     .extend({ at: instantSchema, wasApproved: z.boolean().optional() })
     .nullable()
     .default(null),

@@ -48,12 +48,12 @@ export interface PullRequestNow extends ReviewState {
   readonly url: string;
   readonly head: ObjectId;
   /**
-   * The head, followed by earlier heads as long as only bots' commits and merges that update the branch came after
-   * them; newest first.
+   * The head and earlier heads, newest first. An earlier head is included only if all later commits are bots' commits
+   * or merges that update the branch.
    */
   readonly heads: readonly [ObjectId, ...ObjectId[]];
   readonly base: { readonly branch: string; readonly tip: ObjectId };
-  /** `unknown`: GitHub was asked twice and is still computing the answer. */
+  /** `unknown`: GitHub is still computing the answer after two requests. */
   readonly mergeable: 'mergeable' | 'conflicting' | 'unknown';
   /** The newest 100 unresolved threads, oldest first. */
   readonly threads: readonly ThreadNow[];

@@ -38,7 +38,7 @@ interface AskedSubject {
   readonly url: string | null;
   /** Id of the comment or review with the request, or the commit on which a check failed or that conflicts. */
   readonly asked: string;
-  /** Present if a bot asks; absent if a person or CI does. */
+  /** Present if a bot makes the request; absent if a person or CI does. */
   readonly isByBot?: true;
 }
 

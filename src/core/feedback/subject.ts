@@ -48,7 +48,7 @@ interface CheckSubject {
 interface ConflictSubject {
   readonly kind: 'conflict';
   readonly branch: string;
-  /** The tip of the base branch that conflicts. */
+  /** The tip of the conflicting base branch. */
   readonly base: ObjectId;
 }
 

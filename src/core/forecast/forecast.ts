@@ -10,7 +10,7 @@ export interface Forecast {
 /** Medians over similar tasks of this repository. */
 export interface SimilarTasks {
   readonly count: number;
-  /** The label that the tasks share; null if they are all tasks of the repository. */
+  /** The label that the tasks share; null if the group consists of all tasks of the repository. */
   readonly label: string | null;
   /** null if fewer than five costs are known. */
   readonly costUsd: number | null;

@@ -251,7 +251,7 @@ export function settleLevel(
   if (tried.mustLimit)
     return {
       kind: 'unusable',
-      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated as it needs there (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
+      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the isolation that it needs is not available (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
     };
   if (tried.byOutsiders)
     return {

@@ -30,5 +30,5 @@ function isWritableByOthers({ mode, above, programs }: ProgramFolder): boolean {
 export function describeWritableFolders(folders: readonly ProgramFolder[]): string | null {
   const writable = findWritableFolders(folders);
   if (writable.length === 0) return null;
-  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${joinNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or take that right away in a step before this one, for example with \`sudo chmod -R o-w\`.`;
+  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${joinNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or remove that right in an earlier step, for example with \`sudo chmod -R o-w\`.`;
 }

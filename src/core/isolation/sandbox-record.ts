@@ -47,7 +47,7 @@ const runProcess = z.strictObject({
   started: word,
   /** The PID namespace of the process. */
   namespace: word,
-  /** Boot id of the machine at that time. */
+  /** Id of the machine's boot. */
   boot: word,
   /** The process that started the run and continues with its post step; null if not known. */
   parent: z.strictObject({ pid: id, started: word }).nullable().default(null),
@@ -148,5 +148,5 @@ export function isGone({ processes, leftovers }: SandboxRemains): boolean {
 export function describeRemains({ processes, leftovers }: SandboxRemains): string | null {
   if (processes.length > 0) return `Processes of the agent are still there: ${namesOf(processes)}. Restart the runner.`;
   if (leftovers.length === 0) return null;
-  return `The agent's sandbox could not be removed completely. Remove as root what is left on this machine: ${leftovers.join('; ')}.`;
+  return `The agent's sandbox could not be removed completely. As root, remove the rest on this machine: ${leftovers.join('; ')}.`;
 }

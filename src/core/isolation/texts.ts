@@ -12,7 +12,7 @@ const MAX_WHY_CHARS = 500;
 /** Cuts the facts to the size of a parcel and keeps the refused hosts with the most requests. */
 export function cutFacts(facts: IsolationFacts): IsolationFacts {
   const { why, probe, refused } = facts;
-  const names = summed(Object.entries(refused).map(([host, times]) => [cutText(host, MAX_NAME_CHARS), times]));
+  const names = sumCounts(Object.entries(refused).map(([host, times]) => [cutText(host, MAX_NAME_CHARS), times]));
   return {
     ...facts,
     why: why === null ? null : cutText(why, MAX_WHY_CHARS),
@@ -20,7 +20,7 @@ export function cutFacts(facts: IsolationFacts): IsolationFacts {
       probe === null
         ? null
         : { ...probe, failed: probe.failed.slice(0, MAX_ENTRIES).map((name) => cutText(name, MAX_NAME_CHARS)) },
-    refused: Object.fromEntries(mostFirst(names).slice(0, MAX_ENTRIES)),
+    refused: Object.fromEntries(sortByCount(names).slice(0, MAX_ENTRIES)),
   };
 }
 
@@ -31,7 +31,7 @@ export function changeFactTexts(facts: IsolationFacts, change: (text: string) =>
     ...facts,
     why: why === null ? null : change(why),
     probe: probe === null ? null : { ...probe, failed: probe.failed.map(change) },
-    refused: Object.fromEntries(summed(Object.entries(refused).map(([host, times]) => [change(host), times]))),
+    refused: Object.fromEntries(sumCounts(Object.entries(refused).map(([host, times]) => [change(host), times]))),
   };
 }
 
@@ -53,7 +53,7 @@ export function restoreRecordedFacts(recorded: unknown): IsolationFacts | null {
 
 /** Returns the refused hosts with their counts, most frequent first. */
 export function countRefusedHosts({ refused }: IsolationFacts): readonly (readonly [string, number])[] {
-  return mostFirst(Object.entries(refused));
+  return sortByCount(Object.entries(refused));
 }
 
 const HOST_AND_PORT = /^[\w.:[\]-]{1,260}:\d{1,5}$/;
@@ -68,12 +68,12 @@ function knownCheckName(name: string): string {
   return groupByMeaning([name]).unknown.length === 0 ? name : 'another check';
 }
 
-function mostFirst(hosts: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
+function sortByCount(hosts: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
   return [...hosts].sort(([, one], [, other]) => other - one);
 }
 
 /** Adds up the counts of equal names. */
-function summed(hosts: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
+function sumCounts(hosts: readonly (readonly [string, number])[]): readonly (readonly [string, number])[] {
   const sums = new Map<string, number>();
   for (const [host, times] of hosts) sums.set(host, (sums.get(host) ?? 0) + times);
   return [...sums];

@@ -62,8 +62,8 @@ export const HIDDEN_FOLDERS: readonly string[] = [
 const SYSTEM_FOLDERS = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
 /**
- * Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and
- * keys. Returns an empty list if the runner is root.
+ * Returns the top folders that the runner owns, such as a build disk. Callers hide them because they may hold other
+ * people's work and keys. Returns an empty list if the runner is root.
  */
 export function findRunnerFolders(
   top: readonly (Pick<TopEntry, 'name' | 'kind'> & { readonly uid: number })[],
@@ -76,7 +76,7 @@ export function findRunnerFolders(
 }
 
 /**
- * Returns the top folder that contains a path. It is to be hidden because a runner keeps other checkouts there, even if
+ * Returns the top folder that contains a path. Callers hide it because a runner keeps other checkouts there, even if
  * root runs it. Returns an empty list for system folders and for a path that is itself a top folder.
  */
 export function topFolderOf(path: string): readonly string[] {

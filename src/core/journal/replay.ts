@@ -57,7 +57,7 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
   for (const [index, entry] of entries.entries()) {
     const line = lineOf(journal, index);
     position = applyEventsAfter(position, journal, index);
-    const step = decide(position, { policy: position.policy, now: entry.startedAt, ...fromOutside(null) });
+    const step = decide(position, { policy: position.policy, now: entry.startedAt, ...outsideCausesOf(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({
         line,
@@ -74,7 +74,7 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
   }
   if (end !== null) {
     position = applyEventsAfter(position, journal, entries.length);
-    const step = decide(position, { policy: position.policy, now: end.decidedAt, ...fromOutside(end) });
+    const step = decide(position, { policy: position.policy, now: end.decidedAt, ...outsideCausesOf(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(comparable(end.outcome), typeof replayed === 'string' ? replayed : comparable(replayed)))
       differences.push({ line: lineOf(journal, entries.length), of: 'outcome', recorded: end.outcome, replayed });
@@ -142,7 +142,7 @@ function replay(
     passEvents(index);
     const iterations = index - skipped.length;
     const at = { policy: position.policy, now: entry.startedAt };
-    const step = decide(position, { ...at, ...fromOutside(null) });
+    const step = decide(position, { ...at, ...outsideCausesOf(null) });
     const left = entries.slice(index);
     if (step.kind === 'stop') return endAt(stopped(position, iterations, { ...at, outcome: step.outcome }), left);
     if (step.task.id === entry.taskId) position = advance(position, entry, position.policy, kindsOf).position;
@@ -151,7 +151,7 @@ function replay(
   }
   passEvents(entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
-  const step = decide(position, { policy: position.policy, now, ...fromOutside(end) });
+  const step = decide(position, { policy: position.policy, now, ...outsideCausesOf(end) });
   const iterations = entries.length - skipped.length;
   return endAt(
     step.kind === 'stop'
@@ -208,11 +208,11 @@ function applyEvent(at: Position, event: JournalEvent): Position {
     case 'proof':
       return { ...at, state: recordProofs(state, event.proofs) };
     case 'wait':
-      return { ...at, ...resumed(at, event) };
+      return { ...at, ...resumeAfterWait(at, event) };
   }
 }
 
-function resumed(
+function resumeAfterWait(
   { policy, state }: Position,
   { waitedFrom, resumedAt, windows, maxIterations, maxCostUsd }: Extract<JournalEvent, { kind: 'wait' }>,
 ): Partial<Position> {
@@ -235,7 +235,7 @@ type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
  * Returns the outside causes that the end records; `end` is null if the run had not ended yet. A running loop ends as
  * paused only if a person orders it.
  */
-function fromOutside(end: Journal['end']): FromOutside {
+function outsideCausesOf(end: Journal['end']): FromOutside {
   return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.reason === 'by_person' ? end.outcome.by : null };
 }
 
@@ -247,7 +247,7 @@ function advance(
   kindsOf: KindsOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, startedAt, endedAt, sessionDroppedAt, madeAgain, analysis, evidence } = entry;
-  const begun = begin(state, entry, policy);
+  const begun = chargeRecordedCalls(state, entry, policy);
   const dropped = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   const called = madeAgain === null ? dropped : chargeCallAt(dropped, policy, madeAgain.at);
   const tasks = [...known, ...entry.found];
@@ -282,7 +282,7 @@ function advance(
 }
 
 /** Returns the state before the iteration is judged: each call is charged at its start and booked at its end. */
-function begin(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
+function chargeRecordedCalls(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
   const { taskId, taskTree: tree, agent: named, startedAt, endedAt, analysis, evidence } = entry;
   const call = { taskId, tree, agent: named ?? policy.agents[0] };
   if (evidence.steps.length === 0) {

@@ -111,18 +111,18 @@ function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
   const awaiting = listUnverifiedTasks(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
-  const next = chosen(situation, open);
+  const next = chooseTaskAmong(situation, open);
   if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
   const waiting = listTasksHeldByOthers(state, tasks);
   const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
-  return chosen(situation, last) ?? next;
+  return chooseTaskAmong(situation, last) ?? next;
 }
 
 /**
  * Returns the task that an iteration takes, also as the probe of an open circuit: preferably not the task that opened
  * the circuit, and one that has not been begun.
  */
-function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
+function chooseTaskAmong<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);

@@ -48,7 +48,7 @@ export function computeAverageCost(ledger: readonly LedgerDay[]): number | null 
 
 /** Returns the ledger with one more call on the day of `now`. `agent` is null if the policy has only one agent. */
 export function bookCall(ledger: readonly LedgerDay[], now: number, agent: AgentName | null): readonly LedgerDay[] {
-  return booked(ledger, now, (day) => ({
+  return withChangedDay(ledger, now, (day) => ({
     ...day,
     calls: day.calls + 1,
     ...(agent === null ? {} : { agents: { ...day.agents, [agent]: (day.agents?.[agent] ?? 0) + 1 } }),
@@ -58,7 +58,7 @@ export function bookCall(ledger: readonly LedgerDay[], now: number, agent: Agent
 /** Returns the ledger with the usage of a call, on the day of `now`. */
 export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: number): readonly LedgerDay[] {
   const { tokens, costUsd, durationMs } = boundUsage(usage);
-  return booked(ledger, now, (day) => ({
+  return withChangedDay(ledger, now, (day) => ({
     ...day,
     tokens: day.tokens + tokens,
     costUsd: day.costUsd + costUsd,
@@ -66,7 +66,7 @@ export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: numbe
   }));
 }
 
-function booked(
+function withChangedDay(
   ledger: readonly LedgerDay[],
   now: number,
   change: (day: LedgerDay) => LedgerDay,

@@ -61,9 +61,9 @@ const KINDS: readonly Kind[] = [
   },
   {
     paths: [SETUP_MARKER_PATH],
-    first: 'says that the set-up is done',
+    first: 'marks the set-up as done',
     others: null,
-    link: 'a symbolic link; without a pipeline it says that the set-up is done',
+    link: 'a symbolic link; without a pipeline it marks the set-up as done',
     source: null,
   },
   {
@@ -97,7 +97,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     paths: PROGRESS_PLACES,
-    first: 'shown to the agent as what earlier iterations learned',
+    first: 'shown to the agent as the notes of earlier iterations',
     others: 'not used, another one comes before it',
     link: null,
     source: null,
@@ -112,15 +112,15 @@ const KINDS: readonly Kind[] = [
   {
     paths: PIPELINE_FILES,
     first: pipelineOf,
-    others: 'used only where what comes before it has no `steps`',
+    others: 'used only if the files before it have no `steps`',
     link: null,
     source: null,
   },
   {
     paths: LEFT_CIRCUIT_PATHS,
-    first: 'a circuit that is open there is honoured once',
+    first: 'an open circuit in it is honoured once',
     others: 'not used, another one comes before it',
-    link: `a symbolic link; a circuit that is open there is honoured once ${IF_WITHIN_REPOSITORY}`,
+    link: `a symbolic link; an open circuit in it is honoured once ${IF_WITHIN_REPOSITORY}`,
     source: null,
   },
 ];
@@ -256,7 +256,7 @@ function usageLine(folder: Folder, paths: readonly string[], said: string): read
 
 function listOf(text: string): string {
   const isNamed = BRANCH_OF.safeParse(tryJson(text)).success;
-  return `used as the list of stories${isNamed ? ', but for its `branchName`: the work is on the branch of the queue' : ''}`;
+  return `used as the list of stories${isNamed ? ", except for its `branchName`, because the work is on the queue's branch" : ''}`;
 }
 
 function pipelineOf(_text: string, count: number | null | undefined): string {

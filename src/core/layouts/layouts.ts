@@ -189,7 +189,7 @@ const LEFT: readonly LeftFiles[] = [
       'scripts/ralph/.last-branch',
       '.last-branch',
     ],
-    why: 'what earlier runs did is in the state and the journal',
+    why: 'the state and the journal record earlier runs',
   },
   {
     fate: NOT_USED,
@@ -202,8 +202,8 @@ const LEFT: readonly LeftFiles[] = [
     why: 'logs and archives of earlier runs',
   },
   { fate: NOT_USED, paths: ['.ralph/.ralph_lock'], why: 'a lease keeps runs apart' },
-  { fate: NOT_USED, paths: ['.ralph/queue.json'], why: 'the queue is the label and the lists' },
-  { fate: NOT_USED, paths: ['.ralph/commit_message.txt'], why: 'the loop writes the message of a commit' },
+  { fate: NOT_USED, paths: ['.ralph/queue.json'], why: 'the queue consists of labeled issues and task lists' },
+  { fate: NOT_USED, paths: ['.ralph/commit_message.txt'], why: 'the loop writes commit messages itself' },
   {
     fate: NOT_USED,
     paths: [
@@ -290,7 +290,9 @@ const MAX_SHOWN = 16;
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
     const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));
-    return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
+    return found.length === 0
+      ? []
+      : [`${fate}: ${formatPaths(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
   });
 }
 
@@ -301,7 +303,7 @@ function matchesKnownPath(path: string, known: string): boolean {
     : path.length >= before.length + after.length && path.startsWith(before) && path.endsWith(after);
 }
 
-function shown(paths: readonly string[]): string {
+function formatPaths(paths: readonly string[]): string {
   const more = paths.length - MAX_SHOWN;
   return `${paths
     .slice(0, MAX_SHOWN)

@@ -138,12 +138,12 @@ export function parseFoundStatus(content: string): FoundStatus {
     const at = ours.error.issues[0];
     return {
       kind: 'unreadable',
-      why: `says something of its run that this version cannot read (run${at === undefined ? '' : at.path.map((key) => `.${String(key)}`).join('')})`,
+      why: `has a value that this version cannot read (run${at === undefined ? '' : at.path.map((key) => `.${String(key)}`).join('')})`,
     };
   }
   const other = otherStatusSchema.safeParse({ ...blank, ...json });
   if (!other.success || (other.data.status === null && other.data.loop_count === null))
-    return { kind: 'unreadable', why: 'has neither a run, nor a loop_count or a status' };
+    return { kind: 'unreadable', why: 'has no run, loop_count or status' };
   const { status, last_action, exit_reason, loop_count, calls_made_this_hour: used, max_calls_per_hour } = other.data;
   return {
     kind: 'other',

@@ -143,7 +143,7 @@ export function decideLoopAction(situation: LoopSituation): LoopAction {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
-  if (known.ending !== null) return end(situation, known.ending, null);
+  if (known.ending !== null) return endAfterVerification(situation, known.ending, null);
   const ordered = known.orders === null ? null : stopRequesterOf(situation.state, known.orders);
   const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
   const step = decideNextStep({ ...situation, run });
@@ -179,15 +179,15 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Loo
   const moment = { run, policy, now };
   const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundAfterWait(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
-  if (run.stoppedBy !== null) return end(situation, ending, null);
+  if (run.stoppedBy !== null) return endAfterVerification(situation, ending, null);
   // The reservation's window may have ended before the first call.
   const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
   if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
-  return end(situation, ending, skippedBy);
+  return endAfterVerification(situation, ending, skippedBy);
 }
 
 /** Returns the action at the end of a run. The head is verified first if this can still change which tasks are done. */
-function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): LoopAction {
+function endAfterVerification(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): LoopAction {
   return dueHeadVerification(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 

@@ -95,7 +95,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
       problems.push(`${place}${part} ${why}`);
     };
     if (!SERVER_NAME.test(name) || name.length > MAX_NAME_CHARS)
-      wrong('', `is not a name of a server: use a-z, 0-9, - and single _, at most ${String(MAX_NAME_CHARS)} of them`);
+      wrong('', `is not a server name: use at most ${String(MAX_NAME_CHARS)} characters of a-z, 0-9, - and single _`);
     const body = record.safeParse(given);
     if (!body.success) {
       wrong('', 'is not an object: give it a `command`, or a `url`');
@@ -143,7 +143,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
   const type = given['type'];
   const isRemote = type === undefined ? given['url'] !== undefined : type !== 'stdio';
   if (type !== undefined && type !== 'stdio' && type !== 'http' && type !== 'sse') {
-    wrong('.type', `${shown(type)} is not known: use stdio, http or sse`);
+    wrong('.type', `${quoteValue(type)} is not known: use stdio, http or sse`);
     return null;
   }
   const misplaced = (isRemote ? ['command', 'args', 'env'] : ['url', 'headers']).filter((key) => key in given);
@@ -162,7 +162,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
     name,
     tools,
     command: commandOf(reading),
-    args: listOf('args', reading).map((value, index) => checked(value, `.args[${String(index)}]`, reading)),
+    args: listOf('args', reading).map((value, index) => checkValue(value, `.args[${String(index)}]`, reading)),
     env: pairsOf('env', reading),
   };
 }
@@ -170,7 +170,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
 function toolsOf(reading: Reading): readonly string[] {
   const tools = listOf('tools', reading);
   for (const tool of tools)
-    if (!TOOL_NAME.test(tool)) reading.wrong('.tools', `has ${shown(tool)}, which is not a name of a tool`);
+    if (!TOOL_NAME.test(tool)) reading.wrong('.tools', `has ${quoteValue(tool)}, which is not a tool name`);
   return [...new Set(tools)];
 }
 
@@ -182,9 +182,12 @@ function commandOf(reading: Reading): string {
   }
   // Writing a whole command line here is a common mistake.
   if (/\s/.test(command.data))
-    reading.wrong('.command', `${shown(command.data)} is not one program: write what follows its name as \`args\``);
-  if (command.data.startsWith('-')) reading.wrong('.command', `${shown(command.data)} is not a program`);
-  return checked(command.data, '.command', reading);
+    reading.wrong(
+      '.command',
+      `${quoteValue(command.data)} is not one program: put the words after its name into \`args\``,
+    );
+  if (command.data.startsWith('-')) reading.wrong('.command', `${quoteValue(command.data)} is not a program`);
+  return checkValue(command.data, '.command', reading);
 }
 
 function urlOf({ given, wrong }: Reading): string {
@@ -194,16 +197,16 @@ function urlOf({ given, wrong }: Reading): string {
     return '';
   }
   if (/^[a-z]+:\/\/[^/?#]*@/i.test(url.data)) {
-    wrong('.url', 'has a user name or password: give those as a header whose value names a variable');
+    wrong('.url', 'has a user name or password: pass them in a header whose value names a variable');
     return '';
   }
   if (url.data.includes('$')) {
-    wrong('.url', 'names a variable: the address must be known before; give secrets as a header');
+    wrong('.url', 'names a variable, but the address must be known in advance: pass secrets in a header');
     return '';
   }
   const address = parseMcpAddress(url.data);
   // The part after the host may contain a secret.
-  const where = shown(url.data.replace(/[?#].*$/s, ''));
+  const where = quoteValue(url.data.replace(/[?#].*$/s, ''));
   if (address === null) wrong('.url', `${where} is not an address such as https://mcp.example.com/mcp`);
   else if (!address.secure && !isLoopback(address.target))
     wrong('.url', `${where} is not encrypted: use https, or http on localhost`);
@@ -242,21 +245,21 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
         wrong(place, `is not a name of ${key === 'env' ? 'an environment variable' : 'a header'}`);
         return [];
       }
-      return [[name, checked(value, place, reading)] as const];
+      return [[name, checkValue(value, place, reading)] as const];
     }),
   );
 }
 
 /** Checks the form of a value and the variables that it names, and returns it. */
-function checked(value: string, place: string, { accessOf, wrong }: Reading): string {
+function checkValue(value: string, place: string, { accessOf, wrong }: Reading): string {
   if (value.length > MAX_VALUE_CHARS) wrong(place, `is longer than ${String(MAX_VALUE_CHARS)} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(value)) wrong(place, 'has a line break or another control character');
   if (parseValueParts(value) === null)
-    wrong(place, 'has a `$` that begins no variable: write variables as ${NAME} or ${NAME:-default}');
+    wrong(place, 'has a `$` that does not begin a variable: write variables as ${NAME} or ${NAME:-default}');
   for (const name of new Set(findVariablesIn(value).map((variable) => variable.name))) {
     const access = accessOf(name);
     if (access === 'never')
-      wrong(place, `names \`${name}\`, which may hold a token of the job or a key of the agent: no server gets that`);
+      wrong(place, `names \`${name}\`, which may hold a job token or an agent's key, so no server may get it`);
     else if (access === 'unnamed')
       wrong(place, `names \`${name}\`, which the agent does not see: add it to \`agent-env\``);
   }
@@ -265,7 +268,7 @@ function checked(value: string, place: string, { accessOf, wrong }: Reading): st
 
 function unknownKey(key: string, known: readonly string[]): string {
   const near = findNearest(key, known);
-  return `has ${shown(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
+  return `has ${quoteValue(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
 }
 
 /** Formats a name as part of a position. */
@@ -273,7 +276,7 @@ function formatPosition(name: string): string {
   return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(toOneLine(capText(name, 40), 40));
 }
 
-function shown(value: unknown): string {
+function quoteValue(value: unknown): string {
   return capText(toOneLine(JSON.stringify(value), 200), 80);
 }
 

@@ -90,7 +90,7 @@ export function describeVariableProblems(
       .flatMap(({ name, fallback }) => {
         if (Object.hasOwn(others, name))
           return [
-            `The server ${server.name} names \`${name}\`, which belongs to the agent's login: no server gets that.`,
+            `The server ${server.name} names \`${name}\`, which belongs to the agent's login, so no server may get it.`,
           ];
         return fallback === null
           ? [
@@ -159,10 +159,12 @@ export function selectAllowedServers(servers: readonly McpServer[], rules: reado
     const begin = `mcp__${server.name}`;
     if (rules.some((rule) => rule === begin || rule === `${begin}__*`)) return [server];
     const named = rules.filter((rule) => rule.startsWith(`${begin}__`));
-    const isNamed = (tool: string): boolean =>
+    const isAllowedTool = (tool: string): boolean =>
       buildMcpToolRules([{ ...server, tools: [tool] }]).some((name) => named.some((rule) => createGlob(rule)(name)));
     const tools =
-      server.tools.length === 0 ? named.map((rule) => rule.slice(begin.length + 2)) : server.tools.filter(isNamed);
+      server.tools.length === 0
+        ? named.map((rule) => rule.slice(begin.length + 2))
+        : server.tools.filter(isAllowedTool);
     return tools.length === 0 ? [] : [{ ...server, tools }];
   });
 }

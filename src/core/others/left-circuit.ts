@@ -54,7 +54,7 @@ export function honourLeftCircuit(
   if (state.circuit.kind === 'open') return { state: known, warning: null };
   if (!left.success)
     return {
-      state: opened(known, { ...unreadableCircuit, totalOpens: state.circuit.totalOpens }, now),
+      state: withOpenCircuit(known, { ...unreadableCircuit, totalOpens: state.circuit.totalOpens }, now),
       warning: `The circuit that another Ralph left in ${path} cannot be read, so the queue begins with one probe iteration.`,
     };
   const { opened_at: at, last_change: change } = left.data;
@@ -62,7 +62,7 @@ export function honourLeftCircuit(
   const why = typeof left.data.reason === 'string' ? toOneLine(left.data.reason, 200) : '';
   const since = openedAt === 0 ? '' : ` at ${formatInstant(openedAt)}`;
   return {
-    state: opened(
+    state: withOpenCircuit(
       known,
       { kind: 'open', totalOpens: state.circuit.totalOpens, reason: circuitReasonOf(why), openedAt, taskId: null },
       now,
@@ -71,7 +71,7 @@ export function honourLeftCircuit(
   };
 }
 
-function opened(state: LaneState, circuit: Circuit, now: number): LaneState {
+function withOpenCircuit(state: LaneState, circuit: Circuit, now: number): LaneState {
   return withTransition(
     { ...state, circuit },
     { at: now, subject: 'circuit', from: 'closed', to: 'open', reason: LEFT_OPEN },

@@ -32,7 +32,7 @@ export interface ClaimingLanes {
 export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<readonly SideClaimAnswer[]> {
   const { claims, now, reserve } = claiming;
   return (snapshot) => {
-    const tried = claims.map((claim) => ({ claim, ...claimInSnapshot({ ...claim, reserve: keep })(snapshot) }));
+    const tried = claims.map((claim) => ({ claim, ...claimInSnapshot({ ...claim, reserve: keepBudget })(snapshot) }));
     const free = tried.filter(({ answer }) => answer.kind === 'claimed').map(({ claim }) => claim);
     const answersFor = (taken: readonly unknown[]): readonly SideClaimAnswer[] =>
       tried.map(({ claim, answer }) =>
@@ -43,7 +43,7 @@ export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<re
     const reserved = known.kind === 'newer' ? { budget: null, count: 1 } : reserve(known.budget, free);
     const taken = free.slice(0, reserved.count);
     const leased = taken.reduce((next, claim) => {
-      const claimed = claimInSnapshot({ ...claim, reserve: keep })(next).snapshot;
+      const claimed = claimInSnapshot({ ...claim, reserve: keepBudget })(next).snapshot;
       return taken.length > 1 ? withLane(claimed, claim.lane, leftUntilPublished) : claimed;
     }, snapshot);
     const message = tried.find(({ claim }) => claim === taken.at(-1))?.message ?? '';
@@ -64,6 +64,6 @@ function leftUntilPublished(record: LaneRecord): LaneRecord {
   return record.goesOn === null && isIssueTask(record.lane) ? { ...record, goesOn: 'unfinished' } : record;
 }
 
-function keep(budget: Budget): Budget {
+function keepBudget(budget: Budget): Budget {
   return budget;
 }

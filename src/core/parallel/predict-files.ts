@@ -72,7 +72,9 @@ export function predictFiles(
   { text, touched }: { readonly text: string; readonly touched: readonly string[] },
 ): PredictedFiles {
   const named = [...new Set(mentionedNames(text))].flatMap((name) => filesNamed(index, name));
-  const defined = findSymbols(text).flatMap((symbol) => few(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS));
+  const defined = findSymbols(text).flatMap((symbol) =>
+    unlessAmbiguous(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS),
+  );
   const seeds = new Set([...named, ...defined, ...touched]);
   if (seeds.size === 0) return null;
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
@@ -110,16 +112,19 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       const inFolder = filesBelow(sorted, `${path}/`);
       if (inFolder.length > 0) return inFolder;
     }
-    return few(
+    return unlessAmbiguous(
       (byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
       MAX_NAMESAKES,
     );
   }
   // A word with a dot that matches no file is a property or a host.
-  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])), MAX_NAMESAKES);
+  return unlessAmbiguous(
+    byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])),
+    MAX_NAMESAKES,
+  );
 }
 
-function few(found: readonly string[], most: number): readonly string[] {
+function unlessAmbiguous(found: readonly string[], most: number): readonly string[] {
   return found.length <= most ? found : [];
 }
 

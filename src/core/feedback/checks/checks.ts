@@ -150,7 +150,7 @@ function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'
 }
 
 function checkKey({ of, app, workflow, name }: CheckNow): string {
-  // A file path contains a slash, so slashes are removed from a name that is used instead of a path.
+  // A name stands in for an unknown path. Its slashes are removed, so that it never equals a path.
   const place = workflow === null ? '' : (workflow.path ?? workflow.name.replaceAll('/', ' '));
   return [of, app ?? '', place, name].map((part) => part.replaceAll('\n', ' ')).join('\n');
 }

@@ -39,12 +39,12 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
   let isOfStep = from === null && to === null;
 
   function take(line: string): void {
-    const { at, text } = splitTimestamp(bare(line));
-    // A line without a timestamp belongs to the step of the line before.
+    const { at, text } = splitTimestamp(trimLineEnds(line));
+    // A line without a timestamp belongs to the step of the preceding line.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
     const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cutText(text, MAX_LINE_CHARS))}…` : text;
-    keep(ofAll, kept);
-    if (isOfStep) keep(ofStep, kept);
+    pushLatest(ofAll, kept);
+    if (isOfStep) pushLatest(ofStep, kept);
   }
 
   return {
@@ -72,7 +72,7 @@ function withoutCutWord(text: string): string {
 }
 
 /** Removes a byte order mark at the beginning and a carriage return at the end. */
-function bare(line: string): string {
+function trimLineEnds(line: string): string {
   return line.slice(line.startsWith('\uFEFF') ? 1 : 0, line.endsWith('\r') ? -1 : undefined);
 }
 
@@ -87,7 +87,7 @@ function splitTimestamp(line: string): { readonly at: number | null; readonly te
 }
 
 /** Drops the oldest lines in batches, because a log may have millions of lines. */
-function keep(lines: string[], line: string): void {
+function pushLatest(lines: string[], line: string): void {
   lines.push(line);
   if (lines.length > 2 * MAX_TAIL_LINES) lines.splice(0, MAX_TAIL_LINES);
 }

@@ -1,4 +1,4 @@
-/** Texts of one file: its current one and that of each side; null if a side does not have the file. */
+/** The texts of one file: the current text, and the text of each side or null for a side without the file. */
 export interface MergedTexts {
   readonly now: string;
   readonly sides: readonly (string | null)[];

@@ -20,7 +20,7 @@ export function taskOfConflict({ branch, base, pullRequest, url, conflicts }: Co
   const name = cleanTitle(branch).text;
   return {
     id: CONFLICT_TASK,
-    title: conflicts ? `Merge ${name} and resolve the conflicts` : `Merge ${name}, as a rule of the branch asks`,
+    title: conflicts ? `Merge ${name} and resolve the conflicts` : `Merge ${name}, as a rule of the branch requires`,
     body: `The base branch ${name} has moved on, and pull request #${pullRequest} ${conflicts ? 'can no longer be merged into it' : 'must have its newest commits before it is merged'}.`,
     source: { kind: 'feedback', on: { kind: 'conflict', branch: name, base }, pullRequest, url },
     comments: [],

@@ -149,5 +149,5 @@ const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {
   cancelled: 'was cancelled with the run',
   marked: 'left conflict markers',
   elsewhere: 'changed more than the lock file',
-  withheld: 'wrote what must not be published',
+  withheld: 'wrote content that must not be published',
 };

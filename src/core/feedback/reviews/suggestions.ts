@@ -55,9 +55,7 @@ function seenLines(hunk: string, count: number): readonly string[] | null {
   return right.length < count ? null : right.slice(-count);
 }
 
-/**
- * Returns the lines of a comment's only suggestion, verbatim; null if the comment contains anything to answer besides.
- */
+/** Returns the lines of a comment's only suggestion, verbatim; null if the comment contains anything else to answer. */
 function suggestedLines(text: string): readonly string[] | null {
   const { words, suggestions } = parseFences(toLineFeeds(text));
   const [lines] = suggestions;

@@ -72,8 +72,8 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
     id: isReview ? formatReviewTaskId(review.id) : formatCommentTaskId(review.id),
     title: taskTitle(`${by.login} ${verb}`, words),
     body: isReview
-      ? 'What the review says as a whole; its comments on single lines are tasks of their own.'
-      : 'What a comment on the pull request asks for.',
+      ? 'This task is about the review as a whole; its comments on lines are separate tasks.'
+      : 'This task comes from a comment on the pull request.',
     comments: [{ by: by.login, text: words }],
     pullRequest: number,
     url: review.url,
@@ -122,7 +122,7 @@ function threadBody({ thread, asking, leftOut, review }: AskedThread): string {
       ...describeLines(thread),
       ...(isOutdated
         ? [
-            `The code has changed since the comment was written${originalLine === null ? '' : ` on what was line ${originalLine} then`}.`,
+            `The code has changed since the comment was written${originalLine === null ? '' : ` on line ${originalLine}`}.`,
           ]
         : []),
       ...(leftOut === 0

@@ -272,7 +272,7 @@ function asks(text: string): boolean {
   return !isOwnComment(text) && words !== '' && !isCourtesy(words);
 }
 
-/** Returns a key that is equal for the same account. */
+/** Returns a key that identifies an account. */
 function accountKey({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }

@@ -47,8 +47,8 @@ export function parseOpening(bytes: Uint8Array): Opening {
 }
 
 /**
- * Parses the client's bytes after a server requested another ClientHello. Records of other kinds may precede it, which
- * such a server skips.
+ * Parses the client's bytes after a server requested another ClientHello. Skips preceding records of other kinds, as
+ * such a server does.
  */
 export function parseSecondOpening(bytes: Uint8Array): Opening {
   let at = 0;

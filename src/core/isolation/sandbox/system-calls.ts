@@ -107,7 +107,7 @@ export function buildCallFilter(processor: string): string | null {
     { label: 'allow' },
     { code: RETURN, value: ALLOW },
   ];
-  return assembled(lines);
+  return assembleLines(lines);
 }
 
 function linesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[] {
@@ -124,7 +124,7 @@ function linesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[
   ];
 }
 
-function assembled(lines: readonly Line[]): string {
+function assembleLines(lines: readonly Line[]): string {
   const places = new Map<string, number>();
   let at = 0;
   for (const line of lines)
