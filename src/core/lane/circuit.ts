@@ -126,7 +126,7 @@ export function createProbingCircuit({ totalOpens, questionHeld }: Closed): Clos
   return { ...createClosedCircuit(totalOpens), questionHeld, probes: true };
 }
 
-/** The circuit for an unreadable state. It counts as open since so long ago that exactly one probe is due. */
+/** The circuit for an unreadable state. It opened so long ago that exactly one probe is due. */
 export const unreadableCircuit: Circuit = {
   kind: 'open',
   totalOpens: 0,

@@ -231,7 +231,7 @@ function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
     : {
         kind: 'failed',
         reason: 'configuration',
-        // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
+        // The length must not change: earlier journals contain this exact text, and replay compares it.
         message: `${cannotWork(policy.agents)}: ${completeSentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
 }

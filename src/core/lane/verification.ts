@@ -212,8 +212,8 @@ export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): La
 }
 
 /**
- * Makes tasks done whose commit is proven or needs no proof. No other code makes a task done. No call is made or
- * counted.
+ * Marks tasks as done whose commit is proven or needs no proof. No other code marks a task as done, and no call is made
+ * or counted.
  */
 function makeDone(
   state: LaneState,

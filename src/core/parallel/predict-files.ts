@@ -24,13 +24,10 @@ export interface FileIndex extends Pick<FileHistory, 'definitions'> {
   readonly commitsOf: ReadonlyMap<string, readonly { readonly paths: readonly string[] }[]>;
 }
 
-/**
- * Maximum number of files with the same name that a mention of the name refers to; a name such as `index.ts` refers to
- * none.
- */
+/** Maximum number of files with a mentioned name; a more common name, such as `index.ts`, is ignored. */
 const MAX_NAMESAKES = 5;
 
-/** Maximum number of files that define a symbol for a mention of it to refer to them. */
+/** Maximum number of files that define a mentioned symbol; a symbol with more definitions is ignored. */
 const MAX_DEFINITIONS = 3;
 
 /** Maximum number of files in a commit that counts; a larger commit does not show which files belong together. */
