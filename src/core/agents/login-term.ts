@@ -12,7 +12,7 @@ export type LoginTerm =
 
 /**
  * The providers to which a workflow can log in for Claude Code. The first of a provider's `inputs` requests the login,
- * and all of them are required; `variable` tells Claude Code to use the provider.
+ * and all of them are required; `variable` is set for Claude Code after the login.
  */
 export const LOGINS = {
   aws: { title: 'Amazon Bedrock', inputs: ['aws-role', 'aws-region'], variable: 'CLAUDE_CODE_USE_BEDROCK' },
