@@ -18,8 +18,8 @@ import { findTrustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli } from './cli.ts';
 
 /**
- * Runs `work` while this program's user owns the session folder. The agent's user has no processes then, and gets the
- * folder back.
+ * Runs `work` while this program's user owns the session folder. The agent's user has no processes during that time,
+ * and gets the folder back afterwards.
  */
 type RunAsOwner = <T>(work: (lendFolder: LendFolder) => Promise<T>) => Promise<T>;
 
@@ -57,7 +57,7 @@ export async function installCli({
   runTag,
 }: Installation): Promise<Program> {
   if (source === null)
-    throw new UserError('configuration', `${title} is a program of yours: name it in the input agent-path.`);
+    throw new UserError('configuration', `${title} is your own program: name it in the input agent-path.`);
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
     throw new UserError(
       'configuration',
@@ -66,7 +66,7 @@ export async function installCli({
   }
   const wanted = {
     ...{ title, source, version },
-    // npm is not part of the lane: it installs the CLI for another user.
+    // npm runs outside of the agent's sandbox: it installs the CLI for another user.
     agentSandbox: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),

@@ -51,7 +51,7 @@ const SANDBOX_PROBE: readonly string[] = [
 const DISABLED_FEATURES = [
   ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
-  // The broker reads the requests.
+  // The broker cannot read compressed requests.
   'enable_request_compression',
   // Without a network the CLI would retry forever.
   'unbounded_connection_retries',
@@ -77,7 +77,7 @@ const form: SessionForm = {
   needsFirst: true,
 };
 
-/** The problem of the sandbox here, found once for each run, whose config folder is its own. */
+/** Problems of Codex's sandbox on this machine, by config folder: each run has its own and probes once. */
 const probes = new Map<string, Promise<string | null>>();
 
 /** The CLI of OpenAI's Codex: `codex exec --json`. */
@@ -133,16 +133,16 @@ function remember(configFolder: string, probing: Promise<string | null>): Promis
 
 async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
-  // Nothing is probed if the call is only shown.
+  // A dry run only shows the call and does not run the probe.
   if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
   return `it ${completeSentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
 
 function problemText(problem: string, isolated: boolean): string {
-  const what = `Codex cannot bound its commands on this machine: its sandbox does not start (${problem}).`;
+  const what = `Codex cannot limit its commands on this machine: its sandbox does not start (${problem}).`;
   return isolated
-    ? `${what} Where the agent may only read, the isolation of the action cannot take its place. Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or allow the agent to edit files.`
-    : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
+    ? `${what} If the agent may only read, the action's isolation cannot replace that sandbox. Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or allow the agent to edit files.`
+    : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which limits the agent instead.`;
 }
 
 /** Exports the rollout, which is all that `resume` needs (0.169). See `exportLines`. */
@@ -230,7 +230,7 @@ export function buildCodexArguments(request: CodexRequest): string[] {
     ...(session === null ? [] : ['resume']),
     '--json',
     '--skip-git-repo-check',
-    // Files that the agent wrote into the CLI's folder in an earlier call.
+    // Ignores files that the agent may have written into the CLI's folder in an earlier call.
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),

@@ -45,7 +45,7 @@ export function mapCodexRules(
     own: {
       mode: commands || edits ? 'workspace-write' : 'read-only',
       networkAccess: commands,
-      // Otherwise the sandbox keeps the folder read-only, and Git can record nothing.
+      // Otherwise the sandbox keeps the folder read-only, and Git cannot commit.
       writableRoots: WRITES_TO_GIT.some((line) => findRefusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
     unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...selectOutsideReads(parsed)]),
@@ -69,7 +69,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
     case 'read':
     case 'bookkeeping':
     case 'web-search':
-    // Applied by the servers that it is given.
+    // The servers' entries in Codex's settings apply these rules.
     case 'mcp':
       return false;
     case 'web-fetch':

@@ -108,7 +108,7 @@ async function importCopilotSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // Other files beside the events are read as well.
+  // The CLI would also read other files beside the events.
   await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
   await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });
   return true;

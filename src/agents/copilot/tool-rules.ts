@@ -71,7 +71,7 @@ function patternsFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** Names that have a meaning of their own in a pattern; a server with such a name would be confused with it. */
+/** Names of kinds in a pattern; a server with one of these names would be confused with the kind. */
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
 /**

@@ -77,8 +77,8 @@ const settings = {
 };
 
 /**
- * The title of a command is the whole command, whatever the model says of it (`getDisplayTitle` in 0.61), and the CLI
- * itself runs it in the work tree only.
+ * The title of a command is the whole command, whatever the model says about it (`getDisplayTitle` in 0.61), and the
+ * CLI itself runs it only in the work tree.
  */
 const conversing = createConversing('gemini', {
   commandOf: ({ title }) => asString(title),
@@ -158,7 +158,7 @@ export function buildGeminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>
   return { [RULES]: renderGeminiPolicy(allowedTools) };
 }
 
-/** Returns the user's settings with the MCP servers: those of the machine count only in folders that belong to root. */
+/** Returns the user's settings with the MCP servers; machine-wide settings count only in folders that root owns. */
 function settingsWith(servers: CliCall['servers']): object {
   const mcpServers = mapGeminiServers(servers).own;
   const { admin } = settings;
@@ -182,8 +182,8 @@ async function exportGeminiSession(
 }
 
 /**
- * Removes files of a session without a message: a CLI that resumes one writes into the file that it found, and leaves
- * another with only a newer date, which the next start would choose.
+ * Removes a session's files without messages. A CLI that resumes a session writes into the file that it found and also
+ * leaves a newer one without messages, which the next start would choose.
  */
 export async function removeEmptyChats(place: SessionPlace, id: string | null): Promise<void> {
   if (id === null || !UUID.test(id)) return;

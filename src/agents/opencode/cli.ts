@@ -37,7 +37,7 @@ const DISABLED_FEATURES = [
   ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
 ];
 
-/** `id` is OpenCode's name for it. */
+/** A provider of models. `id` is OpenCode's name for the provider. */
 interface Provider {
   readonly id: string;
   readonly key: string;
@@ -91,7 +91,7 @@ export const opencodeCli: AgentCli = {
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
     const [option, variant] = VARIANT.exec(call.extraArgs.join(' ')) ?? [];
-    // Otherwise it would choose the lowest.
+    // Without a variant, OpenCode would choose the lowest effort.
     const effort = variant ?? 'default';
     const options =
       option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
@@ -114,7 +114,7 @@ export const opencodeCli: AgentCli = {
         startedAt = readClock(listener.now);
         return talk.openReader(listener);
       },
-      // No plugins but its own. Only these logs report a failed attempt and its reason.
+      // `--pure` loads no other plugins. Only these logs report a failed attempt and its reason.
       args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
       complete: async (transcript) => {
@@ -171,7 +171,7 @@ async function mayNamePlugins(path: string): Promise<boolean> {
   const text = await readPlainFile(path, async (file, size) =>
     size > MAX_SETTINGS_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
-  // A name may be written with escapes.
+  // The word `plugin` may be written with escapes.
   return text === null ? stats.size > 0 : /plugin|\\u/i.test(text);
 }
 

@@ -38,7 +38,7 @@ const TURN_LIMIT = /(?:^| )--max-session-turns[ =](\d+)(?= |$)/;
  */
 const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'agent', 'skill'];
 
-/** Tools for which it asks in every case; without this, it would run commands that only read. */
+/** Tools for which the CLI must always ask; otherwise it would run read-only commands without asking. */
 const ASKED_TOOLS = ['run_shell_command', 'read_file', 'list_directory', 'glob', 'grep_search'];
 
 const settings = {

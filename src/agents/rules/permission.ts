@@ -33,8 +33,8 @@ export interface AskedPlace {
 }
 
 /**
- * Decides by `allowed-tools` whether an agent may make a call: once for all agents that ask. A call is
- * not allowed if it leaves out something that the decision needs.
+ * Returns true if `allowed-tools` permits an agent's call; shared by all agents that ask. A call that omits something
+ * the decision needs is not permitted.
  */
 export function isPermitted(call: AskedCall, allowedTools: readonly string[], place: AskedPlace): boolean {
   const rules = allowedTools.map(parseToolRule);
@@ -85,7 +85,7 @@ function allowsCommand(
   });
 }
 
-/** Files by which git starts programs, so that whoever may change them may run anything. */
+/** Files by which git starts programs: an agent that can change them can run anything. */
 const OF_GIT = /\/\.git(?:\/|$)/i;
 
 function allowsEdit(rule: ToolRule, path: string, place: AskedPlace): boolean {

@@ -56,7 +56,7 @@ const opaque: ShellParts = { kind: 'opaque' };
 
 const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
 
-/** Continues a command in the next line; not in a comment. */
+/** Continues a command on the next line, except in a comment. */
 const CONTINUATION = '\\\n';
 
 const SEPARATOR = /^(?:&&|\|\||;|\||\r?\n)/;
@@ -294,14 +294,14 @@ function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
 }
 
 /**
- * Returns the rules for reading outside of the repository, which other agents cannot be given. Reading inside needs no
+ * Returns the rules for reading outside of the repository, which other agents do not support. Reading inside needs no
  * rule in Claude Code, and so none here.
  */
 export function selectOutsideReads(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 
-/** Returns what the agent may do beyond its rules, as one text, or null. */
+/** Joins the descriptions of what the agent may do beyond its rules; null if there are none. */
 export function describeAllowedMore(parts: readonly (string | null)[]): string | null {
   const said = parts.filter((part) => part !== null);
   return said.length === 0 ? null : said.join(', and ');
