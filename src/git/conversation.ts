@@ -50,7 +50,7 @@ export function startConversation(
     arrived();
   });
 
-  /** The limit applies to each answer, not to all together: the work between two answers may take long. */
+  /** Limits the time of one answer, not of all together: the work between two answers may take long. */
   async function within(work: Promise<void>): Promise<void> {
     const slow = setTimeout(unblock, slowMs);
     const late = setTimeout(() => {

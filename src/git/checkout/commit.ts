@@ -62,8 +62,8 @@ export interface Committer {
 }
 
 /**
- * Maximum number of commits of one iteration that are kept apart; more are folded into one, since each takes a process
- * to make again.
+ * Maximum number of commits of one iteration that are kept apart. More are folded into one, since remaking each takes a
+ * process.
  */
 const MOST_COMMITS = 100;
 
@@ -214,7 +214,7 @@ async function remake(
 
 const noObjections: ReadonlyMap<string, string> = new Map();
 
-/** Returns what must not be published in any of the commits, even if a later commit removes it again. */
+/** Returns the paths that must not be published from any of the commits, even if a later commit removes them again. */
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: ObjectReader,
@@ -277,7 +277,7 @@ function withTrailers(message: string, trailers: Readonly<Record<string, string>
   return [message.replaceAll('\0', '').trim(), ...(lines.length > 0 ? [lines.join('\n')] : [])].join('\n\n') + '\n';
 }
 
-/** Makes a commit in our name, signed off by it if that is wanted. */
+/** Makes a commit in our name, with a sign-off line if `signOff` is set. */
 export async function commitTree(
   { repository, identity, signOff }: Pick<Committer, 'repository' | 'identity' | 'signOff'>,
   commit: Pick<IterationCommit, 'message' | 'trailers'> & { tree: ObjectId; parents: readonly ObjectId[] },

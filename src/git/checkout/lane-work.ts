@@ -114,7 +114,7 @@ function judgedIn(
   return { quarantine, committer: { repository: quarantine, inspection, identity, signOff, folder } };
 }
 
-/** Makes this the tree of the lane's work; null: there is no tree any longer. */
+/** Makes this the tree of the lane's work; null means that it no longer has one. */
 export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
   const { quarantine, committer } = judgedIn(tree?.quarantine ?? work.start.detached, work);
   work.quarantine = quarantine;
@@ -143,7 +143,7 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
 export async function readContent(work: LaneWork, wanted: ReadPart = 'all'): Promise<Omit<LastRead, 'tree'>> {
   const { access } = work;
   const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated, wanted);
-  // Work that existed before the agent began is not its work.
+  // Work beside the tree that existed before the agent began is not the agent's.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
   return { head, beside: found, ignored, content: contentOf(content, await access.withoutNotes(content.tree)) };
 }

@@ -172,7 +172,7 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
   await rm(indexFile, { force: true });
   const head = await headOf(workspace);
-  // The index cannot start empty: only its entry shows a tracked file that is also ignored.
+  // The index cannot start empty: only an index entry shows that an ignored file is tracked.
   if (head !== null) await git.answer(['read-tree', head]);
 }
 
@@ -187,7 +187,7 @@ export function createLostObjectsError({ gitFolder }: Pick<Workspace, 'gitFolder
   return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${gitFolder}.)`);
 }
 
-/** A section of its own, which is safe: a config file may contain several of one name. */
+/** A separate section is safe: a config file may contain several sections of one name. */
 const SPARSE = '[core]\n\tsparseCheckout = true\n';
 
 /** Returns the patterns of the files that the job checked out, or null for all. */

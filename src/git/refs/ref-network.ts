@@ -50,7 +50,7 @@ const KNOWN_ANSWERS: readonly {
   {
     kind: 'unavailable',
     pattern: /(returned error:|HTTP) 404\b|not found|does not exist|does not appear to be a git repository/i,
-    meaning: (who, url) => `there is no repository ${url} that ${who} may see`,
+    meaning: (who, url) => `the repository ${url} does not exist, or it is hidden from ${who}`,
   },
 ];
 

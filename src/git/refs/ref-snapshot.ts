@@ -120,7 +120,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     return {
       ref: STATE_REF,
       expected: swap.from.head,
-      board: async ({ gitFolder }) => {
+      writeTarget: async ({ gitFolder }) => {
         const { commit, parent } = await commitSwap(swap);
         const alternates = join(gitFolder, 'objects', 'info', 'alternates');
         await mkdir(dirname(alternates), { recursive: true });
@@ -170,7 +170,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     let pushed = await once();
     for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
       const words = wordsOf(pushed);
-      // git compared before it sent anything.
+      // git itself found the lease stale and sent nothing.
       if (words.includes('stale info')) return { kind: 'conflict' };
       // The push may have been accepted and only the answer lost: the current position of the ref decides.
       const there = await look(remote);

@@ -11,8 +11,8 @@ import type { Workspace } from '../workspace.ts';
 import { findGitConfigs } from './git-configs.ts';
 
 /**
- * Minimum length of a secret, in characters: shorter values are words. User names count from the length of a token
- * only.
+ * Minimum length of a secret, in characters; shorter values are ordinary words. A user name counts only from the length
+ * of a token.
  */
 const MIN_SECRET_CHARS = 8;
 
@@ -115,8 +115,7 @@ interface FoundFile {
 }
 
 /**
- * Returns the config files of all git directories there that contain something to hide, and the files that could not be
- * read.
+ * Returns the config files with secrets, of all git directories in the workspace, and the files that could not be read.
  */
 async function configsOf(
   git: Git,
@@ -226,8 +225,8 @@ async function includedSecrets(
 }
 
 /**
- * Config files without credentials, by their content before: all trees of a lane have the same ones, so each is edited
- * once.
+ * The edited content of config files by their original one: all trees of a lane have the same files, so each is edited
+ * only once.
  */
 const rewritten = new Map<string, Buffer>();
 

@@ -286,7 +286,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
         `The commits of this run cannot be read in ${own.folder}: ${completeSentence(lastLinesOfError(packed.stderr))}`,
       );
     await checkout.seal();
-    // Strict: the commits' own base must be there as well.
+    // `--strict` also fails if the commits that these build on are missing.
     await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
     if (has.length === 0)
       await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));

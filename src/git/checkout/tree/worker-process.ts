@@ -64,7 +64,7 @@ const TAIL_BYTES = 2_000;
 const ADVICE =
   'Re-run the workflow. If it happens again, check whether something ends processes on the runner, or whether its disk is full.';
 
-/** The worker ended (`isGone`), or sent an answer that ours never sends. */
+/** The worker ended (`isGone`), or sent an answer that only a forged worker sends. */
 class WorkerLost extends Error {
   readonly isGone: boolean;
 
@@ -130,7 +130,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   let problem: string | null = null;
   let lostSandbox: { readonly error: unknown } | null = null;
 
-  /** Ends the worker; the first reason stays. */
+  /** Ends the worker; the first reason is kept. */
   function dismiss(why: string): void {
     problem ??= why;
     held.end();

@@ -259,7 +259,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: [join(inbox, INBOX.objects)],
     shallow: roots,
   });
-  // A folder of objects that the agent removed is noticed as soon as an object is needed.
+  // Does not check the folder of objects: if the agent removed it, the first object that is needed shows that.
   const checkout = await layOwnRepository(workspace, {
     ...common,
     config: setup.own.config,
@@ -282,13 +282,13 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     async pack(name, wanted, known) {
       const input = [...wanted, ...known.map((id) => `^${id}`), ''].join('\n');
       const base = join(packs, name);
-      // A pack in transit need not be small.
+      // Packs fast instead of small: the pack is only in transit.
       const packed = await own.git.answer(
         ['pack-objects', '--quiet', '--revs', '--window=0', '--compression=1', '--non-empty', base],
         { input, timeoutMs: PACK_MS },
       );
       if (packed.exitCode !== 0)
-        throw new UserError('infrastructure', `What changed cannot be packed: ${lastLinesOfError(packed.stderr)}`);
+        throw new UserError('infrastructure', `The changes cannot be packed: ${lastLinesOfError(packed.stderr)}`);
       const hash = packed.stdout.toString().trim();
       if (hash === '') return null;
       await rename(`${base}-${hash}.pack`, base);
@@ -297,7 +297,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
       if (size > LARGEST_PACK_BYTES)
         throw new UserError(
           'infrastructure',
-          'The files that changed in the work tree are larger than the 2 GiB that GitHub takes. List those that are not to be published in .gitignore, then re-run the workflow.',
+          'The changed files in the work tree exceed the 2 GiB that GitHub accepts. List files that should not be published in .gitignore, then re-run the workflow.',
         );
       return size;
     },
