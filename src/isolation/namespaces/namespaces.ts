@@ -53,7 +53,7 @@ export function guardOf(uid: number): string {
 
 /**
  * Creates namespaces of mounts, processes, IPC, host name and network as root, without a user namespace. Throws
- * Unavailable.
+ * IsolationUnavailable.
  */
 export async function buildNamespaces(
   { root, record, uid, runFolder }: Pick<Foundation, 'root' | 'record' | 'uid' | 'runFolder'>,
@@ -93,7 +93,7 @@ export async function buildNamespaces(
       gaps: [
         ...keeper.open.map(
           (path) =>
-            `Daemons of this machine can be reached by their sockets in ${path}: its file system cannot be mounted in a way that forbids it.`,
+            `The agent can reach sockets of this machine's daemons in ${path}: the file system there cannot be mounted in a way that prevents it.`,
         ),
         ...closed
           .filter((path) => !programs.includes(path) || keeper.unmapped.includes(path))
@@ -171,7 +171,7 @@ async function startKeeper(
       end,
       lost: () =>
         isOver
-          ? "The agent's sandbox was ended while the run used it, by another program on this machine. What was finished before is published. Re-run the workflow."
+          ? "The agent's sandbox was ended while the run used it, by another program on this machine. Work finished before that is published. Re-run the workflow."
           : null,
     };
   await end();

@@ -51,8 +51,8 @@ const TRIED_UIDS = 40;
 const SERVERS = 2;
 
 /**
- * Opens a sandbox; throws Unavailable if this machine cannot have a sandbox of that level. Leftovers that cannot be
- * removed in that case stay on record.
+ * Opens a sandbox; throws IsolationUnavailable if this machine cannot have a sandbox of that level. Leftovers that
+ * cannot be removed in that case stay on record.
  */
 export async function openAgentSandbox(
   level: 'namespace' | 'user',
@@ -73,7 +73,7 @@ export async function openAgentSandbox(
     const foundation = await createFoundation(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // Leftovers stay on record, and the end of the run reports it.
+    // Leftovers stay on record, and the run reports them at its end.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
     throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
   }

@@ -98,9 +98,8 @@ for my $number (0 .. $count - 1) {
 /**
  * Creates the sandbox's file system and stays as its first process until its input ends. Prints its process id, then a
  * line for each PATH whose owners are not mapped: `open` and the path if the sandbox reaches the sockets in it,
- * otherwise
- * `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each link is its
- * path and its target
+ * otherwise `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each
+ * link is its path and its target
  */
 export const KEEP = `
 set -eu
@@ -255,7 +254,7 @@ for path; do
 done
 `;
 
-/** Gives a user id a name where possible, because some programs ask for their user's name. Arguments: UID NAME HOME */
+/** Gives a user id a name if possible, because some programs ask for their user's name. Arguments: UID NAME HOME */
 export const NAME_USER = `
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0

@@ -134,7 +134,7 @@ const STOP_MS = 1_000;
 /**
  * Starts the library in a process of its own: without keys; in an empty folder, because it protects the folder that it
  * starts in; and without the run's tag, because it stays when a program ends. The process ends with this one. Throws
- * Unavailable.
+ * IsolationUnavailable.
  */
 export async function startWorker(
   request: WorkerRequest,
