@@ -18,8 +18,8 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly usesConfigFolder: boolean;
   readonly accessOf: AccessOf;
   /**
-   * The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from
-   * another program.
+   * Matches the output of `--version`: the version, and the program's name unless it is the title. Any other output
+   * comes from another program.
    */
   readonly printedVersion: RegExp;
   /** True if the CLI prints its retries. Silent retries show only in its requests to the provider. */
@@ -95,7 +95,7 @@ export interface CliCall {
   /** The model; null leaves the choice to the CLI. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
-  /** MCP servers of its tools. */
+  /** MCP servers whose tools the call may use. */
   readonly servers: readonly McpServer[];
   /** The user's own arguments, which come last and so override ours. */
   readonly extraArgs: readonly string[];

@@ -61,7 +61,7 @@ type Settings = Readonly<Record<string, string | number | boolean | readonly str
 
 const SESSIONS = 'sessions';
 
-/** The date is arbitrary. */
+/** The folder of imported sessions; its date is arbitrary. */
 const IMPORTED = [SESSIONS, '2026', '01', '01'];
 
 const IMPORTED_AT = '2026-01-01T00-00-00';
@@ -163,7 +163,7 @@ async function importCodexSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // A second rollout of the same session could be found instead.
+  // Codex could find a second rollout of the same session instead.
   for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
   await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });
   return true;
@@ -171,7 +171,7 @@ async function importCodexSession(
 
 /**
  * Removes everything but sessions from the CLI's folder: instructions, variables and skills that an earlier call left
- * there would count in this one.
+ * there would apply to this one.
  */
 export async function resetCodexHome(configFolder: string): Promise<void> {
   await keepOnly(configFolder, [SESSIONS]);
@@ -223,7 +223,7 @@ function totalIn({ type, payload }: JsonObject): number | null {
 /** Returns the command line of Codex for unattended use; the prompt goes to stdin. */
 export function buildCodexArguments(request: CodexRequest): string[] {
   const { model, servers, extraArgs, resume } = request;
-  // For anything but a UUID, it would silently begin a new session.
+  // For anything but a UUID, Codex would silently begin a new session.
   const session = resume !== null && UUID.test(resume) ? resume : null;
   return [
     'exec',
@@ -309,8 +309,8 @@ export function buildCodexEnvironment(given: CliCall['environment'], configFolde
 }
 
 /**
- * Returns the temporary folder if the CLI must not know it, or null: with its own folder below the temporary one, it
- * runs no command at all.
+ * Returns the temporary folder if it must be hidden from the CLI, or null: if the CLI's own folder is below the
+ * temporary one, the CLI runs no command at all.
  */
 function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');

@@ -33,7 +33,7 @@ export interface CodexSandbox {
   readonly writableRoots: readonly string[];
 }
 
-/** Returns the limits by the rules. `gitFolder` contains the repository's own files, such as `/repo/.git`. */
+/** Returns the sandbox that the rules require. `gitFolder` contains git's own files, such as `/repo/.git`. */
 export function mapCodexRules(
   rules: readonly string[],
   { gitFolder }: { readonly gitFolder: string },

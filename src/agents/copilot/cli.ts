@@ -178,7 +178,7 @@ export function buildCopilotArguments({
  */
 export function buildCopilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
-    // The folder into which it unpacks itself: files that another run left there would be run.
+    // The folder into which the CLI unpacks itself: it would run files that another run left there.
     COPILOT_CACHE_HOME: join(configFolder, CACHE),
     ...given,
     COPILOT_HOME: configFolder,

@@ -9,8 +9,8 @@ import {
 } from '../rules/shell-rules.ts';
 
 /**
- * Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, it reads inside the work tree and runs commands
- * that only read there.
+ * Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, the CLI reads inside the work tree and runs
+ * commands that only read there.
  */
 export function mapCopilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
   const parsed = rules.map(parseToolRule);

@@ -15,7 +15,7 @@ interface OpencodeServers {
   readonly permission: Readonly<Record<string, Action>>;
 }
 
-/** Placeholders in its configuration, which opencode replaces in the text itself. */
+/** Placeholders that OpenCode replaces in the text of its configuration. */
 const REPLACED = /\{(?:env|file):/;
 
 type Action = 'allow' | 'ask' | 'deny';

@@ -33,8 +33,8 @@ export interface ModelApi<Endpoint> {
   /** Returns a request for the log. */
   readonly nameRequest: (method: string, target: string) => string;
   /**
-   * Returns the part of a message to pass on; or, if the message makes the provider's servers fetch, keep or run
-   * something, a description of that part.
+   * Returns the part of a message to pass on, or a text that describes the part which makes the provider's servers
+   * fetch, keep or run something.
    */
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }

@@ -19,7 +19,7 @@ export interface AskedCall {
   readonly tool: string | null;
   /** The whole command line; null for a call that runs no command. */
   readonly command: string | null;
-  /** Files and folders that it names, among them the folder in which a command runs. */
+  /** Files and folders that the call names, among them the folder in which a command runs. */
   readonly paths: readonly string[];
   readonly url: string | null;
   /** True if the command also gets variables of its own. */

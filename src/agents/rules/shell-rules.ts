@@ -11,7 +11,7 @@ export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
   | { readonly kind: 'command'; readonly commands: RuleCommands }
   | { readonly kind: 'web-fetch'; readonly domain: string | null }
-  /** A null `tool` means all of the server's; a name may contain stars. */
+  /** A null `tool` means all tools of the server; a name may contain stars. */
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string | null }
   /** `bookkeeping`: harmless tools that every agent has in some form, such as its to-do list. */
   | { readonly kind: 'web-search' | 'subagent' | 'bookkeeping' | 'other' }
@@ -264,8 +264,8 @@ export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
 }
 
 /**
- * Returns the mapped rules of an agent whose own rules do not support paths: `without` has no counterpart in them,
- * `more` is what else they allow.
+ * Returns the mapped rules of an agent whose own rules do not support paths. `without` are the user's rules that have
+ * no counterpart there; `more` describes what the agent's own rules allow beyond the user's.
  */
 export function mapSharedRules<Own>(
   rules: readonly ToolRule[],
@@ -285,8 +285,8 @@ export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
 }
 
 /**
- * Returns rules such as `Edit(src/**)`, for agents whose own rules do not support paths: they may change any file of
- * the repository.
+ * Returns rules such as `Edit(src/**)`: agents whose own rules do not support paths may change any file of the
+ * repository.
  */
 function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];

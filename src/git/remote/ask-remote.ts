@@ -120,7 +120,7 @@ interface Network {
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function askRemote(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  // -1 is no exit code of git: the command ran out of time.
+  // -1 means that the command ran out of time.
   if (answer.exitCode === 0 || answer.exitCode === -1 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);

@@ -47,17 +47,17 @@ export function createRemote(options: RemoteOptions): Remote {
     run(async (git) => {
       const alone = (push: PushingOn): Promise<PushResult> => inspectAndPush(git, options, push);
       const pushed = await pushTogether(git, { options, alone }, pushes);
-      return pushed.map((result) => ({ status: 'fulfilled', value: noteSignaturesWanted(options, result) }));
+      return pushed.map((result) => ({ status: 'fulfilled', value: noteSigning(options, result) }));
     }),
   );
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
-    push: async (push) => noteSignaturesWanted(options, await run((git) => publish(git, options, push))),
+    push: async (push) => noteSigning(options, await run((git) => publish(git, options, push))),
     pushOn: pushOnAll,
     pushWithState: async (push) =>
-      noteSignaturesWanted(options, await run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push))),
+      noteSigning(options, await run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push))),
     sign: (push) =>
       options.signer?.isWanted === true
         ? run((git) => inspectAndSign(git, options, push))
@@ -79,10 +79,7 @@ export function createRemote(options: RemoteOptions): Remote {
 }
 
 /** Remembers that the server requires signatures, so that the next commits get them, and returns its answer. */
-function noteSignaturesWanted<Result extends PushedWithState | PushResult>(
-  { signer }: RemoteOptions,
-  result: Result,
-): Result {
+function noteSigning<Result extends PushedWithState | PushResult>({ signer }: RemoteOptions, result: Result): Result {
   if (signer !== null && isForSignatures(result)) signer.isWanted = true;
   return result;
 }

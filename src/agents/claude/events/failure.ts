@@ -9,7 +9,7 @@ type Kind = AgentError['kind'];
 
 const MAX_TEXT_CHARS = 2_000;
 
-/** Classifies a failure that the CLI reported: its own fields first, its text last. */
+/** Classifies a failure that the CLI reported, by the failure's fields first and by its text last. */
 export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
   const { subtype, error, apiError, terminalReason, status, text } = failure;
   const kind =
