@@ -46,7 +46,7 @@ export interface Git {
 
 /**
  * The surroundings of commands. `variables` contain GIT_DIR and similar ones; no error repeats a text of `hide`.
- * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine
+ * `configuration: 'own'` is the one exception to the settings below: the person who runs this on their machine
  * reaches the server with their own git configuration, credential helpers and ssh. It is only for a repository that we
  * made ourselves.
  */
@@ -61,7 +61,7 @@ interface GitSetup {
 }
 
 /**
- * Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file.
+ * Binds git to a folder. Every command gets a minimal environment and the settings below, which override config files.
  */
 export function createGit(setup: GitSetup): Git {
   findGit(setup.env);

@@ -302,8 +302,8 @@ export async function withheldOf(
   const changedSince = async (tree: ObjectId): Promise<ReadonlySet<string>> =>
     new Set((await objects.changesBetween(tree, now.tree)).map((change) => change.path));
   const before = iteration.before.tree;
-  // Evidence is measured without the files that were withheld before; compared with it, they would count as changed
-  // each time.
+  // The evidence before this iteration lacks the files that were withheld earlier: compared with it alone, they would
+  // count as changed each time.
   const [changed, changedAgain] = [await changedSince(before), await changedSince(withheldBefore.tree ?? before)];
   const left = [...found.withheld].filter(([path]) =>
     (withheldBefore.paths.has(path) ? changedAgain : changed).has(path),

@@ -9,7 +9,7 @@ import { type PathChange, diffTrees, treeOf } from '../objects.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { FoundCredentials } from './credentials/credentials.ts';
 import type { OpenedCheckout, RepositoryOptions } from './lane.ts';
-import { layOwnRepository } from './private-repository.ts';
+import { createUncheckedRepository } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import {
   type ToleratedChange,
@@ -138,7 +138,7 @@ export function createLaneTrees(
         };
         return { top, access, quarantine: detached, tolerated, files: access.files, leave };
       }
-      const own = await layOwnRepository(tree, {
+      const own = await createUncheckedRepository(tree, {
         ...repository.setup,
         folder: join(workFolder, 'tree-repository'),
         objects: join(tree.gitFolder, 'objects'),

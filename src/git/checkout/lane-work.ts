@@ -25,8 +25,8 @@ import {
 const MOST_EXAMINED = 10;
 
 /**
- * The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot
- * be read.
+ * The work tree as it was read last. `tree` is the content that counts as evidence; `head` is the work tree's HEAD, or
+ * null if HEAD cannot be read.
  */
 export interface LastRead {
   readonly content: WorkTreeContent;
@@ -64,7 +64,7 @@ export interface LaneWork {
   committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly PathChange[] } | null;
   /** The files that are kept out of the branch. */
   withheld: WithheldPaths;
-  /** The work tree in which the withheld files were when they were withheld; null while no file was withheld. */
+  /** The work tree that contained the withheld files when they were withheld; null while no file is withheld. */
   withheldIn: ObjectId | null;
   /** The paths that differ from their commit although nobody changed them. */
   tolerated: readonly ToleratedChange[];
@@ -77,7 +77,7 @@ export interface LaneWork {
    * work tree does not contain yet.
    */
   beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] };
-  /** Paths that git ignores and that the last reading found first. */
+  /** Ignored paths that the last reading found for the first time. */
   newlyIgnored: readonly string[];
 }
 

@@ -354,8 +354,8 @@ export function describeNoWorkTree(folder: string, why: string): string {
 /**
  * Fetches the missing parts of a checkout: the older commits of a shallow one, without which the point where a branch
  * left the base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the
- * server. Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is missing any
- * longer.
+ * server. Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is
+ * missing.
  */
 async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
   const theirs = join(workspace.commonFolder, 'shallow');

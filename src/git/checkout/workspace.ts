@@ -8,8 +8,8 @@ import { removePipes } from '../pipes.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 
 /**
- * The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree
- * only.
+ * The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` only in a linked work
+ * tree.
  */
 export interface WorkspacePlace {
   readonly top: string;
@@ -33,7 +33,7 @@ export interface Workspace extends WorkspacePlace {
 interface WorkspaceOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
-  /** Git directories from which it also reads objects. */
+  /** Git directories from which git also reads objects. */
   readonly borrowed?: readonly string[];
 }
 

@@ -138,14 +138,14 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     const at = now();
     const past = head === null ? undefined : histories.get(head);
     // History also starts over if its parent is unknown or no longer here.
-    const goesOn =
+    const continues =
       past !== undefined &&
       head !== null &&
       past.depth < LONGEST_HISTORY &&
       at - past.since < OLDEST_HISTORY_MS &&
       (await hasObject(network.objectsFolder, head));
-    const history = goesOn ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
-    const parent = goesOn ? head : null;
+    const history = continues ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
+    const parent = continues ? head : null;
     const commit = await writeTreeCommit(network.objectsFolder, {
       files: new Map([...snapshot].map(([path, text]) => [path, Buffer.from(text)])),
       subject: message,

@@ -24,8 +24,8 @@ const MAX_FILES = 20_000;
 const FOLDER_MODE = '40000';
 
 /**
- * Makes a commit of the files, never the same one twice. Writes the missing objects directly: git commands for each
- * update would cost more than all of this does.
+ * Makes a commit of the files; no two calls make the same commit. Writes the missing objects directly, because git
+ * commands for each update would cost more.
  */
 export async function writeTreeCommit(objectsFolder: string, commit: TreeCommit): Promise<ObjectId> {
   const { files, subject, trailers, parent, now } = commit;

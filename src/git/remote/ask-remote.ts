@@ -127,8 +127,8 @@ export async function askRemote(git: Git, args: readonly string[], network: Netw
 }
 
 /**
- * Returns the tips of the remote branches that start with `start`, and of those whose name is a folder of it. Throws if
- * the remote cannot be read.
+ * Returns the tips of the remote branches that start with `start`, and of branches with the name of a folder in it.
+ * Throws if the remote cannot be read.
  */
 export async function readBranches(
   git: Git,

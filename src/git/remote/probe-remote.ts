@@ -30,9 +30,12 @@ export async function findPushObstacle(
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit, since: null });
     if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
-    // An empty commit has no content to refuse, and its message is not that of the work.
-    const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
-    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
+    // A refusal of content or message says nothing about the work: the probe's commit is empty and has another message.
+    const isAboutProbe =
+      tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
+    return tried.kind === 'refused' && !isAboutProbe
+      ? { kind: 'configuration', why: explainRefusal(tried.refusal) }
+      : null;
   }
   // This push is never sent: the server says who may push before it learns what is pushed.
   const commit = await probeCommit(git, options, { tree: nothing, parents: [] });

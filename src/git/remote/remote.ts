@@ -86,7 +86,7 @@ function noteSigning<Result extends PushedWithState | PushResult>({ signer }: Re
 
 type SignedPush = Parameters<Remote['sign']>[0];
 
-/** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
+/** Inspects commits as a push does and then signs them: signing already sends their content to the server. */
 async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
   const problem = await findOutgoingProblem(git, options, push);

@@ -21,7 +21,7 @@ const MIN_TOKEN_CHARS = 20;
 /** The conventional password when the token is the user name. */
 const STAND_IN = 'x-oauth-basic';
 
-/** Matches the file of Google's login action, by which a job can ask for tokens; git usually ignores it. */
+/** Matches the file of Google's login action, by which a job can request tokens; git usually ignores it. */
 const GOOGLE_LOGIN = /^gha-creds-[0-9a-f]+\.json$/;
 
 /** The files of a checkout, and of other checkouts in it, that contain credentials. */
@@ -102,8 +102,8 @@ interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
   /**
-   * The only folders in which files that this config names are edited, because an agent of an earlier run may have
-   * written it; null means anywhere, for the job's own config.
+   * Limits the editing of files that this config names to these folders, because an agent of an earlier run may have
+   * written the config; null means no limit, for the job's own config.
    */
   readonly editableFolders: readonly string[] | null;
 }

@@ -47,7 +47,7 @@ export interface CommitToCheckOut {
   readonly hasIgnored: boolean;
   /** Folders of objects in which the tree finds its commits: nothing in the tree can write there. */
   readonly objects: readonly string[];
-  /** The commit whose differences are written in a sparse checkout whatever the patterns say. */
+  /** In a sparse checkout, files that differ from this commit are written whatever the patterns say. */
   readonly sparseSince: ObjectId;
 }
 

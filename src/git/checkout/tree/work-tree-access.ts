@@ -63,7 +63,7 @@ export interface WorkTreeAccess {
    * or it cannot be read.
    */
   patchOf(question: BesideQuestion): Promise<string | null>;
-  /** The tree without the agent's notes, from which evidence is taken. */
+  /** Returns the tree without the agent's notes, which counts as evidence. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
   /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
   putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;

@@ -21,7 +21,7 @@ import { lastLinesOfError } from '../../git.ts';
 import { treeOf } from '../../objects.ts';
 import {
   createOwnRepository,
-  layOwnRepository,
+  createUncheckedRepository,
   type OwnRepository,
   type PrivateRepository,
 } from '../private-repository.ts';
@@ -42,7 +42,7 @@ interface Outbox {
   /** Bound to the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;
-  /** Packs `wanted` without what is known; returns the size of the pack in bytes, or null if it would be empty. */
+  /** Packs `wanted` without the objects of `known`; returns the size in bytes, or null if the pack would be empty. */
   pack(name: string, wanted: readonly ObjectId[], known: readonly string[]): Promise<number | null>;
   /** Returns a part of the pack with that name. */
   part(name: string, from: number): Promise<Buffer>;
@@ -57,7 +57,7 @@ const PACK_MS = 3 * MINUTE_MS;
 interface TreeWorkerOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** The environment of its process; git gets PATH and HOME from it. */
+  /** The environment of the worker's process; git gets PATH and HOME from it. */
   readonly env: NodeJS.ProcessEnv;
   /** Returns the text files below a folder. */
   readonly filesOf: (top: string) => WorkTreeFiles;
@@ -260,7 +260,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     shallow: roots,
   });
   // Does not check the folder of objects: if the agent removed it, the first object that is needed shows that.
-  const checkout = await layOwnRepository(workspace, {
+  const checkout = await createUncheckedRepository(workspace, {
     ...common,
     config: setup.own.config,
     folder: join(outbox, 'checkout'),
