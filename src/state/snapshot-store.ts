@@ -209,7 +209,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {
       const changed = change(snapshot);
-      // After an earlier attempt of this process, that attempt saved the state and only its answer was lost.
+      // An earlier attempt of this process saved the state, and only the answer was lost.
       if (changed.answer.kind === 'already' && isTried) return { ...changed, answer: { kind: 'saved' } };
       isTried = changed.answer.kind === 'saved';
       return changed;
@@ -222,7 +222,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     const record = parseRecordIn(back.snapshot, lane);
     const isThere =
       record !== null && (record.sequence > sequence || (record.sequence === sequence && record.savedBy === runTag));
-    const why = `what was read back from the ${into.name} is not what was saved`;
+    const why = `the state read back from the ${into.name} differs from the saved one`;
     return isThere ? { kind: 'saved' } : notKept({ kind: 'unavailable', why, last: back.snapshot }, lane, runTag);
   }
 

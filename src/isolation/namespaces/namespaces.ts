@@ -195,7 +195,7 @@ async function listenIn(
   ];
   const opener = { ...root.command([...way, ...asUs]), timeoutMs: START_MS };
   return receiveServers(opener, ports.length).catch((error: unknown) => {
-    throw new IsolationUnavailable(`the sandbox's network cannot be listened in (${String(error)})`);
+    throw new IsolationUnavailable(`no server can listen in the sandbox's network (${String(error)})`);
   });
 }
 

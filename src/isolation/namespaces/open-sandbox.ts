@@ -122,7 +122,7 @@ async function openNamespaces(foundation: Foundation, options: AgentSandboxOptio
       if (listener === undefined) throw new Error(`a sandbox has ${String(SERVERS)} sockets`);
       return await listenOn(server, listener);
     },
-    // The sandbox's network contains nothing else.
+    // Nothing to limit: the sandbox's network contains only the listening sockets.
     limitNetwork: () => Promise.resolve(true),
     close: async () => {
       await namespaces.end();

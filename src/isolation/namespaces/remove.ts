@@ -92,7 +92,7 @@ async function removeRecorded(
   const { folder, given, opened, userName } = record;
   const uid = record.uid ?? idTakenFor(folder, places);
   if (uid === null) {
-    // Only the runner's user has been in the sandbox.
+    // Without a user id, only the runner's user can have been in the sandbox.
     rmSync(folder, { recursive: true, force: true });
     return NO_REMAINS;
   }

@@ -54,7 +54,7 @@ const MAX_OUTPUT_BYTES = 1024 * 1024;
  */
 export async function findRoot(environment: Environment): Promise<Root> {
   if (process.platform !== 'linux')
-    throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
+    throw new IsolationUnavailable(`this works only on Linux, and this machine runs ${process.platform}`);
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
   const surroundings = { ...environment, PATH: SYSTEM_PATH };
   const prefix = uid === 0 ? [] : [findSystemProgram('sudo', surroundings), '-n', '--'];

@@ -89,7 +89,7 @@ type Programs = WorkerRequest['programs'];
 /** Returns the paths of the programs; throws IsolationUnavailable if one is missing, for root, and outside of Linux. */
 function programsFor(environment: AgentSandboxOptions['environment']): Programs {
   if (process.platform !== 'linux')
-    throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
+    throw new IsolationUnavailable(`this works only on Linux, and this machine runs ${process.platform}`);
   if (process.getuid?.() === 0) throw new IsolationUnavailable('this is for users without root');
   const path = (name: string, from: string): string => {
     const program = findTrustedProgram(name, environment);
@@ -136,7 +136,7 @@ async function createRootlessSandbox(
         await takeOver(server, next.listener);
         return next.inside;
       },
-      // The sandbox's network contains nothing else.
+      // Nothing to limit: the sandbox's network contains only the two servers.
       limitNetwork: () => Promise.resolve(true),
       close: async () => {
         await agentSandbox.end(0);

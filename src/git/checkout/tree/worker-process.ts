@@ -138,7 +138,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   }
 
   const held = holdOutput(LARGEST_ANSWER_BYTES + CHUNK_BYTES, () => {
-    dismiss('the worker printed more than it was asked for');
+    dismiss('the worker printed more than the answer');
   });
   let end: ProgramEnd | null = null;
   const ended = runProgram({
@@ -187,7 +187,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
         questions.write(`${JSON.stringify({ ...question, kind })}\n`);
         const found = parseTreeAnswer(kind, await within(held.line()));
         if (found === null) {
-          dismiss('the worker answered something else than what it was asked for');
+          dismiss('the worker gave an answer that does not fit the question');
           throw lost();
         }
         for (const warning of found.warnings) log.warning(toOneLine(warning, 500));
