@@ -8,7 +8,7 @@ import { tryJson } from '../core/text/try-json.ts';
 
 const MAX_CHARS = 300;
 
-/** A provider's answer; its body is decompressed and arrives while it is sent. */
+/** A provider's answer; its body is decompressed and streamed. */
 interface ProviderAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];

@@ -173,7 +173,7 @@ export function buildCopilotArguments({
 }
 
 /**
- * Returns the environment of the CLI; no given variable moves its files, permits more, or makes it look for a newer
+ * Returns the environment of the CLI; given variables cannot move its files, permit more, or make it look for a newer
  * version.
  */
 export function buildCopilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {

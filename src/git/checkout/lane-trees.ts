@@ -45,7 +45,7 @@ export interface LaneAtOpening {
 export interface WorkTree {
   readonly top: string;
   readonly access: WorkTreeAccess;
-  /** Bound to the tree if this process may work in it. */
+  /** The quarantine, bound to the tree if this process may work in the tree. */
   readonly quarantine: Quarantine;
   /** Files that git writes differently from the commit (line ends, filters); they count as unchanged. */
   readonly tolerated: readonly ToleratedChange[];

@@ -53,7 +53,7 @@ export interface LaneWork {
   lane: LaneBranch;
   /** The commit at which the lane left the base branch. */
   fork: ObjectId;
-  /** Bound to the tree if this process may work in it. */
+  /** The quarantine, bound to the tree if this process may work in the tree. */
   quarantine: Quarantine;
   committer: Committer;
   access: WorkTreeAccess;

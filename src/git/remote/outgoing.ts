@@ -98,8 +98,8 @@ export async function inspectOutgoing(
     const merges = await knownMerges(ofBase ?? [], since, base);
     if (typeof merges === 'string') return merges;
 
-    // The patch limits were checked when each iteration was committed, and there may be several here. So were filters,
-    // since there is no work tree here.
+    // Patch limits and content filters were checked when each iteration was committed: here there may be several
+    // iterations, and there is no work tree.
     const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
     const ids = (single ?? []).map(({ id }) => id);
     const objections = new Map(await inspection.inspect(objects, await changesOfCommits(git, ids), new Map()));

@@ -17,8 +17,8 @@ import { wordsOf } from './remote-answers.ts';
 import { signCommits } from './sign.ts';
 
 /**
- * Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or
- * without one the token's permission.
+ * Returns the obstacle that would make every push of a run fail, or null if none is known. Probes the creation of
+ * `newBranch`, or only the token's permission if that is null.
  */
 export async function findPushObstacle(
   git: Git,

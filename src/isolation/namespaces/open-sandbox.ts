@@ -33,7 +33,7 @@ export interface OpenedAgentSandbox {
   readonly level: FailedLevel['level'];
   readonly agentSandbox: AgentSandbox;
   readonly uid: number;
-  /** Sentences about what is open or closed to the sandbox on this machine and should not be. */
+  /** Sentences about everything on this machine that is wrongly open or closed to the sandbox. */
   readonly gaps: readonly string[];
   /** Makes a server reachable from the sandbox at 127.0.0.1 and returns the port there; for at most two servers. */
   listen(server: Server): Promise<number>;

@@ -37,9 +37,9 @@ import {
 
 /** The worker's git directories, in a folder of the agent's user. */
 interface Outbox {
-  /** Bound to the work tree, with the lent objects and its own. */
+  /** The repository over the work tree, with the lent objects and its own. */
   readonly own: OwnRepository;
-  /** Bound to the work tree, with the objects of the checkout. */
+  /** The repository over the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;
   /** Packs `wanted` without the objects of `known`; returns the size in bytes, or null if the pack would be empty. */
