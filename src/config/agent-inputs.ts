@@ -183,7 +183,7 @@ export function chooseAgents(texts: AgentTexts): {
         : [
             {
               name: 'agent-path',
-              why: `is empty: the agent \`${withoutPath}\` is a program of yours, so give its path`,
+              why: `is empty: the agent \`${withoutPath}\` is your own program, so give its path`,
             },
           ]),
       ...order.flatMap((of) => agentVersionProblem(of, texts)),
