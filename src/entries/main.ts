@@ -251,7 +251,7 @@ export async function runMain(): Promise<void> {
     // A run whose outputs cannot be written has failed; a run that failed before reports that itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
-    // Post publishes a cancelled run's work and knows more then.
+    // Post publishes a cancelled run's work, and then shows a more complete summary.
     if (report.outcome.kind !== 'cancelled' || laneOf(report) === null) showSummary(renderSummary(end));
     log.info(renderClosingBlock(end));
     const { what } = describeOutcome(end);

@@ -105,19 +105,19 @@ async function finish(known: {
   const { steeringDigest, collectorDigest } = digestSteering(environment, key);
   const isSteered = steeringDigest !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
-    // Without a folder, and with inputs that cannot be used, main has not begun.
+    // Main has not begun if there is no folder and the inputs are unusable, so there is nothing to refuse.
     if (hasFolder || (await isReadable(environment, record)))
       refuse({ environment, runnerFiles, problem: record === null ? unknownSteering(runFolder) : STEERED });
     return;
   }
   const read = await readRun(environment, record).catch((error: unknown) => {
-    // Main has reported this error and done nothing.
+    // Without a folder, main has already reported this error and done nothing.
     if (hasFolder) throw error;
     return null;
   });
   if (read === null) return;
   const { phase } = read.config.handoff;
-  // The jobs `loop` and `finish` have nothing to give back: neither publishes or claims anything.
+  // The jobs `loop` and `finish` have nothing to clean up: neither publishes or claims anything.
   if (phase === 'loop' || phase === 'finish') return;
   const secrets = secretsOf(environment, read.config);
   const world = createWorld({
@@ -136,7 +136,7 @@ async function finish(known: {
     limits: LIMITS,
   });
   if (report === null) {
-    // The run had no folder before, so the new one is removed.
+    // Remove the folder that was created only for this attempt.
     if (!hasFolder) rmSync(runFolder, { recursive: true, force: true });
     return;
   }

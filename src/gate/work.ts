@@ -181,8 +181,8 @@ async function needCheckout({ config, repository, log }: GateDeps): Promise<void
 }
 
 /**
- * Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are no
- * issues.
+ * Finds task files. If the checkout cannot be read, warns and returns null, so that the issues are worked on; throws if
+ * there are no issues.
  */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {

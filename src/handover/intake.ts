@@ -64,7 +64,7 @@ export type Intake =
       readonly notes: RunNotes;
     };
 
-/** Needs that ended with the event, and the thread in which people may have been notified of them. */
+/** Reasons to notify people that ended with the event, and the thread in which the notice may be. */
 interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
@@ -274,7 +274,7 @@ export function createUntouchedWork(
     waitSkippedBy: null,
     agent: { name: '', version: '' },
     endedAt: now,
-    // This is on disk while the loop runs, and is true if the process is killed.
+    // This outcome is on disk while the loop runs, so it is right if the process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
 }
@@ -352,8 +352,8 @@ export interface Proposal {
 }
 
 /**
- * Returns a lane's state as it is stored, at any moment of a run, without what other lanes answer for themselves.
- * `transcript` is the one that is stored next to it.
+ * Returns a lane's state as it is stored at any moment of a run, without copies of other lanes' data. `transcript` is
+ * the one that is stored next to it.
  */
 export function documentOf(
   state: LaneState,
@@ -374,8 +374,8 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
 }
 
 /**
- * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what
- * it finished counts as done.
+ * Returns the work's state for others to build on. Tasks that the loop finished do not count as done before its final
+ * verification in a clean clone.
  */
 export function selectStateToBuildOn(
   { state, head, cleanVerification, journal }: Work,

@@ -25,8 +25,8 @@ const MAX_SENTENCE_CHARS = 1000;
 /** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
 /**
- * Maximum number of entries of a list that is handed over, so that a run is not lost because it left out, or warned of,
- * too much.
+ * Maximum number of entries of each list that is handed over; enough that a run is not lost because it left out many
+ * files or gave many warnings.
  */
 const MAX_ENTRIES = 1000;
 const MAX_WARNINGS = 100;
@@ -41,7 +41,7 @@ const foundTaskSchema = queuedTaskSchema.extend({
   title: words,
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: countSchema }),
-    // An entry that an agent wrote must not close an issue.
+    // Without an issue number, because an entry that an agent wrote must not close an issue.
     z.object({
       kind: z.literal('prd'),
       path: z.string().max(MAX_PATH_CHARS),
@@ -262,7 +262,7 @@ function possibleOutcome(
   { policy, isProposal }: { readonly policy: Policy; readonly isProposal: boolean },
   now: number,
 ): Outcome | null {
-  // Such a run works on no task, so its state completes none.
+  // A run for a proposal works on no task, so it cannot complete any.
   if (isProposal && outcome.kind === 'complete') return null;
   switch (outcome.kind) {
     case 'failed':

@@ -37,7 +37,7 @@ export type TuneResult = Immutable<z.infer<typeof tuneSchema>>;
 
 const MAX_TASKS = 5;
 
-/** Renders the result as text. `isNamed`: the person named the values. */
+/** Renders the result as text. `isNamed` is true if the person named the values to try. */
 export function renderTuning({ runs, spent, settings, recommended }: TuneResult, isNamed: boolean): string {
   const left = [
     ...(runs.withoutJournal > 0 ? [`${runs.withoutJournal} without a journal`] : []),

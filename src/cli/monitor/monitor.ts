@@ -72,7 +72,7 @@ async function monitor(
   if (given.problems.length > 0) throw new UsageError(given.problems);
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
-  // Otherwise a run in a parent folder would be shown.
+  // A missing folder is an error; otherwise a run in one of its parent folders would be shown.
   const there = await stat(folder).catch(() => null);
   if (there?.isDirectory() !== true)
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);

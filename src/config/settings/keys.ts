@@ -1,7 +1,7 @@
 import { findNearest } from '../../core/text/nearest.ts';
 import { listField } from '../fields.ts';
 
-/** A rule that is written in another way here. */
+/** A tool rule of another Ralph that has another form here. */
 interface ChangedRule {
   readonly from: string;
   readonly to: string;
@@ -33,7 +33,7 @@ export interface OtherRalphKey {
   readonly variables: 'named' | 'prefixed' | 'none';
 }
 
-/** All settings that have a meaning here, or about which people must learn that they have no meaning. */
+/** All settings of other Ralphs that have a meaning here, or whose lack of meaning must be reported. */
 export const KEYS: readonly OtherRalphKey[] = [
   named('PROJECT_NAME'),
   named('PROJECT_TYPE'),

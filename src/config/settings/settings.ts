@@ -11,8 +11,8 @@ export type SettingsFile =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings in the environment and in the settings file, with what has to be reported about them. `problems` are
- * lines for people.
+ * The settings in the environment and in the settings file, with the facts to report about them. `problems` are lines
+ * for people.
  */
 export interface ReadSettings {
   readonly found: readonly FoundSetting[];
@@ -124,7 +124,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
 }
 
 /**
- * Returns the variable of the setting; the one for this run alone (`RALPH_…`) comes first. An empty variable does not
+ * Returns the variable of the setting; the one with the prefix `RALPH_` takes precedence. An empty variable does not
  * count.
  */
 function variableOf(
@@ -138,8 +138,8 @@ function variableOf(
 }
 
 /**
- * Returns variables for one run (`RALPH_…`) that are not settings but close to one. Other variables with that prefix
- * may belong to anybody.
+ * Returns variables with the prefix `RALPH_` whose names are close to a setting's. All other variables with that prefix
+ * may belong to another program.
  */
 function misspeltIn(environment: Environment): readonly { readonly name: string; readonly near: string }[] {
   const names = Object.keys(environment).filter(
@@ -156,7 +156,7 @@ function misspeltIn(environment: Environment): readonly { readonly name: string;
     .slice(0, MAX_PROBLEMS);
 }
 
-/** Joins settings that form one input together, in the order of the table. */
+/** Joins the settings that together form one input, in the order of the table. */
 function byInput(settings: readonly (Given & { readonly text: string })[]): readonly FoundSetting[] {
   const inputs = [...new Set(settings.flatMap(({ key }) => key.input ?? []))];
   return inputs.flatMap((input) => {

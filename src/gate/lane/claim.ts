@@ -122,7 +122,7 @@ export async function claimLanes(
     case 'unguarded':
       // With the cache alone, the limitation is reported where the cache is chosen.
       if (config.stateStore === 'cache') return alone({ ...unguarded, warnings: [] });
-      // Only now is it known that a copy may be where this lane's runs save.
+      // This lane's runs may save to a copy, as only this answer shows, so check that no copy is newer.
       if (await hasNewerState(deps, first)) return alone({ kind: 'changed' });
       return alone({
         ...unguarded,

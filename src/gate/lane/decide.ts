@@ -221,7 +221,7 @@ async function findWork(
     request.issues.map(({ number }) => number),
   );
   const listed = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened, grants });
-  // Whatever an issue waits for, it can be read.
+  // A proposal only reads the issue, so its dependencies do not matter.
   const judged = isProposal
     ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
     : listed;

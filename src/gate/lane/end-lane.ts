@@ -136,7 +136,7 @@ function othersSentence(train: Train | null): string {
     : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;
 }
 
-/** Ends the session, whose subject is merged now. Returns what went wrong, as a sentence. */
+/** Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null. */
 async function endSession(
   { store, config, context, clock }: GateDeps,
   { lane, session }: LaneState,
@@ -195,7 +195,7 @@ function branchSentence(branch: string, deleted: BranchDeleted | null, remains: 
   }
 }
 
-/** Removes our labels from an issue that stopped being a task. No permission is needed, since no work starts. */
+/** Removes our labels from an issue that is no longer a task. Checks no permission, since no work starts. */
 export async function withdrawIssue(
   deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,

@@ -182,7 +182,7 @@ async function candidatesOf(
 ): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: EndWithoutCall['intake'] | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
-    // Without work of its own, the run can ask for more.
+    // Without work on the queue itself, the run can afford to examine more lanes.
     const continuable = mayContinue ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED)) : [];
     return { queue: null, ...(await decideOnUnfinished(deps, continuable)) };
   }
@@ -233,7 +233,7 @@ async function claimAndOpen(
     wanted(first),
     ...others.map(wanted),
   ]);
-  // Nothing is claimed, so nothing has to be given back.
+  // Nothing is claimed, so nothing has to be released.
   if (claim.kind !== 'claimed') claiming([]);
   if (claim.kind === 'refused')
     return gateResultOfLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });

@@ -69,8 +69,8 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: ${NEED_TEXTS[one.need]}.`);
-        // If this run achieves nothing, the next ones work on the queue for some hours; if it dies, the next one
-        // resumes this lane.
+        // Recorded so that, if this run achieves nothing, the next runs work on the queue for some hours. If this run
+        // dies, the next one resumes this lane anyway.
         await rememberExamined(deps, one);
         return { ...nothingExamined, work: { ...own, notes: { ...own.notes, train } } };
       }
