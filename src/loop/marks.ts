@@ -48,7 +48,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     });
     const marked: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
     if (head === work.head) return marked;
-    // If the agent left the file in another form, the next iteration commits that, and the entries are marked again.
+    // If the agent has changed the file, keep its version: the next iteration commits it and marks the entries again.
     await deps.files.replace({ path, old, text: made.text }).catch(() => undefined);
     // The changes that a later verification makes are measured against this snapshot.
     await repository.snapshot();

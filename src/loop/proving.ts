@@ -24,7 +24,7 @@ import type { Work } from '../handover/intake.ts';
 import type { LoopDeps } from './deps.ts';
 import { type PassedHead, verifyAt } from './verification.ts';
 
-/** A head that passed, and the base branch's tip with its tests, null while this run has not verified it. */
+/** A head that passed, and the tip of the base branch; `tests` is null while this run has not verified the tip. */
 interface Proving {
   readonly head: PassedHead;
   readonly base: { readonly commit: string; readonly tests: TestReport | null };
@@ -42,8 +42,9 @@ interface Planned {
 }
 
 /**
- * Runs the verify commands on the head without the change of each task, where its tests must fail, and with the old
- * form of the tests that it changed. The result decides nothing: it is for the reviewer and the next prompt.
+ * For each task, runs the verify commands on the head without the task's change, where its tests must fail, and with
+ * the old version of the tests that it changed. The result decides nothing: it informs the reviewer and the next
+ * prompt.
  */
 export async function proveTests(given: LoopDeps, work: Work, proving: Proving): Promise<Proven> {
   const { proveTests: mode } = given.config;
@@ -63,7 +64,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   }
   const proofs = new Map<TaskId, TaskProof>(planned.map(({ own: { task } }) => [task, { task, proof: CUT_OFF }]));
   const proven = (): Work => ({ ...work, state: recordProofs(work.state, [...proofs.values()]) });
-  // A run that is killed from here on leaves tasks that are done, with proofs that the next run makes.
+  // If the run is killed from here on, its tasks are done, and the next run makes the missing proofs.
   deps.record(proven());
   let baseTests = proving.base.tests;
   for (const one of planned) {
@@ -93,7 +94,7 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
   return (base?.kind === 'passed' ? base.durationMs : undefined) ?? head.durationMs;
 }
 
-/** Returns true for a finished task, or a prompt, that nothing was proven of since its newest iteration. */
+/** Returns true for a finished task, or a prompt, whose newest iteration is not proven yet. */
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
   const { proof } = shareOf(change, task);
   const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);

@@ -49,7 +49,7 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
   const at = { branch, commit: work.base, since: work.base };
   const { refusedPush } = work.state;
   if (refusedPush !== null) {
-    // A probe that a later push proved wrong does not count for a day.
+    // If a push failed although its probe had succeeded, probes do not count for a day.
     const isPinned = refusedPush.unprobed === true && Math.abs(deps.clock.now() - refusedPush.at) < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
     const probed = afterPush(
@@ -157,7 +157,7 @@ async function contentRefused(
   return probed.kind === 'pushed' ? blameContent(refusal) : null;
 }
 
-/** The reason for a push that waits for the end of the run, which knows whether people removed or merged the branch. */
+/** The reason for leaving the push to the end of the run, when it is known why the branch is gone. */
 const GONE = 'It was removed while this run worked, as merging a pull request can do.';
 
 async function isBranchGone(remote: Pick<Remote, 'branches'>, { lane: { branch } }: Work): Promise<boolean> {
@@ -266,7 +266,7 @@ function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
       };
     case 'refused': {
       const why = explainRefusal(pushed.refusal);
-      // This run's probe found that the server accepts the push.
+      // True if this run's probe was accepted although the push itself is refused.
       const unprobed = work.stateBefore.refusedPush !== null && work.state.refusedPush === null;
       return {
         work: { ...work, state: recordPush(work.state, { why, ...(unprobed ? { unprobed } : {}) }, now) },

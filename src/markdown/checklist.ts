@@ -10,8 +10,8 @@ interface Blocks {
 const inlineConstructs = ['attention', 'autolink', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'];
 
 /**
- * Maximum indentation; what begins beyond it counts as beginning there, because a parser needs many seconds for lists
- * that are hundreds of levels deep.
+ * Maximum indentation. Deeper lines count as indented this far, because a parser needs many seconds for lists that are
+ * hundreds of levels deep.
  */
 const MAX_INDENT = 80;
 
@@ -241,7 +241,7 @@ export interface OutlineSection {
 
 interface OutlineChecklist {
   readonly lastLine: number;
-  /** The beginning of a further item: indentation, bullet or next number, and a blank. */
+  /** The beginning of the next item to add: indentation, bullet or next number, and a blank. */
   readonly bullet: string;
   /** True if blank lines separate the items. */
   readonly loose: boolean;

@@ -33,7 +33,7 @@ export interface LabelWish {
   readonly wanted: LifecycleLabel | null;
 }
 
-/** The notices to give, and those that people can read now, which is what the label says. */
+/** The notices to give, and those that people can read now, for which the issue gets its label. */
 export interface Notices {
   readonly notices: readonly ApprovalNotice[];
   readonly notified: readonly ApprovalNotice[];
@@ -50,7 +50,7 @@ export function chooseLabels(
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
     const wanted = chooseTaskLabel(progressOf(progress, id), obstacle);
-    // This run did not check whether the issue still waits.
+    // Leave the label alone if this run did not check whether the issue still waits for approval.
     const isUnknown = obstacle === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
