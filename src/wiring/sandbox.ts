@@ -10,7 +10,7 @@ import { withNamedWait } from '../ports/waits.ts';
 import { describeEnd, type ProgramCall, runProgram } from '../processes/run-program.ts';
 import { originOf } from './own-package.ts';
 
-/** The longest possible timer, in ms. */
+/** The longest possible timer in ms, so in effect no limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STOP_GRACE_MS = 5_000;
 const FETCH_MS = 10 * 60_000;

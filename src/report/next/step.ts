@@ -13,8 +13,8 @@ import { describeObjections } from '../sentences/feedback.ts';
 export type ReadingPlace = 'log' | 'markdown' | 'terminal';
 
 /**
- * A thing that a person can do next, or that happens without them. `joint` joins the step to the one before (a step
- * without it begins a sentence); `lead` is put in front, such as `to continue, `.
+ * An action that a person can take next, or an event that needs nobody. `joint` joins the step to the one before (a
+ * step without it begins a sentence); `lead` is put in front, such as `to continue, `.
  */
 export type NextStep = Deed & { readonly joint?: string; readonly lead?: string };
 
@@ -171,8 +171,8 @@ const REVIEW_PLACES = {
 } as const;
 
 /**
- * Returns how a person continues with the requests on the pull request. `rounds` is `unknown` where nothing says that
- * no more are allowed.
+ * Returns how a person continues with the requests on the pull request. `rounds` is `unknown` if more rounds may be
+ * allowed.
  */
 export function suggestForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
   const retry = createCommandStep('retry', ['the pull request']);
@@ -204,8 +204,8 @@ export function suggestForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up'
 }
 
 /**
- * Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not
- * taken back, and may be enough.
+ * Returns the steps for a feedback task once no more rounds are allowed. `stands` is true if the last answer is still
+ * valid and may be enough.
  */
 export function suggestAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
   const steps = suggestForFeedback(kind, 'used-up');

@@ -108,7 +108,7 @@ function settledWords(id: string, why: Settlement): string {
   }
 }
 
-/** Returns what the id says was asked of a pull request. */
+/** Returns a noun for the request to a pull request that has this id. */
 function feedbackNoun(id: TaskId): string {
   if (id.startsWith('thread-')) return 'the review thread';
   if (id.startsWith('review-')) return 'the review';
@@ -184,7 +184,7 @@ function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
 
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
   const { task } = one;
-  // A task of a file is called by its title already.
+  // A task of a file is already named by its title.
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
     `**${capitalizeFirst(renderWords([...describeTaskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),

@@ -233,7 +233,7 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 
 function footer(report: WorkedReport): string {
   const several = agentsOfChange(report.change);
-  // A run without a call knows no agent version, nor an agent name of its own.
+  // A run without a call does not know an agent's version, or which agent it would have called.
   const [one = null] = several;
   const name =
     report.agent.name === '' ? (one === null ? '' : AGENTS[one].title) : `${report.agent.name} ${report.agent.version}`;

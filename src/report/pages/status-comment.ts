@@ -138,9 +138,9 @@ export function withAnswer(current: string | null, answer: string): string {
 }
 
 /**
- * Renders the answer to a label or a `/ralph` comment; a refusal has a first line of its own. The answer says why
- * nothing was done if that was not asked for, and how the lane is if `view` is known. `notice` is set when the issue
- * waits for approval.
+ * Renders the answer to a label or a `/ralph` comment; a refusal has its own first line. Unless only the status was
+ * asked for, the answer says why nothing was done; with `view`, it shows the lane's state. `notice` is set when the
+ * issue waits for approval.
  */
 export function renderAnswer(
   answer: CommandAnswer['text'],
@@ -314,8 +314,8 @@ function lastWordsOfIteration(entry: JournalEntry): string {
 }
 
 /**
- * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what
- * the issue is called.
+ * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` stands
+ * for the issue in the sentences.
  */
 export function renderApprovalNotice(
   { editor, at, labels }: ApprovalNotice,

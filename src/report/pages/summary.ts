@@ -171,7 +171,7 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
 
 /** Describes what was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
-  // The headline and the lines below it are about a task that is the only one.
+  // If only one task is in trouble, the headline and the lines below it already describe it.
   const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
   const stuck = listStuckTasks(report)
     .filter((one) => one !== named)

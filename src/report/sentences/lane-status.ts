@@ -173,7 +173,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
   switch (order) {
     case 'pause':
     case 'stop': {
-      // A stop of a lane that was already paused was not ordered by the person who paused it.
+      // Name the person only if this order paused the lane: somebody else may have paused it before.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
       return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${renderContinuation('pause', style.target)}.`;
@@ -217,7 +217,7 @@ function transitionLines({ state, tasks }: LaneView, style: Style): readonly str
   );
 }
 
-/** Returns a text that begins with the id of a task, with the name of that task. */
+/** Replaces the task id with which a text begins by the task's name. */
 export function nameTaskIn(text: string, tasks: readonly { readonly task: Task }[]): string {
   return text.replace(/^\S+/, (id) => {
     const known = tasks.find(({ task }) => task.id === id);

@@ -47,7 +47,7 @@ export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, re
   };
 }
 
-/** Explains why a run that was to wait for the limit did not; empty when nothing prevented the wait. */
+/** Explains why a run did not wait for the limit although it should have; empty when nothing prevented the wait. */
 function waitSkippedBy(report: RunReport): string {
   switch (workOf(report)?.waitSkippedBy ?? null) {
     case 'iterations':
@@ -109,7 +109,7 @@ export function describeLimit(reason: RunBound | 'unverified', report: RunReport
   };
 }
 
-/** Describes a head that differs from what the loop made: by a file that the server refused, or by people's commits. */
+/** Describes a head that differs from the loop's: a file was refused by the server, or people have pushed commits. */
 function describeUnseenHead(report: RunReport): OutcomeText {
   const isRefused = allTasksOf(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
   return isRefused

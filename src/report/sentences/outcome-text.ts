@@ -224,7 +224,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
   }
 }
 
-/** Describes a run whose tasks were all taken back by people. */
+/** Describes a run whose tasks were all withdrawn by people. */
 function withdrawn(report: RunReport): OutcomeText {
   const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
   return {

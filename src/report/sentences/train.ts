@@ -7,7 +7,7 @@ const BEGIN = '<!-- ralph:merge-order -->';
 
 const END = '<!-- ralph:merge-order-end -->';
 
-/** The end of our part of a description, in front of which a page of an earlier version gets the order. */
+/** The end of our part of a description; on a page of an earlier version, the order is inserted before it. */
 const PART_END = '<!-- ralph:end -->';
 
 /** Maximum number of pull requests listed. */

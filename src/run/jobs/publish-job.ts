@@ -27,7 +27,7 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
   const { handed, of } = taken;
-  // If the run is killed from here on, post gives its lane back.
+  // If the run is killed from here on, post releases its lane.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
   // The last job of a run of several lanes keeps the dashboard for all of them.
   const dashboard = config.dashboard && handed.lanes.length === 1;

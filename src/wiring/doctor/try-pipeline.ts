@@ -110,7 +110,7 @@ export async function tryPipelines(
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
     const found = await tryPipeline({
       repository,
-      // A variable of every program has another value on the runner, but it does have a value there.
+      // Variables that every program gets have other values on the runner, but only their existence matters here.
       variables: { ...buildVerifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: toolRulesOf(tools),
       within,
