@@ -265,7 +265,7 @@ function toPullRequest(answer: PullAnswer): PullRequest {
  */
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
-  const ending = '\n\n(Cut here: GitHub accepts no longer text.)';
+  const ending = '\n\n(Cut here: GitHub does not accept a longer text.)';
   // A pair of surrogates must not be split, which `cutText` ensures.
   return `${cutText(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

@@ -25,7 +25,7 @@ import { appendToPlainFile } from '../files/plain-file.ts';
  */
 const ENDS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 0 } as const;
 
-/** What a path of one of Ralph's files points to: nothing, a file, or anything else. */
+/** The kind of entry at the path of one of Ralph's files: none, a file, or anything else. */
 type Place = 'free' | 'file' | 'other';
 
 /** The folder of a person's checkout that a run works for; `top` is the checkout's own folder. */
@@ -291,7 +291,7 @@ function otherRunError({ pid, host, startedAt }: RunClaim): UserError {
   const where = host === hostname() ? '' : ` on ${host}`;
   return new UserError(
     'configuration',
-    `Another ralph run works in this checkout: process ${String(pid)}${where}, since ${since} UTC. Wait until it ends, or end it with Ctrl-C.${where === '' ? '' : ' If that machine is gone, delete the files .ralph/state/run.*.json.'}`,
+    `Another ralph run is working in this checkout: process ${String(pid)}${where}, since ${since} UTC. Wait until it ends, or end it with Ctrl-C.${where === '' ? '' : ' If that machine is gone, delete the files .ralph/state/run.*.json.'}`,
   );
 }
 

@@ -119,17 +119,17 @@ async function proveTask(
     runForProof(deps, work, { commit, usualMs: head.durationMs });
   const runWith = (files: readonly TakenFile[]): Promise<ProofRun | null> =>
     deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
-      deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
+      deps.log.warning(`A file cannot be restored: ${completeSentence(textOf(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;
     });
   deps.log.info(`verify runs without the change of ${nameIn(work, own.task)} …`);
   const without = await runWith(plan.without);
   if (without === null) return null;
   const needsBase = without.kind === 'ran' && head.report.size > 0 && baseTests === null;
-  if (needsBase) deps.log.info(`verify runs on the base, to tell which tests are new …`);
+  if (needsBase) deps.log.info(`verify runs on the base, to find out which tests are new …`);
   const onBase = needsBase ? await run(base.commit) : null;
   const known = onBase === null ? baseTests : onBase.kind === 'ran' ? onBase.report : NO_TESTS;
-  if (plan.old.length > 0) deps.log.info(`verify runs with the old form of the tests that it changed …`);
+  if (plan.old.length > 0) deps.log.info(`verify runs with the old version of the tests that it changed …`);
   const old = plan.old.length === 0 ? null : await runWith(plan.old);
   if (deps.signal.aborted) return null;
   return {

@@ -98,7 +98,7 @@ async function setAsideForbiddenMerge(
   const { baseBranch } = work.lane;
   const words = deps.redact(
     isForSignatures(tried)
-      ? `Merging ${baseBranch} would bring commits that the branch does not take. ${explainRefusal(tried.refusal)}`
+      ? `Merging ${baseBranch} would bring commits that the branch does not accept. ${explainRefusal(tried.refusal)}`
       : `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
   );
   deps.log.warning(words);

@@ -144,7 +144,7 @@ async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice, forecast: intake.notes.forecast });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
-  // Another run works on this and keeps the status comment, so the answer goes into a separate one.
+  // Another run is working on this and keeps the status comment, so the answer goes into a separate one.
   else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
     await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));

@@ -75,7 +75,7 @@ async function keep(
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
   const comment = `${formatProposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
   if (comment.length > MAX_SHOWN_CHARS)
-    return { kind: 'none', why: 'Those of the agent are too long for one comment.' };
+    return { kind: 'none', why: "The agent's sub-tasks are too long for one comment." };
   const updated = await store.update(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },

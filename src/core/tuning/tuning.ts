@@ -27,7 +27,7 @@ export const effectSchema = z.object({
     .array(taskSchema)
     .describe('Tasks that these iterations finished, and no later run, or that would have been given up instead.'),
   later: spentSchema.describe('Iterations that later runs would have made instead.'),
-  undecided: count.describe('Runs that would have gone on in a way that their journals do not contain.'),
+  undecided: count.describe('Runs that would have continued in a way that their journals do not contain.'),
 });
 
 /** The effect that other limits would have had on the recorded runs. */

@@ -78,7 +78,7 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
       return refused('Other sub-tasks were proposed in the meantime. Read them, then approve again.');
     case 'busy':
       return refused(
-        `Another run makes the sub-issues now. If it was killed, comment \`/ralph approve\` again after ${formatInstant(begun.until)}: nothing is made twice.`,
+        `Another run is creating the sub-issues. If it was killed, comment \`/ralph approve\` again after ${formatInstant(begun.until)}: nothing is created twice.`,
       );
     case 'begun':
       return approved({ ...begun.record, made: await makeSubIssues(deps, begun.record) }, number, true);
@@ -99,7 +99,7 @@ async function whyVoid(
   if (shown === null)
     return `The comment with the proposed sub-tasks is gone, so nobody can read what they are. ${AGAIN}`;
   if (shown.isEdited || hashOfComment(shown.body, sha256) !== record.comment)
-    return `The comment with the proposed sub-tasks was edited, so it may not show what would be made. ${AGAIN}`;
+    return `The comment with the proposed sub-tasks was edited, so it may not show what would be created. ${AGAIN}`;
   return then !== null && then.at < shown.at
     ? 'The sub-tasks were proposed after this command was written. Read them, then approve again.'
     : null;
@@ -125,7 +125,7 @@ async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<re
     if (!(error instanceof UserError)) throw error;
     throw new UserError(
       error.kind,
-      `Not all sub-issues could be made: ${completeSentence(error.message)} Then comment \`/ralph approve\` again: nothing is made twice.`,
+      `Not all sub-issues could be created: ${completeSentence(error.message)} Then comment \`/ralph approve\` again: nothing is created twice.`,
     );
   }
   await update(deps, recordMaking(own, { made, isComplete: true, isOver: true }));

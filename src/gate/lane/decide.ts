@@ -99,7 +99,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const { pause } = restored.state;
   if (pause !== null) return ended(await endPaused(deps, request, { look, restored, by: pause.by }));
 
-  // Another run works on the lane, so this run cannot answer anything now and need not read anything.
+  // Another run is working on the lane, so this run cannot answer anything now and need not read anything.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({
       ...endIntake(outcomeOfHeldLane(request.id, restored.claimedBy)),

@@ -118,6 +118,6 @@ export function endOfSplitOrBegun(
   return remoteHead === null
     ? null
     : refused(
-        `Ralph works on this issue already. Merge its pull request, or delete the branch ${branch}, and ask again.`,
+        `Ralph is already working on this issue. Merge its pull request, or delete the branch ${branch}, and ask again.`,
       );
 }

@@ -334,6 +334,6 @@ function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]):
 function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
   const [name, other] = [capitalizeFirst(nameOfLane(task)), nameOfLane(lane)];
   return path === null
-    ? `${name} waits for a later run: ${other} is worked on now, and the files of one of them are unknown.`
-    : `${name} waits for a later run: it probably touches ${path}, on which ${other} is worked on now.`;
+    ? `${name} waits for a later run: ${other} is being worked on, and the files of one of them are unknown.`
+    : `${name} waits for a later run: it probably touches ${path}, on which ${other} is being worked on.`;
 }

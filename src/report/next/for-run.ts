@@ -151,7 +151,7 @@ function redBaseSteps(report: RunReport): readonly NextStep[] {
       createNextStep('set', 'correct `verify` if the command is wrong', ', or '),
     ],
     createNextStep('wait', `the next run after that continues by itself${merged}`),
-    { ...createCommandStep('run'), lead: 'to have one more iteration tried now, ' },
+    { ...createCommandStep('run'), lead: 'to try one more iteration now, ' },
   ];
 }
 

@@ -27,7 +27,7 @@ export function suggestForTask(one: TaskReport, report: RunReport): readonly Nex
     return [...verificationSteps(one, report), ...stepsForSubject(one)];
   const threads = threadsOf(task, report);
   const retry = createCommandStep(readableRetry(task), threads, threads.length === 0);
-  if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
+  if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to try it, ' }];
   const raise = createNextStep('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
   const hasUsedIterations = advice === 'failed' && progress.reason !== 'ceiling';
@@ -107,7 +107,7 @@ export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const retry = createCommandStep('retry', threads, threads.length === 0);
   // Tasks that were never tried in this run have no known problem.
   if (stuck.length > 0 && worked.length === 0 && !isAsked)
-    return [{ ...retry, lead: `to have ${stuck.length === 1 ? 'it' : 'them'} tried, ` }];
+    return [{ ...retry, lead: `to try ${stuck.length === 1 ? 'it' : 'them'}, ` }];
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const done = hasIssue ? createNextStep('close', 'the issue') : createNextStep('set', 'tick the task');

@@ -262,7 +262,7 @@ export function suggestReview(report: RunReport): readonly NextStep[] {
     ];
   return [
     ...[createNextStep('merge', 'it'), createNextStep('wait', 'then work continues by itself', ': ')],
-    { ...createNextStep('draft', 'it to a draft'), lead: 'to have more work in it first, ' },
+    { ...createNextStep('draft', 'it to a draft'), lead: 'to add more work first, ' },
     { ...createCommandStep('run'), joint: ', or ' },
   ];
 }

@@ -125,7 +125,7 @@ export function describeLaneWait({ kind, on, until, command }: LaneWait, now: nu
   const goOn = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
     case 'run':
-      return `a run works on it until ${when} at the latest: ${on}`;
+      return `a run is working on it, until ${when} at the latest: ${on}`;
     case 'pause':
       return `paused by ${on}${goOn}`;
     case 'circuit':

@@ -189,7 +189,9 @@ export function renderAnswer(
 function approvedWords({ issues, isNew }: Extract<CommandAnswer['text'], { kind: 'approved' }>): string {
   const names = issues.map((number) => `#${number}`).join(', ');
   return [
-    isNew ? `**Approved.** These sub-issues are made: ${names}.` : `**Approved before.** The sub-issues are ${names}.`,
+    isNew
+      ? `**Approved.** These sub-issues were created: ${names}.`
+      : `**Approved before.** The sub-issues are ${names}.`,
     'The next run of the queue works on them: on schedule, when you start it by hand, or at once with `/ralph run` on one of them. This issue is not a task any longer: close it when they are done.',
   ].join(' ');
 }
@@ -212,7 +214,7 @@ function help(word: string, view: LaneView | null): string {
 
 function taskWord({ task, progress }: TaskReport, report: RunReport): string {
   if (task.obstacle === 'withdrawn')
-    return 'taken back while a run worked on it: no further call is made for it, and nothing says that it is done';
+    return 'taken back while a run was working on it: no more calls are made for it, and it is not marked as done';
   const entries = listIterationsOn(report, task.id);
   const newest = entries.at(-1);
   const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;

@@ -164,7 +164,7 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
         ? 'ends after its current iteration.'
         : 'continues to its end: to end it now, cancel it. What is finished is kept.'
       : 'continues to its end; the order takes effect with the next one.';
-  const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;
+  const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} in progress ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
 }
 
@@ -193,7 +193,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
         ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`
         : `${style.strong('No session to reset')}: the agent begins a new conversation with the next iteration anyway.`;
     case 'request':
-      return `${style.strong('Request kept')}: the next run that may work on ${whose} takes it up.`;
+      return `${style.strong('Request kept')}: the next run that may work on ${whose} picks it up.`;
   }
 }
 

@@ -229,7 +229,7 @@ function withdrawn(report: RunReport): OutcomeText {
   const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
   return {
     title: ['Stopped'],
-    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run worked: no further call is made, and nothing here says that it is done.`,
+    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run was working: no more calls are made, and nothing is marked as done.`,
   };
 }
 
@@ -237,7 +237,7 @@ function checksLeft(report: RunReport): OutcomeText {
   const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
   return {
     title: ['More checks to look at'],
-    what: `Stopped with ${describeProgress(report)}: ${formatCount(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
+    what: `Stopped with ${describeProgress(report)}: ${formatCount(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for CI's result on this work.`,
   };
 }
 

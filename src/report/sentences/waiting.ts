@@ -97,7 +97,7 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
     'nothing changed when its own branch worked on it, so it is on hold: label it again, or comment `/ralph run` on it, to try now',
   unchecked: null,
   withdrawn:
-    'a person took it back while this run worked, so nothing more is done for it, and nothing here says that it is done: open it with the task label to continue',
+    'a person took it back while this run was working, so it gets no more work and is not marked as done: open it with the task label to continue',
   unread: 'other failed checks are worked on first, since they may have the same cause',
   held: 'it waits until the pull request is merged',
   unreadable:
