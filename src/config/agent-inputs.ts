@@ -193,13 +193,13 @@ export function chooseAgents(texts: AgentTexts): {
 
 /** Returns an agent that is not in the order. A text without agent names does not apply to it. */
 function chooseOther({ version, path, args, model }: AgentTexts, of: AgentName): ConfiguredAgent {
-  const valueOf = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
+  const textOfAgent = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
   return {
     name: of,
-    version: valueOf(version) || valueFor(forAgents({ isList: true }).parse(defaultOf('agent-version')), of),
-    path: valueOf(path) || null,
+    version: textOfAgent(version) || valueFor(forAgents({ isList: true }).parse(defaultOf('agent-version')), of),
+    path: textOfAgent(path) || null,
     args: args.kind === 'one' ? [] : valuesFor(args, of),
-    model: valueOf(model) || null,
+    model: textOfAgent(model) || null,
   };
 }
 

@@ -73,7 +73,7 @@ export async function runMain(): Promise<void> {
   } else
     await run(read)
       .then((end) => {
-        endRun(end, read.config);
+        showEnd(end, read.config);
       }, giveUp)
       .catch(giveUp);
 
@@ -176,7 +176,7 @@ export async function runMain(): Promise<void> {
     finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
   }
 
-  function endRun(end: RunEnd, config: Config): void {
+  function showEnd(end: RunEnd, config: Config): void {
     switch (end.kind) {
       case 'ended': {
         const others = end.beside.map((report) => showBeside(report, config));

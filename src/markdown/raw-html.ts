@@ -98,7 +98,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   }
 
   const { html, codeBlocks } = onlyHtml(text, pieces, blocks);
-  const longMarkup = goesOn.map((markup) => ({ ...markup, last: html.lastIndexOf(markup.terminator) }));
+  const longMarkup = continuedMarkup.map((markup) => ({ ...markup, last: html.lastIndexOf(markup.terminator) }));
   let endsOpen = false;
   let markupEnd = 0;
   const hideMarkup = (start: number, end: number): void => {
@@ -172,7 +172,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
 }
 
 /** Markup that Markdown continues beyond the first `>`, at which a browser ends it. */
-const goesOn = [
+const continuedMarkup = [
   { opening: '<![CDATA[', terminator: ']]>' },
   { opening: '<?', terminator: '?>' },
 ];

@@ -239,10 +239,10 @@ function blockEnds(lines: readonly string[]): number {
   for (const line of lines) {
     const [found = ''] = leading.exec(line) ?? [];
     const prefix = found.replaceAll(/\d+/g, '1');
-    const goesOn = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix)
+    const continuesBlock = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix)
       ? prefix === item
       : /^[ \t>]*$/.test(prefix) && prefix === before;
-    if (!goesOn) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
+    if (!continuesBlock) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
     if (/^[ \t]*(?:=+|-+)[ \t]*$/.test(line.slice(found.length))) ends += 1;
     before = prefix;
     if (line.trim() !== '') item = prefix;

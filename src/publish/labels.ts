@@ -78,9 +78,9 @@ export function labelWishesOfEnd(
     outcome.reason !== 'updated' &&
     answer?.text.kind !== 'doctor';
   // A task that the lane never began may belong to another lane right now.
-  const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
+  const wasBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
   const settled = isCertain
-    ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels))
+    ? tasks.filter((task) => task.source.kind === 'issue' && wasBegun(task) && !waitsForApproval(task.source.labels))
     : [];
   return chooseLabels({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }

@@ -44,7 +44,7 @@ const MAX_FILES = 100;
 
 /** Creates access to the text files of the work tree. */
 export function createWorkFiles(workspace: string): WorkTreeFiles {
-  async function readText(path: string): Promise<string | null> {
+  async function readTextFile(path: string): Promise<string | null> {
     try {
       const full = await fullPathOf(path);
       const content = await readEndOfFile(full, (size) => (size > MAX_TEXT_BYTES ? null : size));
@@ -79,7 +79,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
     async read(paths) {
       const found: FileTexts[] = [];
       for (const path of (await Promise.all(paths.map(matching))).flat()) {
-        const text = await readText(path);
+        const text = await readTextFile(path);
         if (text !== null) found.push({ [path]: text });
       }
       return Object.assign({}, ...found) as FileTexts;
@@ -90,7 +90,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
     async replace({ path, old, text }) {
       const full = await fullPathOf(path);
       const stats = await lstat(full).catch(() => null);
-      const isUnchanged = old === null ? stats === null : (await readText(path)) === old;
+      const isUnchanged = old === null ? stats === null : (await readTextFile(path)) === old;
       if (!isUnchanged) throw new Error(`${path} was changed in the meantime, is a link, or is too long.`);
       const beside = join(dirname(full), `.${basename(full)}.${randomUUID()}`);
       try {

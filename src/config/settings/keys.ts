@@ -105,14 +105,14 @@ export const KEYS: readonly OtherRalphKey[] = [
 const NAMES = KEYS.map(({ name }) => name);
 
 /** Returns the setting of that name, or undefined if there is no such setting. */
-export function keyOf(name: string): OtherRalphKey | undefined {
+export function findOtherRalphKey(name: string): OtherRalphKey | undefined {
   return KEYS.find((known) => known.name === name);
 }
 
 /** Returns the name of the setting that was probably meant, or null if no name is near. */
 export function findNearestKey(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
-  if (keyOf(plain) !== undefined) return plain;
+  if (findOtherRalphKey(plain) !== undefined) return plain;
   // A short name that differs in two letters may be the name of something else.
   return name.length < 8 ? null : (NAMES.find((known) => findNearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }

@@ -116,9 +116,9 @@ function fillInputs(
   inputs: Texts,
   found: readonly FoundSetting[],
 ): { readonly texts: Texts; readonly counting: readonly FoundSetting[] } {
-  const isGiven = (input: string): boolean =>
+  const isInputGiven = (input: string): boolean =>
     inputs[input] !== undefined && inputs[input].trim() !== (DEFAULTS[input] ?? '');
-  const counting = found.filter(({ input }) => !isGiven(input));
+  const counting = found.filter(({ input }) => !isInputGiven(input));
   return { texts: { ...inputs, ...Object.fromEntries(counting.map(({ input, text }) => [input, text])) }, counting };
 }
 

@@ -1,6 +1,6 @@
 import type { FoundSetting, SettingPlace } from '../../core/settings/effective.ts';
 import { capLines, joinNames, toOneLine } from '../../core/text/phrase.ts';
-import { KEYS, keyOf, findNearestKey, type OtherRalphKey } from './keys.ts';
+import { KEYS, findOtherRalphKey, findNearestKey, type OtherRalphKey } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
 /** A settings file of another Ralph on the base branch; `why` says as a verb phrase why it cannot be read. */
@@ -55,7 +55,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
   const path = file?.path ?? '';
   const last = new Map(parsed.entries.map((entry) => [entry.key, entry]));
   const entries = [...last.values()].filter(({ value }) => value.trim() !== '');
-  const isKnown = (name: string): boolean => keyOf(name) !== undefined;
+  const isKnown = (name: string): boolean => findOtherRalphKey(name) !== undefined;
   const given = KEYS.flatMap((key): readonly Given[] => {
     const variable = variableOf(environment, key);
     const entry = entries.find((one) => one.key === key.name);
@@ -146,7 +146,7 @@ function misspeltIn(environment: Environment): readonly { readonly name: string;
     (name) =>
       name.startsWith('RALPH_') &&
       (environment[name] ?? '').trim() !== '' &&
-      [name, name.slice('RALPH_'.length)].every((known) => keyOf(known) === undefined),
+      [name, name.slice('RALPH_'.length)].every((known) => findOtherRalphKey(known) === undefined),
   );
   return names
     .flatMap((name) => {

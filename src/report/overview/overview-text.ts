@@ -122,12 +122,12 @@ export function nameOfLaneAt(lane: string, place: string): string {
 /** Describes a wait of the whole lane, and the command that ends it. */
 export function describeLaneWait({ kind, on, until, command }: LaneWait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
-  const goOn = command === null ? '' : `; to continue: ${command}`;
+  const continuing = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
     case 'run':
       return `a run is working on it, until ${when} at the latest: ${on}`;
     case 'pause':
-      return `paused by ${on}${goOn}`;
+      return `paused by ${on}${continuing}`;
     case 'circuit':
       if (until !== null && Date.parse(until) <= now)
         return `its circuit is open (${on}) and has cooled down: the next run probes with one iteration`;

@@ -40,7 +40,7 @@ export async function runGateJob(
     begun: begun[at] ?? one.intake,
   }));
   const ended: RunReport[] = [];
-  const goOnWithout = async (lane: ClaimedLane, error: unknown): Promise<void> => {
+  const continueWithout = async (lane: ClaimedLane, error: unknown): Promise<void> => {
     if (beside.length === 0) throw error;
     ended.push(await salvageRun(lane.deps, recording, error));
   };
@@ -60,7 +60,7 @@ export async function runGateJob(
       if (end === null) opened.push({ ...lane, work });
       else ended.push(await publishRecorded(lane.stages, recording, known));
     } catch (error) {
-      await goOnWithout(lane, error);
+      await continueWithout(lane, error);
     }
   }
   // If only one lane is left, no other job sums up the run.
@@ -72,7 +72,7 @@ export async function runGateJob(
       recording.keep(one.work);
       handed.push(await handOverLane(one, { lanes: summedUp, shown: shown[at] ?? null }));
     } catch (error) {
-      await goOnWithout(one, error);
+      await continueWithout(one, error);
     }
   }
   const [first, ...others] = handed;
