@@ -326,8 +326,7 @@ export function listInputNames(table: object): readonly string[] {
 }
 
 /**
- * Parses the texts that are there, by the names of their inputs; returns all problems at once, in the order of the
- * table.
+ * Parses the given texts, by the names of their inputs; returns all problems together, in the order of the table.
  */
 export function parseTexts<Settings>(
   table: InputTable<Settings>,

@@ -71,7 +71,7 @@ export interface Config {
   readonly baseBranch: string | null;
   /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
-  /** Maximum number of lanes on which a run of the queue works at once. */
+  /** Maximum number of lanes on which a run of the queue works in parallel. */
   readonly parallel: number;
   readonly draft: boolean;
   /** *Look at first* kinds that keep auto-merge from being armed; null if it is never armed. */
@@ -130,7 +130,7 @@ interface HandoffConfig {
   readonly phase: (typeof jobPhases)[number];
   /** Folder of the parcels that the jobs hand over. */
   readonly path: string;
-  /** SHA-256 of what the gate handed over, in hex digits; empty in the job of the gate. */
+  /** SHA-256 of the gate's hand-over, in hex digits; empty in the job of the gate. */
   readonly digest: string;
   /**
    * The lane whose hand-over the job takes, from the folder of that name; `each` in a gate that writes one folder per

@@ -11,7 +11,7 @@ import { statusOf } from './errors.ts';
 
 type BranchName = RepositoryName & { readonly branch: string };
 
-/** Reads a repository's settings and changes nothing; what the token may not read is unknown. */
+/** Reads a repository's settings and changes nothing; settings that the token may not read are unknown. */
 export async function readRepositorySettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<AskedValue<T>> =>
     tryAsking(client, { what: 'it', needs }, call);

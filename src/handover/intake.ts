@@ -208,7 +208,7 @@ export interface HandedIntake {
   readonly kind: 'intake';
   /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
-  /** The lanes that the run works on at once, this one among them. */
+  /** The lanes that the run works on in parallel, including this one. */
   readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */
@@ -293,8 +293,8 @@ export function beginWork(
 }
 
 /**
- * The loop's hand-over to the publisher. It is on disk after every step, so that post can publish what a killed main
- * left.
+ * The loop's hand-over to the publisher. It is on disk after every step, so that post can publish the work of a killed
+ * main.
  */
 export interface Work {
   readonly lane: IntakeLane;

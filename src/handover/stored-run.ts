@@ -25,7 +25,7 @@ interface RunEnding {
   readonly redact: (text: string) => string;
 }
 
-/** Returns what the repository remembers of a run. Texts of people and agents are redacted and cut. */
+/** Returns the stored record of a run. Texts of people and agents are redacted and cut. */
 export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
   const { agents, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;

@@ -98,7 +98,7 @@ const parcelSchema = z.discriminatedUnion('kind', [
 type WorkParcel = Extract<z.infer<typeof parcelSchema>, { readonly kind: 'work' }>;
 
 /**
- * The trusted part of what the job of the loop handed over. `commits` is the bundle of the work's commits, if there are
+ * The trusted part of the hand-over from the loop's job. `commits` is the bundle of the work's commits, if there are
  * any.
  */
 export type ReceivedWork =
@@ -157,8 +157,8 @@ export function serializeFailure({ reason, message }: Extract<Outcome, { kind: '
 }
 
 /**
- * Reads what the job of the loop handed over, as untrusted data of a job in which an agent ran, and checks it against
- * what the gate handed over. `text` is null when nothing was handed over.
+ * Parses the hand-over of the loop's job, which is untrusted because an agent ran there, and checks it against the
+ * gate's hand-over. `text` is null when nothing was handed over.
  */
 export function receiveWork(
   text: string | null,

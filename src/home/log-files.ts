@@ -24,12 +24,12 @@ const LOG = 'ralph.log';
 
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 
-/** Maximum size of an iteration's file; what an agent says beyond that is in its own transcript. */
+/** Maximum size of an iteration's file; the agent's own transcript has the rest of its output. */
 const MAX_ITERATION_BYTES = 2 * 1024 * 1024;
 
 const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
 
-/** Maximum number of folders that are kept; more than the number of lanes that a run works on at once. */
+/** Maximum number of folders that are kept; more than the number of lanes of a run. */
 const MAX_LANE_FOLDERS = 20;
 
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;

@@ -38,7 +38,7 @@ export interface StatusFiles {
   readonly status: (document: object) => void;
   /** Begins a call, whose progress is written every two seconds. */
   readonly callBegins: () => void;
-  /** Receives what the agent said last. */
+  /** Receives the agent's latest line. */
   readonly lineLogged: (line: string) => void;
   readonly callEnds: (how: 'completed' | 'failed' | 'idle') => void;
 }

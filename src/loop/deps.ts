@@ -124,8 +124,8 @@ export interface LoopDeps {
   readonly log: Log;
   readonly sleep: Sleep;
   /**
-   * Looks at what people did since the run began, with at most three requests; never throws. Null = this job cannot
-   * ask.
+   * Finds out whether people have withdrawn the task or the lane since the run began, with at most three requests;
+   * never throws. Null = this job cannot ask.
    */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** The policy for waiting; null = the run cannot wait for the end of a limit. */

@@ -169,8 +169,8 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
 
 /**
  * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads
- * only texts of the verified head, since the work tree may have changed. The next run does what a kill or a failure
- * leaves undone.
+ * only texts of the verified head, since the work tree may have changed. After a kill or a failure, the next run makes
+ * up for it.
  */
 async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   if (!work.hasNewCommits || deps.signal.aborted) return work;

@@ -41,7 +41,7 @@ export async function proposeTasks(
   { turns, action }: { readonly turns: AgentTurns; readonly action: Extract<LoopAction, { kind: 'iterate' }> },
 ): Promise<Work> {
   const { step, startedAt } = action;
-  // The person asks by a label of their own, so losing the task label takes nothing back.
+  // Ignore withdrawals: the person asked with the label for proposals, so removing the task label changes nothing.
   const deps: LoopDeps = { ...given, lookAtPeople: null };
   const { opened } = await turns.take(work.state, step.agent);
   const state = chargeCallAt(switchAgent(work.state, step.agent, 'by_order', startedAt), policy, startedAt);

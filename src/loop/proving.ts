@@ -106,7 +106,7 @@ function planOf(own: TaskChanges): readonly Planned[] {
   return plan.kind === 'none' ? [] : [{ own, plan }];
 }
 
-/** Proves the tests of one task; null if the run is to end. */
+/** Proves the tests of one task; null if the run has to end. */
 async function proveTask(
   deps: LoopDeps,
   work: Work,
@@ -141,7 +141,7 @@ async function proveTask(
   };
 }
 
-/** Runs the verify commands on a commit, if they fit into the rest of the run; null if the run is to end. */
+/** Runs the verify commands on a commit, if they fit into the rest of the run; null if the run has to end. */
 async function runForProof(
   deps: LoopDeps,
   work: Work,

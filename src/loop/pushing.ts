@@ -110,8 +110,8 @@ async function setAsideForbiddenMerge(
 const MAX_TRIES = 5;
 
 /**
- * Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the
- * server refuses for its content, and pushes the rest.
+ * Pushes the commits of an iteration, so that they are safe on the branch before the next one begins. Leaves out
+ * commits or files that the server refuses for their content, and pushes the rest.
  */
 export async function pushIteration(deps: PushWithStateDeps, made: Work): Promise<WorkAfterAction> {
   const { outlet } = deps;
@@ -189,7 +189,7 @@ async function pushOnce(
       return pushed.state ?? { kind: 'unavailable', why: 'the branch was pushed without it' };
     },
   );
-  // The branch is pushed alone when no state could be pushed along, or when others were faster again and again.
+  // Push the branch alone if there is no state to push with it, or if other runs were faster again and again.
   result ??= await remote.pushOn({ ...pushing, mergesOthers: true }).catch(unreachableBy);
   if (result.kind !== 'pushed') return { result, taken: work };
   const kept = updated.kind === 'updated' ? updated.answer : null;

@@ -109,7 +109,7 @@ interface Found extends Box {
   readonly nested: ListItem[];
 }
 
-/** Returns what a reader sees of a heading. */
+/** Returns the visible text of a heading. */
 function headingText(heading: Heading, source: string): string {
   return plainInline(sliceOf(heading, source).replaceAll(/^#+|\s#+\s*$|\n\s*[=-]+\s*$/g, ''));
 }
@@ -176,8 +176,8 @@ function sliceOf({ position }: Nodes, source: string): string {
 }
 
 /**
- * Returns what a reader sees of a short piece of inline Markdown, in one line of at most 500 characters: no markup, no
- * comments, no pictures.
+ * Returns the visible text of a short piece of inline Markdown, in one line of at most 500 characters: without markup,
+ * comments and pictures.
  */
 function plainInline(markdown: string): string {
   const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);

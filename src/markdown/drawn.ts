@@ -114,7 +114,8 @@ export interface Fence extends Span {
 }
 
 /**
- * Returns what a reader does not see of a fenced block that GitHub draws; empty for other blocks, whose text is shown.
+ * Returns the parts that a reader cannot see in a fenced block that GitHub draws; empty for other blocks, whose text is
+ * shown.
  */
 export function findUnseenInFence(text: string, { start, end, language }: Fence): readonly Span[] {
   const drawnAs = language.toLowerCase();

@@ -229,7 +229,7 @@ function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
   );
 }
 
-/** Returns true if a reader sees that an element is there. */
+/** Returns true if an element is visible to a reader. */
 function isShown(element: string): boolean {
   return shown.has(element);
 }

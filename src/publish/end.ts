@@ -73,8 +73,8 @@ interface LiveStatus {
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /**
- * Publishes what people must know of a run that the gate ended: the answer to the request, notices, labels. Returns the
- * intake with the failures among its warnings.
+ * Publishes the results of a run that the gate ended: the answer to the request, notices, labels. Returns the intake
+ * with the failures among its warnings.
  */
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(

@@ -47,8 +47,8 @@ interface Notified extends NotificationMemory {
 }
 
 /**
- * Notifies people of what this run needs from them, in one new comment, and settles needs that no longer exist. It runs
- * before the state is saved: a second try finds the comment by its marker. Failures become warnings.
+ * Notifies people of this run's needs in one new comment, and settles needs that no longer exist. Runs before the state
+ * is saved: a second attempt finds the comment by its marker. Failures become warnings.
  */
 export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
   const { work, pullRequest } = end;

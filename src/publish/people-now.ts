@@ -16,7 +16,7 @@ import type { Remote } from '../ports/remote.ts';
 /** Maximum number of issues that are looked at again, since each costs a request. */
 const MAX_ISSUES = 20;
 
-/** The dependencies of looking at what people did. */
+/** The dependencies of detecting withdrawals. */
 interface Looking {
   readonly forge: Pick<Forge, 'issue' | 'pullRequestOf'>;
   readonly remote: Pick<Remote, 'branches'>;

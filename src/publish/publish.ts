@@ -266,7 +266,7 @@ function trainAfter(
   return withPublished(train, { number, branch: lane.branch, head, isDraft, isOvertaken, now: clock.now() });
 }
 
-/** Deletes superseded caches. A later run deletes what this one cannot. */
+/** Deletes superseded caches. After a failure, a later run deletes them. */
 async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
   await withTimeLimit(stepWithinMs, forge.deleteSupersededCaches(formatLaneKeyPrefix(lane.id), KEPT_CACHES)).catch(

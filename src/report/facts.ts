@@ -45,7 +45,7 @@ export function listReportTasks(report: RunReport): readonly TaskReport[] {
   return laneOf(report)?.tasks ?? [];
 }
 
-/** Returns the lane's tasks, preceded by what people and CI ask of the pull request. */
+/** Returns the lane's tasks, preceded by the requests of people and CI on the pull request. */
 export function listAllReportTasks(report: RunReport): readonly TaskReport[] {
   return [...(laneOf(report)?.feedback ?? []), ...listReportTasks(report)];
 }
@@ -65,7 +65,7 @@ export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
 }
 
-/** True if the next scheduled run picks up what is left: the queue works on every issue without a branch of its own. */
+/** True if the next scheduled run continues the work: the queue works on every issue without its own branch. */
 export function isScheduled(report: RunReport): boolean {
   return isQueue(report) || laneOf(report)?.headSha === null;
 }

@@ -43,7 +43,7 @@ export interface AgentConnection {
 export interface AgentNeeds {
   /** Servers of the agent's tools. */
   readonly mcpServers: readonly McpServer[];
-  /** The pipeline, whose steps may have rules of their own; null when there is none. */
+  /** The pipeline, whose steps may have their own rules; null when there is none. */
   readonly pipeline: Pipeline | null;
 }
 

@@ -106,7 +106,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
     },
     begun,
   );
-  // A cancelled job has seconds left: post publishes what the loop put on disk.
+  // A cancelled job has only seconds left, so post publishes the work that the loop has on disk.
   if (work.outcome.kind === 'cancelled') return createUnpublishedReport(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
   return publishRecorded(

@@ -5,7 +5,7 @@ import type { Work } from '../handover/intake.ts';
 import type { RunRecord } from './run-record.ts';
 import type { ActionDeps } from './deps.ts';
 
-/** The facts that main knows of its own run, kept on disk for post. */
+/** Main's facts about its own run, kept on disk for post. */
 export interface Recording {
   /** Returns the newest work; null until the loop begins. */
   readonly work: () => Work | null;

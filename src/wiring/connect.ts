@@ -13,7 +13,7 @@ import type { ServerTimeouts, World } from './world.ts';
 
 /** The connections, with the work tree's files for the entries. */
 interface WiredConnections extends Connections {
-  /** Returns the text files of the work tree, whoever owns it. */
+  /** Returns the text files of the work tree, whichever user owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;
 }
 

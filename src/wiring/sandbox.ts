@@ -15,7 +15,7 @@ const NO_LIMIT_MS = 2 ** 31 - 1;
 const STOP_GRACE_MS = 5_000;
 const FETCH_MS = 10 * 60_000;
 
-/** Opens the sandbox of the package at `packageRoot`, in a process of its own. */
+/** Opens the sandbox of the package at `packageRoot`, in a separate process. */
 export function openSandbox(packageRoot: URL): PlaySandbox {
   return async (args, terminal) => {
     const root = await cloneWith(packageRoot, terminal.error).catch((error: unknown) => {

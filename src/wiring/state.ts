@@ -57,7 +57,7 @@ export async function openStore(world: World, timeouts: ServerTimeouts | null): 
   return createSnapshotStore({ ...refs, copies, now: systemClock.now, pace: realPace });
 }
 
-/** Opens the Actions cache, each operation in a process of its own. */
+/** Opens the Actions cache; each operation runs in a separate process. */
 async function openCache(world: World): Promise<CopyStore> {
   const { cacheTimeouts, createCacheStore } = await import('../state/cache-store.ts');
   return createCacheStore({

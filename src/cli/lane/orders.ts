@@ -124,7 +124,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
   if (places.length < kept.length) {
-    // The reasons are printed above. `--json` reports all places, and the text only those that keep the order.
+    // The reasons are printed above. `--json` reports all places, the text only the places that saved the order.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
     terminal.out(
       json

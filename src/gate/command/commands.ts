@@ -143,7 +143,7 @@ async function obeyOnQueue(
   }
 }
 
-/** Stores the order to retry a task for the lane that has it, and returns the lane; throws a UserError if none does. */
+/** Stores an order to retry a task for the lane that has the task; returns the lane, or throws a UserError if none. */
 export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGiven, 'by' | 'from'>): Promise<LaneId> {
   const { topic, task } = retryTarget({ kind: 'queue' }, named);
   const lane = await laneToRetry(deps, topic, task);

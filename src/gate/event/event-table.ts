@@ -28,7 +28,7 @@ import {
   meaningOfWithdrawal,
 } from './meanings.ts';
 
-/** An event with its types, and what a run does for it. */
+/** An event with its types, and the reaction of a run to it. */
 export interface EventRow {
   readonly event: string;
   /** The types of the event; null if it has no types, or all count. */

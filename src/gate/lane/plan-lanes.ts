@@ -29,7 +29,7 @@ export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
   readonly files: readonly LaneFiles[];
 }
 
-/** The lanes that a run could work on, before it chooses those that it works on at once. */
+/** The lanes that a run could work on, before it chooses those for this run. */
 export interface LaneCandidates {
   /** The lane whose pull request comes first; null if there is none. */
   readonly urgent: PlannedLane | null;

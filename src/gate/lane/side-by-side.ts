@@ -62,14 +62,14 @@ export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<I
   return { ...intake, state, pipeline: null, proposes: hashOfText(issue, deps.sha256) };
 }
 
-/** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
+/** Admits the queue's work, on several lanes in parallel if `parallel` and the tasks allow that. */
 export async function admitQueue(deps: GateDeps, request: WorkRequest): Promise<GateResult> {
   return deps.config.parallel === 1 || request.purpose.kind !== 'tasks'
     ? admitAlone(deps, request)
     : admitLanes(deps, request, () => planForQueue(deps, request));
 }
 
-/** Admits work on a pull request that needs it, and beside it the queue's work if both can be worked on at once. */
+/** Admits work on a pull request that needs it, and in parallel the queue's work if the two do not conflict. */
 export async function admitUrgent(
   deps: GateDeps,
   request: WorkRequest,
@@ -81,8 +81,8 @@ export async function admitUrgent(
 }
 
 /**
- * Decides on the queue as it is now, without claiming anything. The log names the lanes that a run would work on at
- * once, and what would wait.
+ * Decides on the queue as it is now, without claiming anything. Logs the lanes that a run would work on in parallel,
+ * and the tasks that would wait.
  */
 export async function previewLanes(deps: GateDeps, request: WorkRequest): Promise<Preview> {
   if (deps.config.parallel === 1) return previewLane(deps, request);
@@ -276,8 +276,8 @@ async function claimAndOpen(
 }
 
 /**
- * Logs the lanes that a run works on at once, and what waits for them, which is returned. `isShort` is set if a limit
- * allows no more of the planned ones.
+ * Logs the lanes that a run works on in parallel, and the tasks that wait for them, which it returns. `isShort` is set
+ * if a limit allows fewer lanes than planned.
  */
 function announceLanes(
   { log }: Pick<GateDeps, 'log'>,

@@ -153,7 +153,7 @@ export async function continueIssueLane(
   return unnotified;
 }
 
-/** Records that lanes have nothing to do: runs leave them alone until somebody asks something of them. */
+/** Records that lanes have nothing to do, so that runs ignore them until somebody asks them for something. */
 export async function rememberResting(
   { store, context }: Pick<GateDeps, 'store' | 'context'>,
   resting: readonly LaneId[],

@@ -21,7 +21,7 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
 /** Additional fields and types that the list of open pull requests asks for but can do without. */
 const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
 
-/** Returns the query without what the server does not know. */
+/** Returns the query without the fields that the server does not know. */
 export function withoutLacking(query: string, lacking: LackingFields): string {
   return [...lacking].reduce((text, name) => {
     const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined;

@@ -5,7 +5,7 @@ import { statusOf } from '../errors.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
 
 /**
- * GraphQL ids of what the run has seen: of labels by name in lower case (because GitHub compares without case; null if
+ * GraphQL ids that the run has seen: of labels by name in lower case (because GitHub compares without case; null if
  * only the label's existence is known), and of issues and pull requests by number.
  */
 export interface KnownNodes {
@@ -100,8 +100,8 @@ async function send(
 }
 
 /**
- * Makes a write about several things. GitHub refuses all of it if one of them is invalid; then each is written alone,
- * and the first refusal is thrown once the others are written.
+ * Sends one write for several items. GitHub refuses the whole write if one of them is invalid; then each is written
+ * alone, and the first refusal is thrown after all others are written.
  */
 export async function writeAllOrEach<T>(
   all: readonly T[],

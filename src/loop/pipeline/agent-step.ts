@@ -35,8 +35,8 @@ export interface StepWalk {
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
   /**
-   * Path of the marker by which a step said that everything is done, which is already removed; null when there was
-   * none.
+   * Path of the marker with which a step reported that everything is done, which is already removed; null when there
+   * was none.
    */
   readonly doneMarker: string | null;
   /** Content of the work tree after the last step. */

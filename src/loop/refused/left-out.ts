@@ -30,8 +30,8 @@ export interface LeaveOutDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' 
 const LEFT_OUT_BY_SERVER = 'the git server refused it';
 
 /**
- * Removes what the server refused from the commits that it does not have yet: the files that it names (`byFile`), else
- * the work of one task if the others are accepted without it, else all of it. The rest stays as it was committed.
+ * Removes refused content from the commits that the server does not have yet: the files that it names (`byFile`), else
+ * the work of one task if the others are accepted without it, else all work. The rest stays as it was committed.
  */
 export async function leaveRefusedOut(
   deps: LeaveOutDeps,
@@ -115,7 +115,7 @@ async function withoutTasks(
   });
 }
 
-/** Records in the state and in the journal what the branch lacks because the git server refused it. */
+/** Records in the state and in the journal the content that the git server refused and the branch therefore lacks. */
 export function leaveOut(
   { clock, appendJournal }: Pick<LeaveOutDeps, 'clock' | 'appendJournal'>,
   state: LaneState,

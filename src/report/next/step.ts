@@ -146,8 +146,8 @@ export function createReplyStep(issue: Task, words: string, joint?: string): Nex
 }
 
 /**
- * Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified
- * by its title.
+ * Returns the place where a person writes more about a task, as the end of a sentence. An item of the plan is
+ * identified by its title.
  */
 export function describeWhereToWrite(task: Task): Words {
   switch (task.source.kind) {

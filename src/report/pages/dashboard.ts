@@ -150,7 +150,7 @@ function ready(facts: DashboardFacts): readonly string[] {
   ];
 }
 
-/** Returns what a branch is for: `the queue`, or the name and title of its issue. */
+/** Returns the subject of a branch: `the queue`, or the name and title of its issue. */
 function branchSubject(lane: LaneId, facts: DashboardFacts): string {
   const task = lanesOf(facts)
     .flatMap(({ tasks }) => tasks)

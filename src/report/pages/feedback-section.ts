@@ -32,8 +32,8 @@ const SHOWN_CHECKS = 5;
 const SHOWN_LOCK_FILES = 3;
 
 /**
- * Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing
- * was asked and no check needs a comment.
+ * Renders the requests of people and CI on the pull request, the answers, and the state of its checks. Empty when
+ * there is no request and no check needs a comment.
  */
 export function renderFeedbackSection(report: WorkedReport): string {
   const requests = listFeedbackRequests(report);
@@ -186,7 +186,7 @@ export function wrapInMarkers(part: string): string {
   return `${BEGIN}\n${part}\n${END}`;
 }
 
-/** Replaces our part of the pull request and keeps the text that people wrote around it, and a title of their own. */
+/** Replaces our part of the pull request. Keeps the text that people wrote around it, and a title that they changed. */
 export function withPeoplesText(present: PullRequestText, own: PullRequestText): PullRequestText {
   const { before, after } = peoplesText(present.body);
   return {

@@ -142,7 +142,7 @@ function isOfAgent({ outcome }: RunReport): boolean {
   return outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error';
 }
 
-/** Names what the lane stopped on, with the agent's words on each task. */
+/** Names the tasks on which the lane stopped, with the agent's words about each. */
 function stopWords(notification: NotificationText): readonly string[] {
   const { change, report } = notification;
   return stoppedOn(notification).flatMap((id) => {
@@ -217,7 +217,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   }
 }
 
-/** Quotes what a server refused, in the server's words. */
+/** Quotes the server's words about its refusal. */
 function refusedWords({ refused }: TaskReport['progress']): string {
   if (refused === undefined) return 'See the job summary for its words.';
   const { files, words } = refused;
@@ -267,7 +267,7 @@ function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[numb
   return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
 
-/** Describes what one iteration changed and said. */
+/** Describes the changes and the words of one iteration. */
 function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, report: RunReport): string {
   const { summary } = analysis.signal;
   const what =

@@ -38,7 +38,7 @@ import { renderHiddenStatus } from './status-json.ts';
 const MAX_BODY_CHARS = 65_000;
 /** Minimum number of characters of our own part, however much people wrote. */
 const MIN_BODY_CHARS = 10_000;
-/** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
+/** Number of characters below which names and text for machines are shortened, so that the facts for people fit. */
 const ENOUGH_CHARS = 35_000;
 
 /**

@@ -57,8 +57,8 @@ export const STATUS_MARKER = '<!-- ralph-action:status -->';
 const ANSWER_PART = '<!-- ralph-action:answer -->';
 
 /**
- * First line of the one answer in a thread where a run is at work. The run writes its status without reading it, so the
- * answer is a comment of its own.
+ * First line of the one answer in a thread where a run is at work. The answer is a separate comment, because the run
+ * overwrites the status comment without reading it.
  */
 export const ANSWER_MARKER = ANSWER_PART;
 

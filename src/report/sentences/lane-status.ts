@@ -148,7 +148,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
   ];
 }
 
-/** Summarizes what the pull request was asked, in our own words only. */
+/** Summarizes the requests on the pull request, in our own words only. */
 function answersLine(state: LaneState | null): readonly string[] {
   const words = state === null ? '' : renderFeedbackCounts(listStoredRequests(withoutUnprovenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];

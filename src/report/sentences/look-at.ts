@@ -60,7 +60,7 @@ export function describeUnprovenTests(report: RunReport): readonly string[] {
   return capLines(lines, MAX_PROOF_LINES);
 }
 
-/** Reports what the tests of the branch's tasks prove, or why that is not known, one line for each task. */
+/** Reports for each task of the branch, on one line, what its tests prove or why that is unknown. */
 export function describeProvenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) => {
     const sentences = proofLinesOf(proof);

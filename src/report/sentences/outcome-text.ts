@@ -271,7 +271,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
   }
 }
 
-/** Describes what people have to review before the queue continues. */
+/** Describes the pull requests that people must review before the queue continues. */
 function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
@@ -305,7 +305,7 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-/** Quotes what is said about the one task that waits, or lists the first five and what they wait for, one line each. */
+/** Quotes the words about the only waiting task, or lists the first five with the reasons for their wait. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const named = findOnlyTrouble(tasks);
   if (named !== null) return quoteWordsOn(named);

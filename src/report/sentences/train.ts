@@ -99,8 +99,8 @@ export function renderTrainSection(train: Train | null): string {
 }
 
 /**
- * Renders the order on the page of one pull request, between markers of its own; `number` null for one that is about to
- * be opened.
+ * Renders the order on the page of one pull request, between its own markers; `number` is null for a pull request that
+ * is about to be opened.
  */
 export function renderTrainPart(train: Train | null, number: number | null): string {
   if (train === null) return '';

@@ -211,13 +211,13 @@ export function describeRedBase(report: RunReport): { readonly title: Words; rea
   };
 }
 
-/** Returns what people call the base branch, with `backticks` where that is known. */
+/** Returns the name of the base branch in `backticks`, or `the base branch` if it is unknown. */
 export function nameBaseBranch(report: RunReport): string {
   const base = laneOf(report)?.baseBranch ?? null;
   return base === null ? 'the base branch' : code(base, 120);
 }
 
-/** Reports what the last iteration made fail in addition. */
+/** Reports the additional failures that the last iteration caused. */
 function newFailures(report: RunReport): string {
   const last = iterationsOf(report).at(-1)?.evidence.verification;
   const failures = last?.kind === 'failed' ? (last.newlyRed ?? []) : [];

@@ -87,7 +87,7 @@ export async function runGateJob(
   return { kind: 'ended', report, beside: reports };
 }
 
-/** A lane that the gate has claimed, whose dependencies have a run tag of its own. */
+/** A lane that the gate has claimed; `deps` have the lane's own run tag. */
 interface ClaimedLane {
   readonly deps: ActionDeps;
   readonly stages: Stages;

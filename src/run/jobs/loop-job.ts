@@ -19,7 +19,7 @@ import type { Recording } from '../recording.ts';
 import { giveFailure, giveWork, readNamedFile, takeIntake, type HandOverDeps, type TakenIntake } from './parcels.ts';
 
 /**
- * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
+ * Runs the job of the loop: takes the gate's hand-over, works, and hands over after each iteration and at the end.
  * Sends no requests to GitHub's API, and pushes nothing.
  */
 export async function runLoopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
@@ -169,8 +169,8 @@ async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: W
 const MAX_PATCHES_CHARS = 4 * 1024 * 1024;
 
 /**
- * Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the
- * hand-over, each patch after a line with its name.
+ * Keeps for people the work that the agent left outside of the work tree, because this job's machine will be gone.
+ * Writes it as one file of the hand-over, each patch after a line with its name.
  */
 function handOverPatches(
   { keepPatch, debug }: Pick<ActionDeps, 'keepPatch' | 'debug'>,

@@ -19,7 +19,7 @@ export interface TakenIntake {
 }
 
 /**
- * Takes what the gate handed over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
+ * Takes the gate's hand-over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
  * else.
  */
 export async function takeIntake(

@@ -53,7 +53,7 @@ type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'> & {
   readonly agents: Parameters<typeof findStepAgentProblems>[1];
 };
 
-/** Reads the pipeline as a run does, and returns what the run would log. */
+/** Reads the pipeline as a run does, and returns the lines that the run would log. */
 export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['found']> {
   const says: string[] = [];
   const log = {

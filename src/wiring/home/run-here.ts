@@ -53,8 +53,8 @@ import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { findIgnoredFiles, describeUncommitted } from './uncommitted.ts';
 
 /**
- * The oldest major version of Node on which a run works: the runtime of the sandbox without root needs it, and so does
- * what sends traces. The other commands need only what package.json names; on GitHub, the code runs on Node 24.
+ * The oldest major version of Node on which a run works: the runtime of the sandbox without root and the sender of
+ * traces need it. The other commands work on the versions in package.json; on GitHub, the code runs on Node 24.
  */
 const OLDEST_NODE = 22;
 /** Time in ms for printing the last lines before the process exits. */

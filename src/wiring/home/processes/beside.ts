@@ -69,7 +69,7 @@ export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promi
   };
 }
 
-/** Removes what a killed process left, and releases its lane. */
+/** Removes the remains of a killed process, and releases its lane. */
 async function cleanUp(
   { runTag, number, intake: { lane } }: LaneOfRun,
   { world, place, store }: Starter,
