@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
-  listAllReportTasks,
+  listAllTasks,
   findingsOf,
   isPromptAlone,
   isQueue,
@@ -197,7 +197,7 @@ function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): reado
  * empty. A decision that a person owes comes first.
  */
 function continuation(report: RunReport, when: 'after that' | 'from here'): readonly NextStep[] {
-  const isAsked = listAllReportTasks(report).some(({ progress }) => progress.state === 'blocked');
+  const isAsked = listAllTasks(report).some(({ progress }) => progress.state === 'blocked');
   if (isScheduled(report)) {
     const words = isQueue(report)
       ? `the next scheduled run continues ${isAsked ? 'with the rest ' : ''}${when}`

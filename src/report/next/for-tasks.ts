@@ -4,7 +4,7 @@ import { cutText } from '../../core/text/phrase.ts';
 import { isHashedId } from '../../core/tasks/ids.ts';
 import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { listAllReportTasks, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
+import { listAllTasks, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
 import { namesOfAwaited, sourcesOf } from '../sentences/waiting.ts';
 import { listWithheldFrom } from '../sentences/ends/withheld.ts';
 import {
@@ -91,7 +91,7 @@ function readableRetry(task: Task): 'retry' | `retry ${string}` {
 
 /** Returns what a person can do when no open task of the run can be worked on. */
 export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
-  const tasks = listAllReportTasks(report);
+  const tasks = listAllTasks(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
   const outside = namesOfAwaited(tasks);
   if (stuck.length === 0) {

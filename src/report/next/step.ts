@@ -4,7 +4,7 @@ import type { CommandWords } from '../../core/people/command.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { flattenText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, listReportTasks } from '../facts.ts';
+import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, listLaneTasks } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
 import { renderProse, renderTaskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
@@ -281,7 +281,7 @@ export function suggestWhenReady(report: RunReport): readonly NextStep[] {
 function stepsToChange(report: RunReport): readonly NextStep[] {
   if (settingOf(report)?.answersReviews === true)
     return [createNextStep('review', 'it'), createNextStep('wait', 'Ralph answers each comment of a review', ': ')];
-  if (!listReportTasks(report).some(({ task }) => issueOfTask(task) !== null))
+  if (!listLaneTasks(report).some(({ task }) => issueOfTask(task) !== null))
     return [createNextStep('set', 'add a task for it')];
   const own = isQueue(report) ? [createNextStep('wait', '(that opens a pull request of its own)', ' ')] : [];
   return [

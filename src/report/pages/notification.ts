@@ -12,7 +12,7 @@ import { namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
-  listAllReportTasks,
+  listAllTasks,
   listDoneTasks,
   iterationsOf,
   listIterationsOn,
@@ -20,7 +20,7 @@ import {
   pickVerification,
   listPassedCommands,
   settingOf,
-  listReportTasks,
+  listLaneTasks,
 } from '../facts.ts';
 import { formatCount, formatInstantFrom } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderText, renderTaskLink } from '../markdown.ts';
@@ -126,7 +126,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   const notice = notification.notices.find(({ issue }) => kind === 'needs_approval' && issue === issueOfId(about));
   if (notice !== undefined) return renderNotice(notice, notification);
   if (kind === 'feedback_rounds') return renderRounds(about, notification);
-  const task = listAllReportTasks(report).find((one) => one.task.id === about);
+  const task = listAllTasks(report).find((one) => one.task.id === about);
   if (task !== undefined) return renderTask(kind, task, notification);
   if (kind === 'ready') return renderReady(report);
   if (kind === 'auto_merge_off') return renderDisarmed(report);
@@ -146,7 +146,7 @@ function isOfAgent({ outcome }: RunReport): boolean {
 function stopWords(notification: NotificationText): readonly string[] {
   const { change, report } = notification;
   return stoppedOn(notification).flatMap((id) => {
-    const task = listAllReportTasks(report).find((one) => one.task.id === id)?.task;
+    const task = listAllTasks(report).find((one) => one.task.id === id)?.task;
     return [
       // A task that the headline already names is not repeated.
       ...(task === undefined || renderHeadline(report, 'markdown').includes(renderTaskLink(task))
@@ -292,7 +292,7 @@ function renderDisarmed(report: RunReport): string {
 function renderReady(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
   const name = pull === null ? 'The pull request' : `Pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
-  const tasks = listReportTasks(report);
+  const tasks = listLaneTasks(report);
   const verification = pickVerification(report);
   const steps = listPassedCommands(report).map((step) => renderCode(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${describePassedSteps(steps)}.`;

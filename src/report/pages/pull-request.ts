@@ -4,7 +4,7 @@ import { hasShareOf } from '../../core/lane/change.ts';
 import { capLines, namesOf, toPlainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
 import { findIssueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { listAllReportTasks, listDoneTasks, listStartedTasks, listReportTasks } from '../facts.ts';
+import { listAllTasks, listDoneTasks, listStartedTasks, listLaneTasks } from '../facts.ts';
 import { formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderProse, renderProseLines, renderText } from '../markdown.ts';
 import { listBranchAlarms, findTestState, type TestState, renderTestState } from '../sentences/alarms.ts';
@@ -120,11 +120,11 @@ function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: numb
 
 /** Renders the alarms, the decisions that people owe, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
-  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllReportTasks(report)) : null;
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllTasks(report)) : null;
   const waiting =
     named === null
       ? [
-          ...describeStuckTasks(listAllReportTasks(report)),
+          ...describeStuckTasks(listAllTasks(report)),
           ...(report.outcome.kind === 'blocked' ? describeObstacles(report.tasks) : []),
         ]
       : [];
@@ -197,7 +197,7 @@ function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
     ...new Set(tasks.map(({ task }) => findIssueToClose(task)).filter((number) => number !== null)),
   ];
-  const open = new Set(numbers(listReportTasks(report).filter(({ progress }) => progress.state !== 'done')));
+  const open = new Set(numbers(listLaneTasks(report).filter(({ progress }) => progress.state !== 'done')));
   const done = numbers(listDoneTasks(report))
     .filter((number) => !open.has(number))
     .map((number) => `Closes #${number}`);

@@ -27,7 +27,7 @@ import {
   findPublishedVerification,
   settingOf,
   shortenStores,
-  listReportTasks,
+  listLaneTasks,
   warningsOf,
   workOf,
 } from '../facts.ts';
@@ -216,13 +216,13 @@ export function renderCommitLink(sha: string, report: RunReport): string {
 
 /** Lists what open tasks wait for other than a failure of the agent. */
 export function renderWaitingSection(report: RunReport): string {
-  const unchecked = listReportTasks(report).filter(({ task }) => task.obstacle === 'unchecked').length;
+  const unchecked = listLaneTasks(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
     unchecked === 0
       ? []
       : [`${formatCount(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
   return renderList('What tasks wait for', [
-    ...describeObstacles(listReportTasks(report)).map((line) => renderProse(line, 300)),
+    ...describeObstacles(listLaneTasks(report)).map((line) => renderProse(line, 300)),
     ...more,
   ]);
 }

@@ -4,14 +4,14 @@ import { capLines } from '../../core/text/phrase.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
-  listAllReportTasks,
+  listAllTasks,
   findingsOf,
   hasUsed,
   iterationsOf,
   listIterationsOn,
   laneOf,
   settingOf,
-  listReportTasks,
+  listLaneTasks,
   workOf,
 } from '../facts.ts';
 import { renderApiUsage, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
@@ -131,7 +131,7 @@ const SHOWN_TASKS = 30;
 const NAMED_TASKS = 100;
 
 function taskSection(report: RunReport): string {
-  const all = listReportTasks(report);
+  const all = listLaneTasks(report);
   if (all.length === 0) return '';
   const wasBegun = ({ task, progress }: TaskReport): boolean =>
     progress.state !== 'todo' || progress.attempts > 0 || listIterationsOn(report, task.id).length > 0;
@@ -172,7 +172,7 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
 /** Describes what was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
   // If only one task is in trouble, the headline and the lines below it already describe it.
-  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllReportTasks(report)) : null;
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllTasks(report)) : null;
   const stuck = listStuckTasks(report)
     .filter((one) => one !== named)
     .slice(0, 10);
@@ -221,7 +221,7 @@ function iterationLine(
 }
 
 function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
-  const task = listAllReportTasks(report).find((one) => one.task.id === taskId)?.task;
+  const task = listAllTasks(report).find((one) => one.task.id === taskId)?.task;
   return task === undefined ? renderText(taskTitle, 40) : renderTaskLink(task);
 }
 

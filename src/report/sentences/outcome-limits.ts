@@ -5,14 +5,14 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
-  listAllReportTasks,
+  listAllTasks,
   listDoneTasks,
   isPromptAlone,
   isScheduled,
   iterationsOf,
   nameFirstTask,
   settingOf,
-  listReportTasks,
+  listLaneTasks,
   workOf,
 } from '../facts.ts';
 import type { Words } from '../next/step.ts';
@@ -30,7 +30,7 @@ export interface OutcomeText {
 
 /** Returns `2 of 3 tasks done`. */
 export function describeProgress(report: RunReport): string {
-  return formatTasksDone(listDoneTasks(report).length, listReportTasks(report).length);
+  return formatTasksDone(listDoneTasks(report).length, listLaneTasks(report).length);
 }
 
 /** Describes a parked run: the limit it waits for, and when work continues. */
@@ -111,7 +111,7 @@ export function describeLimit(reason: RunBound | 'unverified', report: RunReport
 
 /** Describes a head that differs from the loop's: a file was refused by the server, or people have pushed commits. */
 function describeUnseenHead(report: RunReport): OutcomeText {
-  const isRefused = listAllReportTasks(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
+  const isRefused = listAllTasks(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
   return isRefused
     ? {
         title: ['Not finished yet'],

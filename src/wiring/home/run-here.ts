@@ -27,7 +27,7 @@ import {
   type WorkedFolder,
 } from '../../home/own-folder.ts';
 import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
-import { listDoneTasks, laneOf, findResumeInstant, listReportTasks, workOf } from '../../report/facts.ts';
+import { listDoneTasks, laneOf, findResumeInstant, listLaneTasks, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { computeKnownCostUsd } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
@@ -307,7 +307,7 @@ function endedLane(report: RunReport, pushed: boolean | null): EndedLane {
     reason: report.outcome.reason,
     iterations: work?.iterations.length ?? 0,
     tasksDone: listDoneTasks(report).length,
-    tasks: listReportTasks(report).length,
+    tasks: listLaneTasks(report).length,
     branch: lane?.branch ?? null,
     head: lane?.headSha ?? null,
     costUsd: work === null ? 0 : computeKnownCostUsd(work),
