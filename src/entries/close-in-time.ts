@@ -1,4 +1,4 @@
-/** Maximum time in ms to remove the agent's user, namespaces and folders after an ordinary run; enough if busy. */
+/** Maximum time in ms to remove the agent's user, namespaces and folders after a run, even on a busy machine. */
 const CLOSE_MS = 20_000;
 
 /** Maximum time for the removal in a cancelled run, in ms; such a run has 2 s left. */

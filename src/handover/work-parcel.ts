@@ -240,8 +240,8 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
 }
 
 /**
- * Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`,
- * what its run had reserved counts as used.
+ * Creates the work of a loop that handed over nothing usable: nothing in it is done. With `spent: 'reservation'`, the
+ * run's whole reservation counts as used.
  */
 export function createLostWork(
   { intake, ...handed }: HandedIntake,

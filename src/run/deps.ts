@@ -107,7 +107,7 @@ export interface Machine
   extends Pick<LoopDeps, 'readLearnings' | 'files' | 'sleep'>, Pick<GateDeps, 'readLeftCircuit'> {
   /** Reads the user's prompt, or the built-in one, with everything else that the checkout has for the agent. */
   readonly readPrompt: () => Promise<UserPrompt>;
-  /** Writes the run's record to disk, whole or not at all; throws a UserError when it cannot. */
+  /** Writes the run's record to disk, completely or not at all; throws a UserError if that fails. */
   readonly record: (record: Pick<RunRecord, 'stage' | 'claimed' | 'work'>) => void;
   /** Returns a sentence that explains the loss of this run's files on disk; null while they exist. */
   readonly loss: () => string | null;

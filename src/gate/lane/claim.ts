@@ -122,7 +122,7 @@ export async function claimLanes(
     case 'unguarded':
       // With the cache alone, the limitation is reported where the cache is chosen.
       if (config.stateStore === 'cache') return alone({ ...unguarded, warnings: [] });
-      // This lane's runs may save to a copy, as only this answer shows, so check that no copy is newer.
+      // Without a shared store, runs of this lane save only to a copy, which this run's decision may have missed.
       if (await hasNewerState(deps, first)) return alone({ kind: 'changed' });
       return alone({
         ...unguarded,
@@ -264,7 +264,7 @@ export async function renewReservation(
     reserveUsage(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
-  // Nothing is counted for the whole repository.
+  // Without a shared store there are no counters for the whole repository, so only the lane's own windows count.
   if (written.kind === 'unguarded') return { kind: 'renewed', windows: keepOpenWindows(state.windows, now), policy };
   if (written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
   const counted = parseBudgetIn(written.snapshot, now);

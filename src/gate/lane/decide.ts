@@ -154,7 +154,7 @@ export function listTasksAskedFor({ requested, issues, purpose }: WorkRequest): 
     : [];
 }
 
-/** Returns true if no work is left for this lane. */
+/** Returns true if this lane has no issues, files or prompt to work on: all its issues have their own lanes. */
 function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branches }: LaneLookup): boolean {
   const { purpose, files, prompt } = request;
   return (

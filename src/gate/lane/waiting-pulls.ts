@@ -22,7 +22,7 @@ export const MAX_EXAMINED = 3;
 
 /** The result of examining the open pull requests that wait for people. */
 export interface ExaminedWaiting {
-  /** Work on one of them; null if none needs any that this run can do. */
+  /** The work on one of these pull requests; null if this run can do nothing for any of them. */
   readonly work: Intake | null;
   /** The end for a pull request that needs a person who was not notified; null if there is none. */
   readonly unnotified: EndIntake | null;

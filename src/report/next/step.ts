@@ -134,7 +134,7 @@ function clauseOf(one: NextStep, target: ReadingPlace): Words {
   const comment = `${KINDS.command}\`/ralph ${given}\`${on.length === 0 ? '' : ` on ${on.join(' or ')}`}`;
   if (!byHand) return [comment];
   if (on.length > 0) return [`${comment}, or ${atHand}`];
-  // The input of the workflow names no task.
+  // The workflow's input cannot name this task.
   return name === given
     ? [atHand]
     : [`${atHand} (for all that failed or is blocked), or \`ralph ${given}\` in a checkout (for this one)`];

@@ -174,7 +174,7 @@ export function describeVerifications(work: WorkedReport): readonly string[] {
   return [head, renderBaseVerification(work)].filter((line) => line !== '');
 }
 
-/** Returns true if the outcome already reports that the head passes, so that only the commit is left to name. */
+/** Returns true if the outcome already says that the head passes, so that only its commit must be named. */
 function isSaid({ of, verification }: HeadVerification): boolean {
   return of === 'head' && verification.kind === 'passed';
 }

@@ -81,7 +81,7 @@ function serializeWithin(report: RunReport, maxChars: number, stringify: (status
   }
 }
 
-/** Builds the status with at most `shown` tasks and at most `shown` things that were asked. */
+/** Builds the status with at most `shown` tasks and at most `shown` requests. */
 function ralphStatus(report: RunReport, shown: number): RalphStatus {
   const tasks = listLaneTasks(report).slice(0, Math.min(shown, MAX_TASKS));
   const { outcome } = report;

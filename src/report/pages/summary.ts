@@ -239,7 +239,7 @@ function verificationMark({ evidence: { verification } }: JournalEntry, report: 
   }
 }
 
-/** Renders a chart of what was worked on when; empty when it shows no more than the table. */
+/** Renders a chart that shows when each task was worked on; empty when it shows no more than the table. */
 function timeline(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);
