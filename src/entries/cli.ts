@@ -4,7 +4,7 @@ import { hasColours, paintMarks, wrapText } from '../cli/terminal-text.ts';
 import { showWaits } from '../cli/waiting-line.ts';
 import { findOldestWait } from '../ports/waits.ts';
 
-/** Commands whose output contains other people's text, in which nothing is coloured. */
+/** Commands whose output contains other people's text and is printed unchanged: neither wrapped nor coloured. */
 const VERBATIM: readonly string[] = ['init', 'clean'];
 
 /** Options with which the monitor prints once and draws no screen. */
