@@ -26,7 +26,10 @@ export interface QueueNow {
   readonly urgent: readonly LaneFiles[];
   /** Unfinished lanes that this run can continue, in the order of the queue. */
   readonly continuable: readonly LaneFiles[];
-  /** Maximum number of lanes beside the queue, and how many of them may be new. */
+  /**
+   * Number of machines beside that of the queue, and maximum number of new lanes. Some of these wait for a machine, but
+   * not while other runs work, since the machines would be too many.
+   */
   readonly maxBeside: number;
   readonly maxNew: number;
 }
@@ -75,10 +78,14 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
     );
   for (const one of queue.continuable) if (continued.length < queue.maxBeside && isFree(one)) continued.push(one);
   const left = own === null ? [] : open.filter((task) => !stays(task));
+  const machines = queue.maxBeside;
+  const most = Math.min(
+    queue.maxNew,
+    busy.length > 0 ? machines - continued.length : countNewLanes(open.length, machines, continued.length),
+  );
   for (const task of left.filter(mayLeave)) {
     const one = ownLaneOf(queue, task);
-    const hasRoom = begun.length < Math.min(queue.maxNew, queue.maxBeside - continued.length);
-    if (hasRoom && isFree(one)) begun.push(one);
+    if (begun.length < most && isFree(one)) begun.push(one);
   }
   const waiting = left
     .filter(({ id }) => begun.every(({ lane }) => lane !== id))
@@ -88,6 +95,19 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
         .slice(0, 1),
     );
   return { own, continued, begun, waiting };
+}
+
+/**
+ * Returns the number of tasks, of so many, for which new lanes end the run soonest: `machines` take them one after
+ * another, after the `continued` lanes, while the queue's takes the rest. To set up a machine takes half as long as to
+ * work on a task.
+ */
+function countNewLanes(tasks: number, machines: number, continued: number): number {
+  if (machines < 1) return 0;
+  const lengthWith = (lanes: number): number =>
+    Math.max(2 * (tasks - lanes) + 1, 3 * Math.ceil((lanes + continued) / machines));
+  const numbers = Array.from({ length: tasks }, (_, lanes) => lanes);
+  return numbers.reduce((best, lanes) => (lengthWith(lanes) < lengthWith(best) ? lanes : best), 0);
 }
 
 /** Returns the lane that the task of an issue would have, which has the same id. */

@@ -39,13 +39,39 @@ export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
+/** Works on lanes in processes of their own, so many at once in this order; each result is that of one machine. */
+export function workBeside(
+  lanes: readonly LaneOfRun[],
+  machines: number,
+  starter: Starter,
+): readonly Promise<readonly LocalRunResult[]>[] {
+  const waiting = lanes.values();
+  return Array.from({ length: machines }, async () => {
+    const results: LocalRunResult[] = [];
+    for (const lane of waiting) results.push(await workInOwnProcess(lane, starter));
+    return results;
+  });
+}
+
 /**
  * Works on a lane in a process of its own, whose lines are printed with the issue's number in front. If the process is
- * killed, releases the lane; its reservation counts as used.
+ * killed, releases the lane; its reservation counts as used. A lane that has waited does not begin once the run ends or
+ * its claim could.
  */
-export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
-  const { world, interruption, print } = starter;
+async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
+  const { world, interruption, print, store } = starter;
   const { id, branch } = lane.intake.lane;
+  const isLate = lane.share.at >= lane.share.atOnce && world.clock.now() > lane.intake.startBy;
+  if (isLate || interruption.ending.aborted || interruption.signal.aborted) {
+    await releaseLane({ ...world, runTag: lane.runTag, store: await store() }, id);
+    return resultWithoutWork(
+      lane,
+      world,
+      isLate
+        ? { kind: 'failed', reason: 'infrastructure', message: 'the branches before it took too long' }
+        : { kind: 'cancelled', reason: 'signal' },
+    );
+  }
   const prefix = `${nameOfTaskId(id)} │ `;
   const ended = await runSameProgram({
     ...{ work: lane, command: 'run', environment: world.environment, tag: tagOfSideProcesses(world.runTag) },
@@ -58,14 +84,21 @@ export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promi
   if (ended !== null) return ended.result as LocalRunResult;
   world.log.warning(`The process for ${nameOfLane(id)} was killed. Its finished iterations are kept on ${branch}.`);
   await cleanUp(lane, starter);
-  const outcome: Outcome = interruption.signal.aborted
-    ? { kind: 'cancelled', reason: 'signal' }
-    : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' };
-  const nothing = { iterations: 0, tasksDone: 0, tasks: lane.intake.tasks.length, costUsd: null, tokens: 0 };
-  const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch, head: null };
+  return resultWithoutWork(
+    lane,
+    world,
+    interruption.signal.aborted
+      ? { kind: 'cancelled', reason: 'signal' }
+      : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' },
+  );
+}
+
+function resultWithoutWork({ intake }: LaneOfRun, { config }: World, outcome: Outcome): LocalRunResult {
+  const nothing = { iterations: 0, tasksDone: 0, tasks: intake.tasks.length, costUsd: null, tokens: 0 };
+  const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch: intake.lane.branch, head: null };
   return {
     ended: combineLanes([{ ...end, resumeAt: null, pushed: null }]),
-    failed: conclusionOf(outcome, world.config.failOn) === 'failure',
+    failed: conclusionOf(outcome, config.failOn) === 'failure',
   };
 }
 
