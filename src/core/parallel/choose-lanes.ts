@@ -98,7 +98,7 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
 }
 
 /**
- * Returns the number of tasks, of so many, for which new lanes end the run soonest: `machines` take them one after
+ * Returns for how many of the tasks new lanes end the run soonest: `machines` take them one after
  * another, after the `continued` lanes, while the queue's takes the rest. To set up a machine takes half as long as to
  * work on a task.
  */

@@ -224,6 +224,11 @@ describe('more lanes than machines', () => {
       project,
       killAt(() => false, 'before'),
     );
+    const said = [2, 3].map((issue) => [...(project.forge.comments.get(issue)?.values() ?? [])].join());
+    expect(said).toEqual([
+      expect.stringContaining('Ralph is at work.** Iteration 1 of 5 began'),
+      expect.stringContaining('Ralph is at work.** The run works on other branches first, then begins with'),
+    ]);
     const times = lanes.map((lane) => (storedRecord(project, lane).lease?.durationMs ?? 0) / MINUTE);
     expect(times).toEqual([120, 120, 240]);
     const { reservations } = storedBudget(project);

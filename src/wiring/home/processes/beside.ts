@@ -39,7 +39,7 @@ export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
-/** Works on lanes in processes of their own, so many at once in this order; each result is that of one machine. */
+/** Works on lanes in this order in processes of their own, one for each machine at a time; returns their results. */
 export function workBeside(
   lanes: readonly LaneOfRun[],
   machines: number,
@@ -62,7 +62,7 @@ async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<Loca
   const { world, interruption, print, store } = starter;
   const { id, branch } = lane.intake.lane;
   const isLate = lane.share.at >= lane.share.atOnce && world.clock.now() > lane.intake.startBy;
-  if (isLate || interruption.ending.aborted || interruption.signal.aborted) {
+  if (isLate || isEnding(interruption)) {
     await releaseLane({ ...world, runTag: lane.runTag, store: await store() }, id);
     return resultWithoutWork(
       lane,
@@ -91,6 +91,10 @@ async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<Loca
       ? { kind: 'cancelled', reason: 'signal' }
       : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' },
   );
+}
+
+function isEnding({ ending, signal }: Interruption): boolean {
+  return ending.aborted || signal.aborted;
 }
 
 function resultWithoutWork({ intake }: LaneOfRun, { config }: World, outcome: Outcome): LocalRunResult {

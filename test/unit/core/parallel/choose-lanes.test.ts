@@ -64,7 +64,7 @@ describe('more new lanes than machines', () => {
     expect(many(12, { maxBeside: 2, maxNew: 4 })).toBe(4);
   });
 
-  test('are none while another run works on a lane', () => {
+  test('do not begin while another run works on a lane', () => {
     expect(many(12, { maxBeside: 2, busy: [lane(99, ['other'])] })).toBe(2);
   });
 });

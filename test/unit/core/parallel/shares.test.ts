@@ -38,7 +38,7 @@ describe('more lanes than machines', () => {
 
   test.each<[string, Partial<Policy>, number]>([
     ['are as many as get three iterations each', { ...free, maxIterations: 30 }, 7],
-    ['are none if that is not possible', { ...free, maxIterations: 10 }, 3],
+    ['do not begin if that is not possible', { ...free, maxIterations: 10 }, 3],
     ['are as many as get the money of three calls', { maxIterations: 100, maxCostUsd: 14 }, 5],
     ['are no more than there is work for', { ...free, maxIterations: 1000 }, 12],
   ])('%s', (_, change, expected) => {
