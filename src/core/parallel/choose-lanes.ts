@@ -3,6 +3,9 @@ import { isEligible, chooseNextTask, progressOf, listTasksWithinReach } from '..
 import { isBegun, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { type PredictedFiles, findSharedFile } from './predict-files.ts';
 
+/** Maximum number of lanes for one machine in a run: people cannot stop one that waits, and it may wait for hours. */
+const MAX_PER_MACHINE = 4;
+
 /** A lane that works beside the queue in this run, or in another one, with the files that it probably touches. */
 export interface LaneFiles {
   readonly lane: LaneId;
@@ -106,7 +109,7 @@ function countNewLanes(tasks: number, machines: number, continued: number): numb
   if (machines < 1) return 0;
   const lengthWith = (lanes: number): number =>
     Math.max(2 * (tasks - lanes) + 1, 3 * Math.ceil((lanes + continued) / machines));
-  const numbers = Array.from({ length: tasks }, (_, lanes) => lanes);
+  const numbers = Array.from({ length: Math.min(tasks, machines * MAX_PER_MACHINE - continued + 1) }, (_, at) => at);
   return numbers.reduce((best, lanes) => (lengthWith(lanes) < lengthWith(best) ? lanes : best), 0);
 }
 

@@ -56,6 +56,7 @@ describe('more new lanes than machines', () => {
     ['so many that the queue and the other machines end at about the same time', 12, 2, 7],
     ['the same for one machine beside the queue', 4, 1, 2],
     ['none without a machine beside the queue', 12, 0, 0],
+    ['at most four for each machine beside the queue', 90, 2, 8],
   ])('%s', (_, tasks, maxBeside, expected) => {
     expect(many(tasks, { maxBeside })).toBe(expected);
   });
