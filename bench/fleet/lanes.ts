@@ -242,9 +242,10 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   problems.push(...workedTwice(calls));
   const counted = parseBudgetIn(snapshot, now);
   const day = counted.kind === 'budget' ? counted.budget.windows.day : null;
-  const settled = day === null ? 0 : settledUsd.get(dayOf(day.openedAt));
-  if (day?.costUsd !== settled)
-    problems.push(`$${String(day?.costUsd)} are counted, but $${String(settled)} were settled.`);
+  const countedUsd = day?.costUsd ?? 0;
+  const settled = day === null ? 0 : (settledUsd.get(dayOf(day.openedAt)) ?? 0);
+  if (countedUsd !== settled)
+    problems.push(`$${String(countedUsd)} are counted, but $${String(settled)} were settled.`);
   const last = Math.max(...calls.map(({ from }) => from)) + CALL_MS + JOBS_MS;
   return { minutes: (last - MIDNIGHT) / MINUTE_MS, calls: calls.length, atOnce: countAtOnce(calls), problems };
 }

@@ -31,7 +31,8 @@ export interface QueueNow {
   readonly continuable: readonly LaneFiles[];
   /**
    * Number of machines beside that of the queue, and maximum number of new lanes. Some of these wait for a machine, but
-   * not while other runs work, since the machines would be too many.
+   * not while other runs work, whose machines come on top, nor beside an urgent lane, since the queue's share is then a
+   * small one.
    */
   readonly maxBeside: number;
   readonly maxNew: number;
@@ -84,7 +85,9 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
   const machines = queue.maxBeside;
   const most = Math.min(
     queue.maxNew,
-    busy.length > 0 ? machines - continued.length : countNewLanes(open.length, machines, continued.length),
+    busy.length + urgent.length > 0
+      ? machines - continued.length
+      : countNewLanes(open.length, machines, continued.length),
   );
   for (const task of left.filter(mayLeave)) {
     const one = ownLaneOf(queue, task);

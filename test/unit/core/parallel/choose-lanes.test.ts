@@ -65,8 +65,8 @@ describe('more new lanes than machines', () => {
     expect(many(12, { maxBeside: 2, maxNew: 4 })).toBe(4);
   });
 
-  test('do not begin while another run works on a lane', () => {
-    expect(many(12, { maxBeside: 2, busy: [lane(99, ['other'])] })).toBe(2);
+  test.each(['busy', 'urgent'] as const)('do not begin beside a lane that is %s', (what) => {
+    expect(many(12, { maxBeside: 2, [what]: [lane(99, ['other'])] })).toBe(2);
   });
 });
 
