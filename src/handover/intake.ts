@@ -210,7 +210,7 @@ export interface HandedIntake {
   readonly kind: 'intake';
   /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
-  /** The lanes that the run works on at once, this one among them. */
+  /** The lanes of the run in their order, this one among them. */
   readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */

@@ -1,3 +1,4 @@
+import type { Outcome } from '../outcome.ts';
 import { countMaxCalls, type Policy } from '../policy.ts';
 import { planReservation, type Reservation, type RunUsage } from '../sharing/budget.ts';
 import type { Windows } from '../lane/windows.ts';
@@ -79,6 +80,19 @@ function callsFor(freeUsd: number, costOfCallUsd: number | null): number {
   const cost = costOfCallUsd ?? ASSUMED_COST_USD;
   if (freeUsd <= 0) return 0;
   return cost > 0 ? freeUsd / cost : Infinity;
+}
+
+/**
+ * Returns the end of a lane that must not begin now, because its run ends or, if it has waited for a machine, its claim
+ * could end before its work does; null if it may begin.
+ */
+export function endBeforeTurn(
+  { at, atOnce }: LaneShare,
+  { startBy, isEnding, now }: { readonly startBy: number; readonly isEnding: boolean; readonly now: number },
+): Outcome | null {
+  if (isEnding) return { kind: 'cancelled', reason: 'signal' };
+  const message = 'the branches before it took too long';
+  return at >= atOnce && now > startBy ? { kind: 'failed', reason: 'infrastructure', message } : null;
 }
 
 /** Returns a whole part of a number; the remainder goes to the first lanes. */

@@ -2,7 +2,7 @@ import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
 import { combineLanes } from '../../../cli/run/side-by-side.ts';
 import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
-import type { LaneShare } from '../../../core/parallel/shares.ts';
+import { endBeforeTurn, type LaneShare } from '../../../core/parallel/shares.ts';
 import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
 import type { WorkIntake } from '../../../handover/intake.ts';
@@ -61,16 +61,11 @@ export function workBeside(
 async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
   const { world, interruption, print, store } = starter;
   const { id, branch } = lane.intake.lane;
-  const isLate = lane.share.at >= lane.share.atOnce && world.clock.now() > lane.intake.startBy;
-  if (isLate || isEnding(interruption)) {
+  const isEnding = interruption.ending.aborted || interruption.signal.aborted;
+  const unbegun = endBeforeTurn(lane.share, { startBy: lane.intake.startBy, isEnding, now: world.clock.now() });
+  if (unbegun !== null) {
     await releaseLane({ ...world, runTag: lane.runTag, store: await store() }, id);
-    return resultWithoutWork(
-      lane,
-      world,
-      isLate
-        ? { kind: 'failed', reason: 'infrastructure', message: 'the branches before it took too long' }
-        : { kind: 'cancelled', reason: 'signal' },
-    );
+    return resultWithoutWork(lane, world, { outcome: unbegun, costUsd: 0 });
   }
   const prefix = `${nameOfTaskId(id)} │ `;
   const ended = await runSameProgram({
@@ -84,21 +79,18 @@ async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<Loca
   if (ended !== null) return ended.result as LocalRunResult;
   world.log.warning(`The process for ${nameOfLane(id)} was killed. Its finished iterations are kept on ${branch}.`);
   await cleanUp(lane, starter);
-  return resultWithoutWork(
-    lane,
-    world,
-    interruption.signal.aborted
-      ? { kind: 'cancelled', reason: 'signal' }
-      : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' },
-  );
+  const outcome: Outcome = interruption.signal.aborted
+    ? { kind: 'cancelled', reason: 'signal' }
+    : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' };
+  return resultWithoutWork(lane, world, { outcome, costUsd: null });
 }
 
-function isEnding({ ending, signal }: Interruption): boolean {
-  return ending.aborted || signal.aborted;
-}
-
-function resultWithoutWork({ intake }: LaneOfRun, { config }: World, outcome: Outcome): LocalRunResult {
-  const nothing = { iterations: 0, tasksDone: 0, tasks: intake.tasks.length, costUsd: null, tokens: 0 };
+function resultWithoutWork(
+  { intake }: LaneOfRun,
+  { config }: World,
+  { outcome, costUsd }: { readonly outcome: Outcome; readonly costUsd: number | null },
+): LocalRunResult {
+  const nothing = { iterations: 0, tasksDone: 0, tasks: intake.tasks.length, costUsd, tokens: 0 };
   const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch: intake.lane.branch, head: null };
   return {
     ended: combineLanes([{ ...end, resumeAt: null, pushed: null }]),

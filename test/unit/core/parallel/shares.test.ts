@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countAffordableLanes, policyOfShare, reservationOfShare } from '../../../../src/core/parallel/shares.ts';
+import {
+  countAffordableLanes,
+  endBeforeTurn,
+  policyOfShare,
+  reservationOfShare,
+} from '../../../../src/core/parallel/shares.ts';
 import { boundPolicy, planReservation } from '../../../../src/core/sharing/budget.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { noon, policy as defaults } from '../core-fixtures.ts';
@@ -52,6 +57,16 @@ describe('more lanes than machines', () => {
     expect(shares.map(({ maxIterations }) => maxIterations)).toEqual([10, 4, 4, 3, 3, 3, 3]);
     expect(shares.map(({ maxCostUsd }) => Math.round(maxCostUsd))).toEqual([6, 2, 2, 2, 2, 2, 2]);
   });
+});
+
+test.each([
+  ['begins at once in the first round, by any clock', 2, false, noon + 9, null],
+  ['begins in time once a machine is free', 3, false, noon, null],
+  ['does not begin when its claim could end before its work', 3, false, noon + 1, 'infrastructure'],
+  ['does not begin while its run ends', 2, true, noon, 'signal'],
+])('a lane %s', (_, at, isEnding, now, expected) => {
+  const end = endBeforeTurn({ at, of: 5, atOnce: 3 }, { startBy: noon, isEnding, now });
+  expect(end?.reason ?? null).toBe(expected);
 });
 
 test('one lane has everything', () => {
