@@ -206,9 +206,10 @@ export function leaseOf(
     readonly runTag: string;
   },
   now: number,
+  before = 0,
 ): Lease {
   const { config, context, runTag } = run;
   const { runId, runAttempt, runUrl } = context;
-  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config));
+  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config), before);
   return { runTag, runId, runAttempt, runUrl, acquiredAt: now, durationMs };
 }

@@ -34,7 +34,8 @@ import type { LaneStart, OpenedLane, WithheldChange } from '../ports/repository.
 
 /**
  * The gate's hand-over to the loop, or the end of the run that the gate decided; plain data. `policy` is the user's,
- * limited by what this run reserved. `claimedAt` is the instant from which the claim and the run's time count.
+ * limited by what this run reserved. `claimedAt` is the instant from which the claim and the run's time count, and
+ * `startBy` the last one at which another job can begin the calls.
  */
 export type Intake =
   | {
@@ -45,6 +46,7 @@ export type Intake =
       readonly state: LaneState;
       readonly policy: Policy;
       readonly claimedAt: number;
+      readonly startBy: number;
       /** The steps of each iteration; null = an iteration calls the agent. */
       readonly pipeline: Pipeline | null;
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
@@ -208,7 +210,7 @@ export interface HandedIntake {
   readonly kind: 'intake';
   /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
-  /** The lanes that the run works on in parallel, including this one. */
+  /** The lanes of the run in order, including this one. */
   readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */

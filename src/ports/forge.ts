@@ -159,6 +159,8 @@ export interface WishWrites {
     branch: string,
     head: ObjectId,
   ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed'; readonly detail: string }>;
+  /** Switches auto-merge of a branch's pull request off if this token's account switched it on; returns whether. */
+  disarmAutoMerge(branch: string): Promise<boolean>;
   /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
   rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
   /** Returns an issue as a dashboard; null when it no longer exists. Takes one request. */

@@ -66,6 +66,8 @@ interface Beginning {
 interface LiveStatus {
   /** Shows the state as an iteration begins. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
+  /** Shows that the run begins with a task once one of its machines is free. */
+  readonly showQueued: (work: Work, task: Task) => Promise<void>;
   /** Shows the state as a wait for the end of a limit begins. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
 }
@@ -194,6 +196,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
   let failures = 0;
   return {
     showLive: (work, begins) => show(work, { kind: 'iterates', ...begins }),
+    showQueued: (work, task) => show(work, { kind: 'queued', task }),
     showWait: (work, { reason, resumeAt }) => {
       const { state, tasks } = work;
       const task = chooseNextTask(tasks, state.tasks, state.currentTask);

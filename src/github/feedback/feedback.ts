@@ -6,7 +6,7 @@ import { fitBody, readPullsByNumber } from '../pull-requests.ts';
 import type { Client, ForgeOptions } from '../client.ts';
 import { mayWorkInParts } from '../graphql/errors.ts';
 import { loadCheckDetails } from './check-details.ts';
-import { armAutoMerge } from './auto-merge.ts';
+import { armAutoMerge, disarmAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
 import { withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
@@ -118,6 +118,7 @@ type FeedbackMethods = Pick<
   | 'headNow'
   | 'withdrawFromMerging'
   | 'armAutoMerge'
+  | 'disarmAutoMerge'
   | 'waitingPullRequests'
   | 'closedAmong'
   | 'checksBefore'
@@ -141,6 +142,7 @@ export function createFeedbackMethods(
       ),
     withdrawFromMerging: (number, standing) => withdrawFromMerging(client, number, standing),
     armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
+    disarmAutoMerge: (branch) => disarmAutoMerge(client, branch),
     waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
     closedAmong: (numbers) =>
       ask({ doing: 'look at closed pull requests', needs: ['pull-requests: read'] }, async (octokit, at) =>

@@ -170,6 +170,72 @@ describe('a lane that fails takes nothing from the others', () => {
   });
 });
 
+describe('more lanes than machines', () => {
+  const lanes = ['queue', 'issue-2', 'issue-3'];
+
+  /** Creates a project with five issues, of which two machines work on three lanes. */
+  function createLongQueue(inputs: Readonly<Record<string, string>> = {}): Project {
+    const project = createShop({ parallel: '2', 'max-iterations': '20', 'max-cost-usd': '0', ...inputs });
+    for (const [at, name] of ['d', 'e'].entries()) addIssue(project.forge, at + 4, { body: `Change src/${name}.ts` });
+    return project;
+  }
+
+  const tooLate = 121 * MINUTE;
+
+  test('one that waits for a machine begins hours after the gate, and the queue takes the rest', async () => {
+    const project = createLongQueue();
+    const late = (lane: LaneId) => (lane === 'issue-3' ? { skewMs: tooLate } : {});
+    const run = await runLanes(project, { loop: late, publish: late });
+    expect([...run.lanes.keys()]).toEqual(lanes);
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': 'complete' });
+    expect(project.script.calls).toHaveLength(5);
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
+  test.each<[LaneId, number]>([
+    ['issue-2', 61 * MINUTE],
+    ['issue-3', 2 * tooLate],
+  ])('%s, whose machine begins after its claim ended, makes no call', async (late, skewMs) => {
+    const project = createLongQueue();
+    const run = await runLanes(project, { loop: (lane) => (lane === late ? { skewMs } : {}) });
+    expect(summedUp(run)).toMatchObject({ queue: 'complete', [late]: 'failed' });
+    expect(run.lanes.get(late)?.loop?.calls).toBe(0);
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
+  test('one that no machine ever takes is given back, and the next run works on it', async () => {
+    const project = createLongQueue();
+    const never = (lane: LaneId) => (lane === 'issue-3' ? 'never' : {});
+    const run = await runLanes(project, { loop: never, publish: never });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': undefined });
+    expect(heldIn(project).held).toEqual([]);
+    expect(endsOf(await runLanes(project))).toEqual({ 'issue-3': 'complete (plan_complete)' });
+  });
+
+  test('are not begun with limits that are too small for their tasks', async () => {
+    const run = await runLanes(createLongQueue({ 'max-iterations': '10' }));
+    expect([...run.lanes.keys()]).toEqual(['queue', 'issue-2']);
+    expect(run.gate.log.join('\n')).toContain('The limits of this run are enough for 2 of 3 branches.');
+  });
+
+  test('are claimed for as long as those before them and they may take', async () => {
+    const project = createLongQueue();
+    await playGate(
+      project,
+      killAt(() => false, 'before'),
+    );
+    const said = [2, 3].map((issue) => [...(project.forge.comments.get(issue)?.values() ?? [])].join());
+    expect(said).toEqual([
+      expect.stringContaining('Ralph is at work.** Iteration 1 of 5 began'),
+      expect.stringContaining('Ralph is at work.** The run works on other branches first, then begins with'),
+    ]);
+    const times = lanes.map((lane) => (storedRecord(project, lane).lease?.durationMs ?? 0) / MINUTE);
+    expect(times).toEqual([120, 120, 240]);
+    const { reservations } = storedBudget(project);
+    expect(lanes.map((lane) => reservations.find((one) => one.lane === lane)?.calls)).toEqual([10, 5, 5]);
+  });
+});
+
 test('the only lane that the gate can open is published like a run of one lane, with the dashboard', async () => {
   const project = createShop({ dashboard: 'true', parallel: '2' });
   project.forge.issues.delete(3);

@@ -882,6 +882,8 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
   };
   const shelfOf = (marker: string): FakeForge['comments'] =>
     marker.startsWith('<!-- ralph-action:notification ') ? notifications : comments;
+  /** Branches whose pull requests a run has armed. */
+  const armed = new Set<string>();
   /** Thread and marker of each comment, by comment id. */
   const commentIds: (readonly [number, string])[] = [[0, '']];
   const idOf = (number: number, marker: string): number => {
@@ -1229,8 +1231,16 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         if (branches.get(branch) !== head) fail(`${branch} is not at ${head}.`);
         if (rules.arms !== 'armed') return { kind: rules.arms, detail: '' };
         saidOf.set(branch, { ...saidOf.get(branch), autoMerge: true });
+        armed.add(branch);
         writes.push(`armed ${branch}`);
         return { kind: 'armed', detail: '' };
+      }),
+    disarmAutoMerge: (branch) =>
+      ask('disarmAutoMerge', () => {
+        if (!armed.delete(branch)) return false;
+        saidOf.set(branch, { ...saidOf.get(branch), autoMerge: false });
+        writes.push(`disarmed ${branch}`);
+        return true;
       }),
     rewriteBodies: (numbers, rewrite) =>
       ask('rewriteBodies', () => {

@@ -277,6 +277,23 @@ describe('auto-merge', () => {
     expect(at.github.state.autoMerge.size).toBe(0);
   });
 
+  test('is switched off if this account has switched it on', async () => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    await at.forge.armAutoMerge(BRANCH, HEAD);
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(true);
+    expect(at.github.state.autoMerge.size).toBe(0);
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(false);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test('stays on if a person has switched it on', async () => {
+    await using at = await openPull();
+    armAutoMerge(at.github.state, 1, { by: 'octo' });
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(false);
+    expect(at.github.state.autoMerge.size).toBe(1);
+  });
+
   test('takes the permissions that the message names', async () => {
     const permissions = { metadata: 'read', contents: 'read', pull_requests: 'write' } as const;
     await using at = await openPull(permissions);
