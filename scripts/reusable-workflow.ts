@@ -422,7 +422,7 @@ ${ENV_STEP}
         uses: $/${JOB_FOLDER}
         # ${logsIn ? 'The login ended with the job of the loop' : 'The keys are searched for in what is published'}; no agent runs here.
         with: {
-          phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
+          phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}', loop-result: '\${{ needs.loop.result }}',
           ${WEBHOOK.join(', ')}${logsIn ? '' : TO_STEP} }
       # With the setting \`receipts\`: a job of the caller can sign it.
       - if: always() && steps.ralph.outputs.receipt-path

@@ -137,6 +137,8 @@ interface HandoffConfig {
    * lane; empty if there is a single hand-over without such a folder.
    */
   readonly lane: string;
+  /** GitHub's result of the loop's job, for the job that publishes; empty in other jobs. */
+  readonly loopResult: '' | 'success' | 'failure' | 'cancelled' | 'skipped';
   readonly login: LoginTerm;
 }
 

@@ -110,8 +110,8 @@ export type ReceivedWork =
       readonly commits: HandedFile | null;
       readonly session: HandedFile | null;
     }
-  /** The loop's job ended before a call. */
-  | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' }> }
+  /** The loop's job ended before a call, or never began. */
+  | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' | 'cancelled' }> }
   /** `why` is a sentence. */
   | { readonly kind: 'unusable'; readonly why: string };
 

@@ -277,8 +277,8 @@ async function claimAndOpen(
 }
 
 /**
- * Logs the lanes of a run, and what waits for them, which is returned. `isShort` is set if a limit
- * allows no more of the planned ones.
+ * Logs the lanes that a run works on, and the tasks that wait for them, which it returns. `isShort` is true if a limit
+ * allows fewer lanes than planned.
  */
 function announceLanes(
   { log, config }: Pick<GateDeps, 'log' | 'config'>,

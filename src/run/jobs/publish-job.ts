@@ -36,7 +36,10 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
     { exporters: null, stepWithinMs: null },
   );
   const text = await folder.read('loop/work.json');
-  const received = receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
+  const received: ReceivedWork =
+    text === null && config.handoff.loopResult === 'skipped'
+      ? { kind: 'failed', outcome: { kind: 'cancelled', reason: 'signal' } }
+      : receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;
   switch (whole.kind) {
     case 'work': {

@@ -212,6 +212,16 @@ describe('more lanes than machines', () => {
     expect(endsOf(await runLanes(project))).toEqual({ 'issue-3': 'complete (plan_complete)' });
   });
 
+  test('one whose turn never came before the run was cancelled has used nothing', async () => {
+    const project = createLongQueue();
+    const run = await runLanes(project, { loop: (lane) => (lane === 'issue-3' ? 'never' : {}) });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': 'cancelled' });
+    expect(heldIn(project)).toEqual(FREE);
+    expect(run.lanes.get('issue-3')?.publish?.log.join('\n')).not.toContain('counts as used');
+    // Nothing of the issue was begun, so it is the queue's again.
+    expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
+  });
+
   test('are not begun with limits that are too small for their tasks', async () => {
     const run = await runLanes(createLongQueue({ 'max-iterations': '10' }));
     expect([...run.lanes.keys()]).toEqual(['queue', 'issue-2']);
