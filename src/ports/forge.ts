@@ -274,7 +274,7 @@ interface DecidingForge {
   /**
    * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last,
    * and the closed ones of these heads, with those that revert any, among the 50 that changed last. Takes one request
-   * as a rule.
+   * as a rule, and asks again after a moment while GitHub computes whether one can be merged.
    */
   waitingPullRequests(
     prefix: string,
