@@ -109,5 +109,6 @@ export function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoratio
   const { branch, remoteHead } = look;
   const published = restored.state.lastRun?.published ?? null;
   const last = published === null ? null : { branch, ...published };
-  return deps.findStart({ branch, remoteHead, last, baseBranch: () => baseBranchOf(deps) });
+  const { repository } = deps;
+  return deps.findStart({ branch, remoteHead, last, repository, baseBranch: () => baseBranchOf(deps) });
 }

@@ -248,6 +248,10 @@ export function createCheckout(origin: Origin): Checkout {
           changed: Object.fromEntries(changed),
         };
       }),
+    branchesWith: (commit, asked) =>
+      guarded(faults, 'branchesWith', () =>
+        asked.filter((name) => history(commits, branches.get(name) ?? '').includes(commit)),
+      ),
     revertsIn: (tip, since) => Promise.resolve(commits.has(tip) ? origin.reverts.filter(({ at }) => at >= since) : []),
     editedMerges: (asked) => Promise.resolve(asked.flatMap((one) => one.commits.filter((id) => origin.edited.has(id)))),
     namesOf: namesAtRoot,
