@@ -160,7 +160,15 @@ describe('about one task', () => {
     const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
     const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
     expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toBe(
-      "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow and comment /ralph retry on the issue; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
+      "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow: the next run continues; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
+    );
+  });
+
+  test('protected files of a task of the plan are allowed without a command', () => {
+    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT.protected }] };
+    const one = planTask(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
+    expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toMatch(
+      /of the workflow: the next run continues; if not, say that the task should do without them: below the title in .*, then comment \/ralph retry/,
     );
   });
 
