@@ -265,7 +265,12 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
         what: `This event has neither ${where.label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
       };
     case 'answered':
-      return { title: ['Answered'], what: 'The command was answered; no call was made.' };
+      return report.kind === 'worked'
+        ? {
+            title: ['Answered'],
+            what: 'The plan that was asked for, or why there is none, is in a comment on the issue.',
+          }
+        : { title: ['Answered'], what: 'The command was answered; no call was made.' };
   }
 }
 

@@ -246,6 +246,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     found: [],
     testOnlyPercent: 30,
     answersReviews: true,
+    issueQuery: null,
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     ...change,
   };
