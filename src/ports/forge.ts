@@ -296,13 +296,14 @@ interface DecidingForge {
   checkMayOpenPullRequests(baseBranch: string): Promise<void>;
   /** Throws UserError if this token could not update that pull request; changes nothing. */
   checkMayUpdatePullRequest(number: number): Promise<void>;
+  /** Opens a pull request; returns null if the base has all commits of the branch, so that there is nothing to merge. */
   openPullRequest(request: {
     readonly title: string;
     readonly body: string;
     readonly head: string;
     readonly base: string;
     readonly draft: boolean;
-  }): Promise<PullRequest>;
+  }): Promise<PullRequest | null>;
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Marks a draft as ready for review (GraphQL). */
   markReady(number: number): Promise<void>;

@@ -64,7 +64,7 @@ export function suggestNextSteps(report: RunReport): readonly NextStep[] {
       return outcome.reason === 'withdrawn'
         ? [
             ...(head === null ? [] : [createNextStep('note', 'what was done stays on the branch')]),
-            { ...createNextStep('reopen', 'the issue with the task label'), lead: 'to continue, ' },
+            { ...createNextStep('reopen', 'the issue, or put the task label on it again'), lead: 'to continue, ' },
           ]
         : [...resumeSteps(outcome.by, report), ...keptSteps(report)];
     }
@@ -286,6 +286,7 @@ function failedSteps(outcome: End<'failed'>, report: RunReport): readonly NextSt
 
 /** Says where the finished work is; empty when there is none or none was published. */
 function keptSteps(report: RunReport): readonly NextStep[] {
-  if (report.kind !== 'worked' || report.iterations.length === 0 || report.headSha === null) return [];
+  if (report.kind !== 'worked' || report.headSha === null) return [];
+  if (report.iterations.every(({ commit }) => commit === null)) return [];
   return [createNextStep('note', `what is finished is on \`${report.branch}\``)];
 }

@@ -1129,6 +1129,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         const headSha = branches.get(head) ?? fail(`There is no branch ${head}.`);
         if (pulls.some((pull) => pull.branch === head && pull.state === 'open'))
           fail(`There is an open pull request for ${head} already.`);
+        if (history(known, branches.get(base) ?? '').includes(headSha)) return null;
         const number = 100 + pulls.length + 1;
         const pull = {
           number,
