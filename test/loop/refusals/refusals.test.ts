@@ -127,9 +127,11 @@ describe('the server judges the branch (L6)', () => {
     const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => steadyWorker) });
     const words = `[remote rejected] (push declined)\nremote: error: GH013: Repository rule violations found\nremote: ${rule}`;
     project.remote.contentRule = (files) => ('src/issue-1.ts' in files ? words : null);
+    project.remote.deletionRule = words;
     const first = await runOnce(project);
     expect(first.report?.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
     expect(first.calls).toBe(1);
+    expect(first.report === null ? '' : renderSummary(first.report)).not.toContain('is finished is on');
     project.remote.refusal = words;
     for (let run = 0; run < 4; run += 1) {
       const later = await runOnce(project);
