@@ -26,7 +26,7 @@ import { renderStatusComment } from '../../../src/report/pages/status-comment.ts
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
+import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport, trainPull } from './fixtures.ts';
 
 /** Returns the steps by their kinds, with the command if there is one: `fix, command retry`. */
 function kindsOf(steps: readonly NextStep[]): string {
@@ -178,6 +178,15 @@ describe('about one task', () => {
       'run the workflow by hand with the command retry',
     );
   });
+});
+
+test.each([
+  ['open', ['ralph/queue'], 'merge, label, write'],
+  ['closed or merged', ['ralph/issue-7'], 'label, write'],
+])('with all done and its pull request %s: %s', (_state, branches, kinds) => {
+  const train = { pulls: branches.map((branch) => trainPull(7, { branch })), isCompared: true, autoMerge: null };
+  const ended = report({ kind: 'idle', reason: 'all_done' }, { train: { ...train, closed: [] } });
+  expect(kindsOf(suggestNextSteps(ended))).toBe(kinds);
 });
 
 test('after the last round an answer may be enough', () => {
