@@ -202,12 +202,13 @@ export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
 }
 
 /**
- * True if a run without a call has something to post: an answer that an earlier run could not post, or a change of
- * `unstarted`.
+ * True if a run without a call has something to post: an answer that an earlier run could not post, a change of
+ * `unstarted`, or that something open was settled without Ralph, such as a check that passes by now.
  */
 export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
-  return unpostedIn(now).length > 0 || !isSaid;
+  const isSettled = Object.keys(before.items).some((id) => !Object.hasOwn(now.items, id));
+  return unpostedIn(now).length > 0 || !isSaid || isSettled;
 }
 
 /**

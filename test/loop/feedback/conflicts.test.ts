@@ -83,8 +83,9 @@ describe('a base branch that conflicts', () => {
       '**Next:** Look at the pull request before anything is merged: 1 merge conflict is open',
     );
     project.forge.saidOf.delete(BRANCH);
-    await next(project);
-    expect(remembered(project, 'conflict-base')?.answer).not.toBeNull();
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(bodyOf(project)).not.toContain('conflict is open');
+    expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
   test('begins again in the next run if a limit was reached in the middle of it', async () => {
