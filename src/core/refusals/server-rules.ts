@@ -258,6 +258,11 @@ export const serverRules: readonly ServerRule[] = [
     'Unarchive it, or switch the workflow off.',
   ),
   createAccessRule(
+    /(returned error:|HTTP) 30[1278]\b|unable to update url base from redirection/i,
+    'The repository has another address: it was renamed, or moved to another owner, while this run worked.',
+    'A new run knows the new address.',
+  ),
+  createAccessRule(
     /SAML SSO|single sign-on/i,
     'The organisation does not accept the token before it is authorised (SAML single sign-on).',
     'Authorise the token for the organisation, or use that of a GitHub App.',
