@@ -296,7 +296,7 @@ interface DecidingForge {
   checkMayOpenPullRequests(baseBranch: string): Promise<void>;
   /** Throws UserError if this token could not update that pull request; changes nothing. */
   checkMayUpdatePullRequest(number: number): Promise<void>;
-  /** Opens a pull request; returns null if the base has all commits of the branch, so that there is nothing to merge. */
+  /** Opens a pull request; returns null if the base has all commits of the branch. */
   openPullRequest(request: {
     readonly title: string;
     readonly body: string;

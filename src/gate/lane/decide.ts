@@ -20,7 +20,6 @@ import { isPlanComplete, progressOf } from '../../core/tasks/queue.ts';
 import { withCeilings } from '../../core/tasks/stepping-aside.ts';
 import { isSettled, type Task } from '../../core/tasks/task.ts';
 import { type CommandAnswer, endIntake, type IntakeLane, type RunNotes } from '../../handover/intake.ts';
-import { UserError } from '../../errors.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { type PullRequestStanding, readFeedback, type ReadFeedback } from '../feedback/read.ts';
@@ -35,6 +34,7 @@ import {
   endRenamed,
   endWorkedElsewhere,
   type EndIntake,
+  throwIfBaseIsGone,
   throwIfUnread,
   withWarning,
 } from './idle-ends.ts';
@@ -134,7 +134,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (isResting && allDone) return ended(endResting(work));
 
   const place = await withBase(deps, request, await findPlace(deps, request, { look, restored, work }));
-  if (place.closedBy !== null) await needBase(deps, place.lane.baseBranch);
+  if (place.closedBy !== null) await throwIfBaseIsGone(deps, place.lane.baseBranch);
   if (place.closedBy !== null && request.requested !== 'by-name')
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.
@@ -287,15 +287,6 @@ async function findPlace(
     found.start.kind === 'continue' ? work.state : { ...work.state, change: noChange, ...forgetFeedback(work.state) };
   const endIn = (known: LaneState): AdmissibleLane['end'] => createLaneEnder(lane, { ...work, state: known });
   return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
-}
-
-/** Throws a UserError if the base branch does not exist: deleting it closes the pull request, which is nobody's no. */
-async function needBase({ remote }: Pick<GateDeps, 'remote'>, base: string): Promise<void> {
-  if ((await remote.branches(base))[base] !== undefined) return;
-  throw new UserError(
-    'configuration',
-    `The base branch \`${base}\` does not exist, and GitHub closes pull requests into a branch that is deleted. Set \`base-branch\` to a branch that exists, or restore this one and reopen the pull request.`,
-  );
 }
 
 /** Returns the place with what is known now about a base on which `verify` fails. */

@@ -38,8 +38,8 @@ type Remains = 'done' | 'unfinished';
 const MAX_NAMED = 10;
 
 /**
- * Handles a closed pull request of Ralph. Not merged, the lane rests. Merged, the lane's work is over, and the run takes
- * up the first of the other open ones that needs work.
+ * Handles a closed pull request of Ralph. Not merged, the lane rests. Merged, the lane's work is over, and the run
+ * takes up the first of the other open ones that needs work.
  */
 export async function endLane(deps: GateDeps, intent: Extract<Intent, { kind: 'end-lane' }>): Promise<GateResult> {
   const end = await endClosed(deps, intent);

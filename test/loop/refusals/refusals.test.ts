@@ -34,7 +34,7 @@ const leaky =
     return { ...act, writes: { ...act.writes, ...config } };
   };
 
-test('a branch without commits that the server does not let be deleted is no failure, and nothing is said to be on it', async () => {
+test('a branch without commits that the server does not let be deleted does not fail the run, and nothing is said to be on it', async () => {
   const idle: Behaviour = () => ({
     output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
   });

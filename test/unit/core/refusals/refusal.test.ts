@@ -266,7 +266,7 @@ describe("the server's words", () => {
     const refusal = parseRefusal(words);
     expect(refusal).toMatchObject({ kind: 'branch', rule: 'access' });
     expect(explainRefusal(refusal)).toMatch(
-      /^The repository accepts no pushes, because it is archived.*Unarchive it, or switch the workflow off\./,
+      /^The repository accepts no pushes, because it is archived.*Unarchive it, or switch the workflow off;/,
     );
   });
 
