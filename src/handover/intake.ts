@@ -67,7 +67,7 @@ export type Intake =
     };
 
 /** Reasons to notify people that ended with the event, and the thread in which the notice may be. */
-interface Over {
+export interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
   readonly why: Settlement;
@@ -188,17 +188,18 @@ export interface LaneIntake {
 
 /**
  * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` are the
- * other lanes of the run, empty unless `intake` is work.
+ * other lanes of the run, empty unless `intake` is work. `over` is what ended before that work; null if nothing did.
  */
 export interface GateResult {
   readonly intake: Intake;
   readonly runTag: string;
   readonly beside: readonly LaneIntake[];
+  readonly over: Over | null;
 }
 
 /** Returns the result of a gate that works on one lane, or on none. */
 export function gateResultOfLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
-  return { intake, runTag, beside: [] };
+  return { intake, runTag, beside: [], over: null };
 }
 
 /**

@@ -132,6 +132,8 @@ export interface ReportSetting {
   readonly testOnlyPercent: number;
   /** Set when reviews of the pull request are answered. */
   readonly answersReviews: boolean;
+  /** The search that makes issues tasks as well; null when there is none. */
+  readonly issueQuery: string | null;
 }
 
 /** The findings of `doctor`; empty when it was not asked for. */

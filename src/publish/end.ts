@@ -7,7 +7,7 @@ import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { type Intake, createUntouchedWork, type Work } from '../handover/intake.ts';
+import { type Intake, createUntouchedWork, type Over, type Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
@@ -84,7 +84,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     (error: unknown) => [`The answer could not be written: ${completeSentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
-  await settleOver(deps, intake);
+  await settleOver(deps, intake.over);
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
@@ -109,7 +109,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
  * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run, which
  * only removes them from the state.
  */
-async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIntake): Promise<void> {
+export async function settleOver({ forge, redact, clock }: PublishDeps, over: Over | null): Promise<void> {
   if (over === null) return;
   const { thread, needs, why } = over;
   const [about = ''] = needs.map((need) => need.about);

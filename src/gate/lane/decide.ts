@@ -34,6 +34,7 @@ import {
   endRenamed,
   endWorkedElsewhere,
   type EndIntake,
+  throwIfBaseIsGone,
   throwIfUnread,
   withWarning,
 } from './idle-ends.ts';
@@ -133,6 +134,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (isResting && allDone) return ended(endResting(work));
 
   const place = await withBase(deps, request, await findPlace(deps, request, { look, restored, work }));
+  if (place.closedBy !== null) await throwIfBaseIsGone(deps, place.lane.baseBranch);
   if (place.closedBy !== null && request.requested !== 'by-name')
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.

@@ -273,7 +273,7 @@ async function claimAndOpen(
     beside.push({ intake: opened, runTag: lane.runTag });
     known = { ...known, fresh: known.fresh ?? freshOf(opened) };
   }
-  return { intake, runTag: first.runTag, beside };
+  return { intake, runTag: first.runTag, beside, over: null };
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { formatCount } from '../format.ts';
+import { describeAnsweredRun } from './ends/outcome-name.ts';
 import { listAlarms, describePassedSteps } from './alarms.ts';
 import { type ReadingPlace, type Words, renderWords } from '../next/step.ts';
 import { describeProgress, describeLimit, type OutcomeText, describeParked } from './outcome-limits.ts';
@@ -265,7 +266,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
         what: `This event has neither ${where.label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
       };
     case 'answered':
-      return { title: ['Answered'], what: 'The command was answered; no call was made.' };
+      return { title: ['Answered'], what: describeAnsweredRun(report) };
   }
 }
 

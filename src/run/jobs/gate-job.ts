@@ -18,7 +18,7 @@ import type { Recording } from '../recording.ts';
 import { publishRecorded, salvageRun } from '../salvage.ts';
 
 /** The lanes that the gate has claimed and opened, with the stages of the first. */
-interface EnteredLanes extends Omit<GateResult, 'intake'> {
+interface EnteredLanes extends Omit<GateResult, 'intake' | 'over'> {
   readonly stages: Stages;
   readonly intake: WorkIntake;
 }

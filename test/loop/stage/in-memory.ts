@@ -248,6 +248,10 @@ export function createCheckout(origin: Origin): Checkout {
           changed: Object.fromEntries(changed),
         };
       }),
+    branchesWith: (commit, asked) =>
+      guarded(faults, 'branchesWith', () =>
+        asked.filter((name) => history(commits, branches.get(name) ?? '').includes(commit)),
+      ),
     revertsIn: (tip, since) => Promise.resolve(commits.has(tip) ? origin.reverts.filter(({ at }) => at >= since) : []),
     editedMerges: (asked) => Promise.resolve(asked.flatMap((one) => one.commits.filter((id) => origin.edited.has(id)))),
     namesOf: namesAtRoot,
@@ -1127,6 +1131,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         const headSha = branches.get(head) ?? fail(`There is no branch ${head}.`);
         if (pulls.some((pull) => pull.branch === head && pull.state === 'open'))
           fail(`There is an open pull request for ${head} already.`);
+        if (history(known, branches.get(base) ?? '').includes(headSha)) return null;
         const number = 100 + pulls.length + 1;
         const pull = {
           number,
