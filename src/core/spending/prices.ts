@@ -32,6 +32,20 @@ const LISTED: Readonly<Record<string, Price>> = {
   'gemini-3-pro-preview': price(2, 0.2, 12),
 };
 
+/** Number of searches of a request that names no maximum; no provider runs more for one answer. */
+const UNBOUNDED_SEARCHES = 1_000;
+
+/** The highest list price of one search in US dollars, which counts where a provider's own price is unknown. */
+export const MAX_SEARCH_USD = 0.035;
+
+/**
+ * Returns the maximum number of searches that the provider's servers run for a request, by the limits of its tools;
+ * null is a tool without a limit.
+ */
+export function computeMaxSearches(limits: readonly (number | null)[]): number {
+  return limits.reduce<number>((sum, limit) => Math.min(sum + (limit ?? UNBOUNDED_SEARCHES), UNBOUNDED_SEARCHES), 0);
+}
+
 /** Matches the date of a model version, which costs the same as the model. */
 const DATE = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
