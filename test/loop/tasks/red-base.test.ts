@@ -4,7 +4,7 @@ import type { VerifyCall } from '../../../src/ports/agent.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, runOnce, savedState, senderOf, type Event } from '../stage/run-action.ts';
+import { commented, createProject, labeled, runOnce, savedState, senderOf, type Event } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
@@ -134,6 +134,32 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project, { event })).toMatchObject({ end: 'blocked (base_is_red)', calls });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
     expect(notifications(project)).toHaveLength(1);
+  });
+
+  test.each<[string, Event]>([
+    ['by a label', labeled(2)],
+    ['by a command', commented('/ralph run', { issue: 2 })],
+  ])('a person who asks for another issue %s gets one call, without a second notification', async (_, event) => {
+    const { project, runs, commitToMain } = redProject([finisher], { issues: [1, 2, 3] });
+    await runOnce(project);
+    runs.length = 0;
+    const asked = await runOnce(project, { event });
+    expect(asked).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(runs).not.toContain('base');
+    expect(notifications(project)).toHaveLength(1);
+    // The person finds the reason in the issue.
+    expect([...(project.forge.comments.get(2)?.values() ?? [])].join('\n')).toContain(
+      'Blocked: the base branch is red',
+    );
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    // Another commit that fails in the same way is the same cause.
+    commitToMain({ 'other.txt': 'x' });
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(await runOnce(project, { event: labeled(3) })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(notifications(project)).toHaveLength(1);
+    commitToMain({ [FIX]: 'x' });
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
   });
 
   test('other commands get one more call', async () => {
