@@ -140,7 +140,7 @@ describe('verify fails on the base branch', () => {
     ['by a label', labeled(2)],
     ['by a command', commented('/ralph run', { issue: 2 })],
   ])('a person who asks for another issue %s gets one call, without a second notification', async (_, event) => {
-    const { project, runs, commitToMain } = redProject([finisher], { issues: [1, 2, 3] });
+    const { project, runs, commitToMain, pass } = redProject([finisher], { issues: [1, 2, 3] });
     await runOnce(project);
     runs.length = 0;
     const asked = await runOnce(project, { event });
@@ -158,6 +158,7 @@ describe('verify fails on the base branch', () => {
     expect(await runOnce(project, { event: labeled(3) })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
     expect(notifications(project)).toHaveLength(1);
     commitToMain({ [FIX]: 'x' });
+    pass();
     expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)' });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
   });
