@@ -15,11 +15,14 @@ export function describeAgentFailure(call: FailedCall): string {
   return words === null ? how : `${how}: ${words}`;
 }
 
-/** Returns how a call failed, and the agent's own words for it on one line, or null if it has none. */
-export function describeFailure({ analysis: { agentError }, end }: FailedCall): {
+/** How a call failed, and the agent's own words for it on one line; null if it has none. */
+export interface CallFailure {
   readonly how: string;
   readonly words: string | null;
-} {
+}
+
+/** Describes how a call failed. */
+export function describeFailure({ analysis: { agentError }, end }: FailedCall): CallFailure {
   const why = describeFailedEnd(end);
   if (agentError === null) return { how: `the agent failed (${why === '' ? 'no result' : why})`, words: null };
   return {
