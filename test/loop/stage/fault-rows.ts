@@ -18,6 +18,7 @@ import {
   storedRecord,
 } from './run-action.ts';
 import type { Project } from './project.ts';
+import { stepRows } from './step-rows.ts';
 import { killAt } from './tap.ts';
 
 const DAY = 24 * HOUR;
@@ -635,4 +636,5 @@ export const faultRows: readonly FaultRow[] = [
   ...diskRows,
   ...orderRows,
   ...releaseRows,
+  ...stepRows,
 ];
