@@ -21,6 +21,8 @@ export interface AgentManifest {
   readonly toolRules: 'each' | 'sandbox' | 'none';
   /** True if an option among `agent-args` can limit the number of turns. */
   readonly turnLimit: boolean;
+  /** True if its own program ends a call that costs too much, whoever counts its requests. */
+  readonly capsCost: boolean;
   /** False if it may work where nobody counts its requests and it chooses its model by itself. */
   readonly isCounted: boolean;
   readonly provider: ProviderVariables;

@@ -106,6 +106,22 @@ export function describeMissingPrice(model: string): string {
 }
 
 /**
+ * Returns that limits in dollars do not bind an agent whose requests nobody counts; `reports` is what it tells of a
+ * call.
+ */
+export function describeUnboundCost(
+  title: string,
+  reports: { readonly cost: boolean; readonly tokens: boolean },
+): string {
+  const later = reports.cost || reports.tokens;
+  return `No limit in dollars binds ${title} during a call, because nobody counts its requests. ${
+    later
+      ? `Between calls, the limits hold if ${reports.cost ? 'it reports what a call cost' : 'it reports tokens and `prices` has its model'}.`
+      : 'It reports no cost, so what bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`.'
+  }`;
+}
+
+/**
  * Returns a model's list price, by its name alone, after a provider's name (`openai/gpt-5`), or with a date; null if it
  * is not listed.
  */
