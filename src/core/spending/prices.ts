@@ -13,6 +13,7 @@ const LISTED: Readonly<Record<string, Price>> = {
   'gpt-4.1-mini': price(0.4, 0.1, 1.6),
   'gpt-4.1-nano': price(0.1, 0.025, 0.4),
   'gpt-4o': price(2.5, 1.25, 10),
+  'gpt-4o-2024-05-13': price(5, 5, 15),
   'gpt-4o-mini': price(0.15, 0.075, 0.6),
   'gpt-5': price(1.25, 0.125, 10),
   'gpt-5-codex': price(1.25, 0.125, 10),
@@ -126,6 +127,7 @@ export function describeUnboundCost(
  * is not listed.
  */
 function listPriceOf(model: string): Price | null {
-  const name = model.toLowerCase().split('/').at(-1)?.replace(DATE, '') ?? '';
-  return Object.hasOwn(LISTED, name) ? (LISTED[name] ?? null) : null;
+  const name = model.toLowerCase().split('/').at(-1) ?? '';
+  const known = [name, name.replace(DATE, '')].find((one) => Object.hasOwn(LISTED, one));
+  return known === undefined ? null : (LISTED[known] ?? null);
 }
