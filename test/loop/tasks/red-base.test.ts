@@ -212,6 +212,53 @@ describe('verify fails on the base branch', () => {
     expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
   });
 
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const many = (run: number): string =>
+    Array.from({ length: 60 }, (_, at) => (at + run * 7) % 60)
+      .map((at) => `✖ adds ${letters.charAt(at % 26)}${letters.charAt(Math.floor(at / 26))}`)
+      .join('\n');
+  test.each<[string, number, (run: number, where: 'base' | 'here') => { tail: string; code?: null }]>([
+    ['is out of time, wherever it was', 1, (run) => ({ tail: `compiling ${letters.charAt(run)} …`, code: null })],
+    ['reports many failures in another order each time', 1, (run) => ({ tail: many(run) })],
+    [
+      'has one failure less, and no progress on the other',
+      2,
+      (_, where) => ({ tail: where === 'base' ? '✖ adds\n✖ subtracts' : '✖ subtracts' }),
+    ],
+  ])('a base that %s: %d calls, and no task is blamed', async (_, calls, print) => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
+    let run = 0;
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        const { tail, code = 1 } = print((run += 1), folder === null ? 'here' : 'base');
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(notifications(project)).toHaveLength(1);
+    expect(savedState(project).tasks['issue-1']).not.toMatchObject({ state: 'failed' });
+  });
+
+  test('a base that is fixed bit by bit is fixed in the end', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [steadyWorker, steadyWorker, finisher],
+      inputs: { verify: 'npm test' },
+    });
+    let left = 3;
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        if (folder === null) left -= 1;
+        const tail = Array.from({ length: left }, (_, at) => `✖ adds ${letters.charAt(at)}`).join('\n');
+        return Promise.resolve(
+          left > 0 ? { kind: 'failed', command: 'npm test', code: 1, tail, durationMs: 1 } : green,
+        );
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+  });
+
   test('three jobs have the same result', async () => {
     const { project } = redProject([finisher]);
     const { publish } = await runSplit(project);

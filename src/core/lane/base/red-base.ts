@@ -44,6 +44,8 @@ const REPORTS_FAILURE =
 const SUMS_UP =
   /^\s*(?:FAIL(?:ED|URES?)?!?(?: \(.*\))?$|FAIL\t(?!.* \[(?:build|setup) failed\])|FAILURE: |BUILD FAILED\b|[✖✗✘×] \d+ (?:problem|error|warning|test)s?\b|npm (?:ERR!|error)(?: (?:code|path|command|workspace|location|errno|node|A complete log|Lifecycle script|Test failed)\b.*)?$|\[ERROR\] (?:Failed to execute goal|There are|To see|Re-run|For more|After correcting|\[Help)|error: could not compile|g?make(?:\[\d+\])?: \*\*\* \[|Found \d+ errors?\b)/;
 
+type Failed = Extract<Verification, { kind: 'failed' }>;
+
 /** A failure that a verification reported. */
 interface Failure {
   readonly text: string;
@@ -52,8 +54,9 @@ interface Failure {
 
 /**
  * Returns the failures in the output of a verification, one per fingerprint, or its last line if no line reports one.
+ * One that was ended, as for its time, fails in the same way wherever it was.
  */
-function failuresIn(output: string): readonly Failure[] {
+function failuresIn({ code, tail: output }: Pick<Failed, 'code' | 'tail'>): readonly Failure[] {
   const lines = output
     .split('\n')
     .map((line) => line.slice(0, MAX_LINE_CHARS).trimEnd())
@@ -65,12 +68,14 @@ function failuresIn(output: string): readonly Failure[] {
   });
   const single = reported.filter(({ text }) => !SUMS_UP.test(text));
   const last = lines.at(-1);
+  if (code === null) return [{ text: last === undefined ? '' : baseFailureOf(last).text, fingerprint: ENDED }];
   const found =
     single.length > 0 ? single : reported.length > 0 || last === undefined ? reported : [baseFailureOf(last)];
-  return found
-    .filter(({ fingerprint }, index) => found.findIndex((one) => one.fingerprint === fingerprint) === index)
-    .slice(0, MAX_FAILURES);
+  return found.filter(({ fingerprint }, index) => found.findIndex((one) => one.fingerprint === fingerprint) === index);
 }
+
+/** The fingerprint of a verification that had no exit code. */
+const ENDED = '(ended without an exit code)';
 
 /** Matches a duration that a test runner prints after a name. */
 const DURATION = /(?: in)?[ ([\t]+\d+(?:[.,]\d+)?\s?(?:ns|µs|ms|s|sec(?:onds)?|m|min)[)\]]?(?=\s|$)/g;
@@ -99,14 +104,15 @@ export function redBaseOf(
   report: TestReport,
 ): RedBase | null {
   if (verification.kind !== 'failed') return null;
-  const tests = failuresOf(report).slice(0, MAX_FAILURES);
-  const lines = failuresIn(verification.tail);
-  const failures = tests.length > 0 ? tests : lines;
+  const tests = failuresOf(report);
+  const lines = failuresIn(verification);
+  // Test runners report failures in any order.
+  const failures = tests.length > 0 ? tests : lines.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
   return {
     ...subject,
     stage: 'found',
     command: verification.command.slice(0, 200),
-    failures: failures.map(({ fingerprint }) => fingerprint),
+    failures: failures.map(({ fingerprint }) => fingerprint).slice(0, MAX_FAILURES),
     words: lines.at(-1)?.text ?? '',
   };
 }
@@ -117,7 +123,7 @@ export function redBaseOf(
  */
 export function failsAsBase(base: RedBase, verification: Verification, report: TestReport): boolean {
   if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
-  const reported = [...failuresOf(report), ...failuresIn(verification.tail)];
+  const reported = [...failuresOf(report), ...failuresIn(verification)];
   const failures = reported.map(({ fingerprint }) => fingerprint);
   return (
     base.failures.every((failure) => failures.includes(failure)) && (base.failures.length > 0 || failures.length === 0)
@@ -126,19 +132,32 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
 
 /**
  * Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base
- * does, and its failures that the base does not have.
+ * does, its failures that the base does not have, and those of the base that are left if all others are fixed.
  */
 export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
   const tests = base.failures.some((failure) => failure.startsWith('…')) ? failuresOf(report) : [];
-  const failures = tests.length > 0 ? tests : failuresIn(verification.tail);
+  const failures = tests.length > 0 ? tests : failuresIn(verification);
   // If the base has more failures than are kept, no other test is known to be new.
   const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
   const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
+  const asOnBase = failsAsBase(base, verification, report);
+  const left = failures.filter(({ fingerprint }) => known.has(fingerprint)).map(({ fingerprint }) => fingerprint);
+  const isPartlyFixed = !asOnBase && left.length > 0 && left.length === failures.length;
   return {
     ...verification,
-    asOnBase: failsAsBase(base, verification, report),
+    asOnBase,
     newlyRed: newlyRed.map(({ text }) => text).slice(0, MAX_NEWLY_RED),
+    ...(isPartlyFixed ? { leftOfBase: left } : {}),
   };
+}
+
+/**
+ * Returns the base as an iteration's verification leaves it to the lane: once a part of its failures is fixed, the next
+ * iteration is compared with the rest.
+ */
+export function withFixedFailures(base: RedBase | null, verification: Verification): RedBase | null {
+  const left = verification.kind === 'failed' ? verification.leftOfBase : undefined;
+  return base === null || left === undefined ? base : { ...base, failures: left };
 }

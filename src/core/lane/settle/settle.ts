@@ -17,6 +17,7 @@ import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
+import { withFixedFailures } from '../base/red-base.ts';
 import { holdForBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
@@ -149,7 +150,10 @@ export function settleIteration(
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id, agentFailed }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, policy, now),
-    (next) => (judgement.verdict.baseIsRed ? holdForBase(next) : next),
+    (next) =>
+      judgement.verdict.baseIsRed
+        ? holdForBase(next)
+        : { ...next, redBase: withFixedFailures(next.redBase, facts.evidence.verification) },
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),
