@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parseBudgetIn } from '../../src/core/snapshot/snapshot.ts';
-import { createMarkedProject, listStepsBehindCall } from './stage/behind-the-call.ts';
-import { faultRows } from './stage/fault-rows.ts';
+import { createMarkedProject, listStepsBehindCall } from './stage/faults/behind-the-call.ts';
+import { faultRows } from './stage/faults/fault-rows.ts';
 import { history } from './stage/in-memory.ts';
-import { createBegunProject, playFault } from './stage/play-fault.ts';
+import { createBegunProject, playFault } from './stage/faults/play-fault.ts';
 import type { Project } from './stage/project.ts';
 
 describe('a fault, and the ends of this run and the next one', () => {

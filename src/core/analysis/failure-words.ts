@@ -15,7 +15,7 @@ export function describeAgentFailure(call: FailedCall): string {
   return words === null ? how : `${how}: ${words}`;
 }
 
-/** How a call failed, and the agent's own words for it on one line; null if it has none. */
+/** The failure of a call; `words` are the agent's own, on one line, and null if it has none. */
 export interface CallFailure {
   readonly how: string;
   readonly words: string | null;

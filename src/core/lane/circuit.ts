@@ -161,8 +161,8 @@ export interface CircuitFacts {
   /** True if the end says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
   readonly neutral: boolean;
   /**
-   * How the agent failed while nothing changed, which says something about the environment but not about the task; null
-   * if it did not.
+   * The failure of the agent while nothing changed, which says something about the environment but not about the task;
+   * null if there was none.
    */
   readonly failure: CallFailure | null;
   readonly questionOnly: boolean;

@@ -1,15 +1,15 @@
-import { UserError } from '../../../src/errors.ts';
-import { steadyWorker, type Behaviour } from './behaviours.ts';
-import { addCommit } from './in-memory.ts';
-import { createProject, runOnce } from './run-action.ts';
-import { runSplit } from './split.ts';
-import type { Project } from './project.ts';
-import { open, type Tap } from './tap.ts';
+import { UserError } from '../../../../src/errors.ts';
+import { steadyWorker, type Behaviour } from '../behaviours.ts';
+import { addCommit } from '../in-memory.ts';
+import { createProject, runOnce } from '../run-action.ts';
+import { runSplit } from '../split.ts';
+import type { Project } from '../project.ts';
+import { open, type Tap } from '../tap.ts';
 
 /** The job whose step fails: the only one, or one of three. */
 export type FailingJob = 'one' | 'loop' | 'publish';
 
-export const STEP_FAILS = new UserError('infrastructure', 'This step fails.');
+const STEP_FAILS = new UserError('infrastructure', 'This step fails.');
 
 /**
  * Returns a tap at which each step of this name fails, once the run's first call has ended, or at once in a job without

@@ -1,8 +1,8 @@
-import { laneOf, workOf } from '../../../src/report/facts.ts';
-import { parseBudgetIn } from '../../../src/core/snapshot/snapshot.ts';
-import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
-import { finisher } from './behaviours.ts';
-import type { Machine } from './machine.ts';
+import { laneOf, workOf } from '../../../../src/report/facts.ts';
+import { parseBudgetIn } from '../../../../src/core/snapshot/snapshot.ts';
+import { analysis, MINUTE } from '../../../unit/core/core-fixtures.ts';
+import { finisher } from '../behaviours.ts';
+import type { Machine } from '../machine.ts';
 import {
   createProject,
   finishOnce,
@@ -12,10 +12,10 @@ import {
   type Run,
   savedIn,
   warningsIn,
-} from './run-action.ts';
+} from '../run-action.ts';
 import { failAt, type FailingJob } from './behind-the-call.ts';
-import type { Project } from './project.ts';
-import { runSplit } from './split.ts';
+import type { Project } from '../project.ts';
+import { runSplit } from '../split.ts';
 
 /**
  * A fault, and the ends of this run and the next one. The project has issue 1 done, a pull request, and issue 2 to do.
@@ -88,7 +88,7 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
   };
 }
 
-/** Creates the usual project: issue 1 is done, and issue 2 is to do. */
+/** Creates the usual project: issue 1 is done, and issue 2 is not. */
 export async function createBegunProject(): Promise<Project> {
   const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
   await runOnce(project);
