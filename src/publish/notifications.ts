@@ -31,7 +31,15 @@ import {
 import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { askersOf, findOpenThread, issueOfNeeds, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
+import {
+  askersOf,
+  findOpenThread,
+  issueOfNeeds,
+  listNeedsKnownElsewhere,
+  tasksOfNeeds,
+  threadOfLane,
+  type WorkedEnd,
+} from './recipients.ts';
 
 /** Maximum number of issues waiting for approval that a run notifies people of. */
 export const MAX_NOTICES = 10;
@@ -76,7 +84,15 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   let isUnheard = plan.notify.length > 0 && notifiesAnybody(deps.config);
   await attempt('Nobody could be notified', async () => {
-    ({ isUnheard, ...known } = await notify(deps, end, { needs: plan.notify, known, warn }));
+    const elsewhere = await listNeedsKnownElsewhere(deps, end, plan.notify);
+    // The comment is the other branch's, which settles it.
+    if (elsewhere.length > 0)
+      known = {
+        ...withNotification(known, elsewhere, { thread: null, comment: null, at: deps.clock.now() }),
+        notifiedAt: known.notifiedAt,
+      };
+    const needs = plan.notify.filter((need) => !elsewhere.includes(need));
+    ({ isUnheard, ...known } = await notify(deps, end, { needs, known, warn }));
   });
   return { ...known, isUnheard, warnings };
 }
