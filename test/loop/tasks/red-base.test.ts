@@ -240,6 +240,43 @@ describe('verify fails on the base branch', () => {
     expect(savedState(project).tasks['issue-1']).not.toMatchObject({ state: 'failed' });
   });
 
+  test('a base that was green and is red by now, at the same commit: it is verified again after the second failure', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        seen.push(folder === null ? 'here' : 'base');
+        const isFirst = seen.length === 1;
+        return Promise.resolve(
+          isFirst ? green : { kind: 'failed', command: 'npm test', code: 1, tail: '✖ service answers', durationMs: 1 },
+        );
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 3 });
+    expect(seen).toEqual(['base', 'here', 'here', 'base', 'here']);
+    expect(notifications(project)).toHaveLength(1);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress' });
+  });
+
+  test('a base that stays green is verified once more, and no more often', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [finisher],
+      inputs: { verify: 'npm test', 'max-iterations': '6' },
+    });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        seen.push(folder === null ? 'here' : 'base');
+        return Promise.resolve(
+          folder === null ? { kind: 'failed', command: 'npm test', code: 1, tail: '✖ adds', durationMs: 1 } : green,
+        );
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 6 });
+    expect(seen.filter((where) => where === 'base')).toHaveLength(2);
+  });
+
   test('a base that is fixed bit by bit is fixed in the end', async () => {
     const project = createProject({
       issues: [1],

@@ -153,6 +153,13 @@ export function compareWithBase(base: RedBase | null, verification: Verification
   };
 }
 
+/** Returns a short form of the failures of a verification, by which two of them are compared; null if it passed. */
+export function formOfFailures(verification: Verification): string | null {
+  if (verification.kind !== 'failed') return null;
+  const failures = failuresIn(verification).map(({ fingerprint }) => fingerprint);
+  return failures.toSorted().slice(0, 3).join(' ').slice(0, 64);
+}
+
 /**
  * Returns the base as an iteration's verification leaves it to the lane: once a part of its failures is fixed, the next
  * iteration is compared with the rest.
