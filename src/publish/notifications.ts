@@ -13,6 +13,7 @@ import {
   notifiesAnybody,
   peopleOf,
   type NotificationMemory,
+  withKnownNeeds,
   withNotification,
 } from '../core/people/notifications.ts';
 import { type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
@@ -85,12 +86,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   let isUnheard = plan.notify.length > 0 && notifiesAnybody(deps.config);
   await attempt('Nobody could be notified', async () => {
     const elsewhere = await listNeedsKnownElsewhere(deps, end, plan.notify);
-    // The comment is the other branch's, which settles it.
-    if (elsewhere.length > 0)
-      known = {
-        ...withNotification(known, elsewhere, { thread: null, comment: null, at: deps.clock.now() }),
-        notifiedAt: known.notifiedAt,
-      };
+    known = withKnownNeeds(known, elsewhere, deps.clock.now());
     const needs = plan.notify.filter((need) => !elsewhere.includes(need));
     ({ isUnheard, ...known } = await notify(deps, end, { needs, known, warn }));
   });

@@ -123,8 +123,8 @@ function isAtRest(label: string): boolean {
 }
 
 /**
- * Returns the needs that people know from another branch: a base on which `verify` fails, which a branch of the same run
- * may have found a moment ago.
+ * Returns the needs that people know from another branch: a base on which `verify` fails, which a branch of the same
+ * run may have found a moment ago.
  */
 export async function listNeedsKnownElsewhere(
   { store, config }: Pick<PublishDeps, 'store' | 'config'>,

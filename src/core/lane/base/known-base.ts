@@ -1,4 +1,4 @@
-import { subjectOfLane, withNotification } from '../../people/notifications.ts';
+import { subjectOfLane, withKnownNeeds } from '../../people/notifications.ts';
 import { reconsiderBase, type VerificationSubject } from '../verification.ts';
 import type { LaneState } from '../state/state.ts';
 
@@ -17,8 +17,5 @@ export function withKnownRedBase(
   const known = { ...state, redBase, baseVerification };
   const isNotified = other.notified.some(({ kind }) => kind === 'base_is_red');
   const need = { kind: 'base_is_red', about: subjectOfLane(state.lane) } as const;
-  // The comment is the other lane's, which settles it.
-  return isNotified
-    ? { ...withNotification(known, [need], { thread: null, comment: null, at: now.at }), notifiedAt: known.notifiedAt }
-    : known;
+  return withKnownNeeds(known, isNotified ? [need] : [], now.at);
 }

@@ -153,11 +153,27 @@ export function compareWithBase(base: RedBase | null, verification: Verification
   };
 }
 
-/** Returns a short form of the failures of a verification, by which two of them are compared; null if it passed. */
-export function formOfFailures(verification: Verification): string | null {
+/** Number of iterations in a row with the same failure after which the base is verified again. */
+export const TIMES_TO_DOUBT_BASE = 2;
+
+/** The failures of a verification in short, and the number of iterations in a row that had them. */
+interface SameFailures {
+  readonly as: string;
+  readonly times: number;
+}
+
+/**
+ * Returns the failures of an iteration's verification, counted over iterations in a row; null if it did not fail. A
+ * service that is gone, or a date, makes a base red that was green at the same commit.
+ */
+export function countSameFailures(
+  last: { readonly failed?: SameFailures } | null,
+  verification: Verification,
+): SameFailures | null {
   if (verification.kind !== 'failed') return null;
   const failures = failuresIn(verification).map(({ fingerprint }) => fingerprint);
-  return failures.toSorted().slice(0, 3).join(' ').slice(0, 64);
+  const as = failures.toSorted().slice(0, 3).join(' ').slice(0, 64);
+  return { as, times: last?.failed?.as === as ? last.failed.times + 1 : 1 };
 }
 
 /**

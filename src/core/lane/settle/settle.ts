@@ -17,7 +17,7 @@ import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
-import { formOfFailures, withFixedFailures } from '../base/red-base.ts';
+import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/red-base.ts';
 import { holdForBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
@@ -120,7 +120,7 @@ export function settleIteration(
   const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
   const judgement = { ...judged, neutral: judged.neutral || isHanded };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
-  const failed = failedAgain(state, facts);
+  const failed = countSameFailures(state.lastIteration, facts.evidence.verification);
   const signalled: LaneState = {
     ...state,
     circuit,
@@ -163,22 +163,6 @@ export function settleIteration(
     state: steps.reduce((next, step) => step(next), signalled),
     verdict: { ...judgement.verdict, setAside: aside, circuit: viewCircuit(circuit, policy.circuit, now).kind },
   };
-}
-
-/** Number of iterations in a row with the same failure after which the base is verified again. */
-const TIMES_TO_DOUBT_BASE = 2;
-
-/**
- * Returns the failures of an iteration's verification, counted over iterations in a row; null if it did not fail. A
- * service that is gone, or a date, makes a base red that was green at the same commit.
- */
-function failedAgain(
-  { lastIteration }: LaneState,
-  { evidence }: IterationFacts,
-): { readonly as: string; readonly times: number } | null {
-  const as = formOfFailures(evidence.verification);
-  if (as === null) return null;
-  return { as, times: lastIteration?.failed?.as === as ? lastIteration.failed.times + 1 : 1 };
 }
 
 function withheldWords({
