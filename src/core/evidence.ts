@@ -49,6 +49,8 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     asOnBase: z.boolean().optional(),
     /** Failures that the red base does not have. */
     newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
+    /** Failures of the red base that are left if there are no others; absent if all of them are, or others. */
+    leftOfBase: z.array(z.string().max(64)).max(20).exactOptional(),
   }),
 ]);
 

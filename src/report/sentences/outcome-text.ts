@@ -212,14 +212,12 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       const why = describeCircuitReason(outcome.circuitReason, report);
       const isAgents = outcome.circuitReason === 'agent_error';
       const words = isAgents ? describeLastFailure(report) : null;
+      const quoted = words === null ? '' : ` The last time, ${words}`;
       return outcome.tripped === 'this-run'
-        ? {
-            title,
-            what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
-          }
+        ? { title, what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${quoted}` }
         : {
             title: ['Waiting after a stop'],
-            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.`,
+            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.${quoted}`,
           };
     }
   }

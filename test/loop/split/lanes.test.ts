@@ -53,6 +53,23 @@ function summedUp({ finish }: LanesRun): Readonly<Record<string, string | undefi
   return Object.fromEntries((finish?.together?.lanes ?? []).map(({ lane, run }) => [lane, run?.outcome.kind]));
 }
 
+test('a red base that several branches find at once is mailed once', async () => {
+  const project = createShop({ verify: 'npm test' });
+  project.verifier = {
+    verify: () =>
+      Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '✖ main is red', durationMs: 1 }),
+  };
+  const run = await runLanes(project);
+  expect(Object.values(endsOf(run))).toEqual(LANES.map(() => 'blocked (base_is_red)'));
+  const texts = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]);
+  expect(texts.filter((text) => text.includes('base_is_red'))).toHaveLength(1);
+  // The branches without a comment of their own stay silent as well.
+  project.clock.advance(61 * MINUTE);
+  await runLanes(project);
+  const later = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]);
+  expect(later).toHaveLength(texts.length);
+});
+
 test('a run of one lane hands over in a folder of that name, and needs no summing up', async () => {
   const [plain, named] = [createProject({ agent: [finisher] }), createProject({ agent: [finisher] })];
   const { publish } = await runSplit(plain, { event: labeled(1) });

@@ -217,6 +217,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
     openedBy: 'streak',
+    failure: null,
     callsRemaining: 99,
     tokens: 12_345,
     costUsd: 0.12,
