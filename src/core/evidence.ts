@@ -87,11 +87,19 @@ export const evidenceSchema = z.object({
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
   /**
-   * The withheld paths that this iteration changed; `part`: the task is about the path. Absent if there are none, or in
-   * earlier journals, where all withheld paths count.
+   * The withheld paths that this iteration changed; `part`: the task is about the path; `more`: number of further paths
+   * with this reason that are not named. Absent if there are none, or in earlier journals, where all withheld paths
+   * count.
    */
   withheldHere: z
-    .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
+    .array(
+      z.object({
+        path: z.string().max(1000),
+        why: z.string().max(500),
+        part: z.boolean(),
+        more: countSchema.exactOptional(),
+      }),
+    )
     .max(20)
     .optional(),
   /** True if it wrote notes or undid withheld changes, which no content that counts shows; absent if not. */

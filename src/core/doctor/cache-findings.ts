@@ -19,7 +19,7 @@ const ONLY_RESTORE = 'Only restore it in this job (`actions/cache/restore`), and
 
 /**
  * Returns a warning that names the cache steps of this run's job which may store something of the agent, or null. An
- * isolated agent changes nothing but the checkout, which gets its commits when the run ends.
+ * isolated agent changes only the checkout, which gets its commits when the run ends.
  */
 export function warnOfJobCaches(
   uses: readonly Pick<RalphStep, 'job' | 'caches'>[],

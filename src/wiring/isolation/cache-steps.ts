@@ -4,7 +4,7 @@ import { parseWorkflow } from '../../core/doctor/workflow.ts';
 import { parseYaml } from '../../yaml/parse.ts';
 import type { World } from '../world.ts';
 
-/** Warns of steps of this job that may store something of the agent in a cache, as the workflow in the checkout says. */
+/** Warns of steps that may store something of the agent in a cache, as this job's workflow in the checkout says. */
 export async function warnOfCacheSteps(
   { environment, context, log }: Pick<World, 'environment' | 'context' | 'log'>,
   level: string,

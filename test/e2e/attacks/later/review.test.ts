@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { attackBy, repel, type Attack } from './attack-fixture.ts';
+import { attackBy, repel, type Attack } from '../attack-fixture.ts';
 
 /** The files that the flood should hide: each comes after it in path order, or is one of many. */
 const drowned: Readonly<Record<string, RegExp>> = {

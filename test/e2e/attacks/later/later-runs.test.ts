@@ -2,10 +2,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';
-import { events } from '../../../testbed/testbed.ts';
-import type { Run } from '../e2e-fixture.ts';
-import { attackBy, filesOf, leftBy, repel } from './attack-fixture.ts';
+import { parseHiddenStatus } from '../../../../src/report/pages/status-json.ts';
+import { events } from '../../../../testbed/testbed.ts';
+import type { Run } from '../../e2e-fixture.ts';
+import { attackBy, filesOf, leftBy, repel } from '../attack-fixture.ts';
 
 // Attacks on what comes after a run: the commit of a squash merge, the prompt of another task, the jobs that restore a
 // cache.
