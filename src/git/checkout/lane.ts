@@ -22,6 +22,7 @@ import {
   type PrivateRepository,
 } from './private-repository.ts';
 import type { RepositorySandbox } from './tree/agent-tree.ts';
+import { listFoldersAbove } from './tree/work-tree.ts';
 import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
 
 /** The checkout to open, and what it needs. */
@@ -317,10 +318,16 @@ export async function moveCheckout(
   });
 }
 
-/** Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. */
+/**
+ * Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. Git
+ * answers nothing about paths below a link that the commit replaces by a folder, so it is asked about the link.
+ */
 async function refuseIgnoredFiles(git: Git, branch: string, commits: readonly [ObjectId, ObjectId]): Promise<void> {
-  const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
-  const input = (await git.names(listed)).join('\0');
+  const namesBy = (filter: string): Promise<readonly string[]> =>
+    git.names(['diff-tree', '-r', '-z', '--name-only', '--no-renames', `--diff-filter=${filter}`, ...commits]);
+  const [added, deleted] = [await namesBy('A'), new Set(await namesBy('D'))];
+  const asked = added.map((path) => listFoldersAbove(path).find((folder) => deleted.has(folder)) ?? path);
+  const input = [...new Set(asked)].join('\0');
   const { exitCode, stdout, stderr } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
   if (exitCode === 1) return;
   const why = exitCode === 0 ? namesOf(stdout.toString().split('\0').filter(Boolean)) : lastLinesOfError(stderr);

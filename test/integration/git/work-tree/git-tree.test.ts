@@ -107,6 +107,23 @@ describe('the checkout is the job’s own until the tree is left', () => {
     await scene.repository.leave();
   });
 
+  test('also where folders take the place of links and files', async () => {
+    await using scene = await setScene();
+    await scene.write('a', 'file');
+    await symlink('a', join(scene.checkout, 'link'));
+    await publish(scene);
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await Promise.all(['a', 'link'].map((name) => rm(join(scene.folder, name))));
+      await scene.write('a/b', 'of the agent');
+      await scene.write('link/deep/c', 'of the agent');
+    });
+    await scene.repository.leave();
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.read('link/deep/c')).toBe('of the agent');
+  });
+
   // A step that stores a cache when the job ends would otherwise store files of the agent.
   test.each([
     ['in the place of a file that git ignores', '.gitignore', '.gitignore', 'setup.txt'],
