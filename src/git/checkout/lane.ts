@@ -22,7 +22,6 @@ import {
   type PrivateRepository,
 } from './private-repository.ts';
 import type { RepositorySandbox } from './tree/agent-tree.ts';
-import { listFoldersAbove } from './tree/work-tree.ts';
 import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
 
 /** The checkout to open, and what it needs. */
@@ -302,7 +301,7 @@ export async function moveCheckout(
   const { git } = repository;
   await repository.seal();
   const head = await headOf(workspace);
-  if (head !== null) await refuseIgnoredFiles(git, branch, [head, commit]);
+  if (head !== null) await refuseIgnoredFiles(repository, branch, [head, commit]);
   const moved =
     head === commit ? null : await git.answer(['read-tree', '-m', '-u', ...(head === null ? [] : [head]), commit]);
   if (moved !== null && moved.exitCode !== 0)
@@ -318,20 +317,37 @@ export async function moveCheckout(
   });
 }
 
-/**
- * Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. Git
- * answers nothing about paths below a link that the commit replaces by a folder, so it is asked about the link.
- */
-async function refuseIgnoredFiles(git: Git, branch: string, commits: readonly [ObjectId, ObjectId]): Promise<void> {
-  const namesBy = (filter: string): Promise<readonly string[]> =>
-    git.names(['diff-tree', '-r', '-z', '--name-only', '--no-renames', `--diff-filter=${filter}`, ...commits]);
-  const [added, deleted] = [await namesBy('A'), new Set(await namesBy('D'))];
-  const asked = added.map((path) => listFoldersAbove(path).find((folder) => deleted.has(folder)) ?? path);
-  const input = [...new Set(asked)].join('\0');
-  const { exitCode, stdout, stderr } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
+/** Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. */
+async function refuseIgnoredFiles(
+  repository: PrivateRepository,
+  branch: string,
+  commits: readonly [ObjectId, ObjectId],
+): Promise<void> {
+  const { git } = repository;
+  const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
+  const added = await git.names(listed);
+  const input = added.join('\0');
+  const { exitCode, stdout } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
   if (exitCode === 1) return;
-  const why = exitCode === 0 ? namesOf(stdout.toString().split('\0').filter(Boolean)) : lastLinesOfError(stderr);
-  throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${toOneLine(why, 300)}.`);
+  const ignored =
+    exitCode === 0 ? stdout.toString().split('\0').filter(Boolean) : await ignoredOf(repository, added, commits[1]);
+  if (ignored.length === 0) return;
+  const names = toOneLine(namesOf(ignored), 300);
+  throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${names}.`);
+}
+
+/** Returns the paths that git ignores. Unlike `check-ignore`, this answers for paths below a link of the work tree. */
+async function ignoredOf(
+  { git, withIndex }: PrivateRepository,
+  paths: readonly string[],
+  commit: ObjectId,
+): Promise<readonly string[]> {
+  return await withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await git.text(['read-tree', commit], { variables });
+    const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard'], { variables });
+    return ignored.filter((path) => paths.includes(path));
+  });
 }
 
 /** Opens the checkout and completes its history, or returns git's words if the folder is not a checkout. */

@@ -216,7 +216,7 @@ async function putBackEach(
  * repository, or anything that is not a file.
  */
 async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathChange[]): Promise<void> {
-  const folders = new Set(changes.flatMap(({ path }) => listFoldersAbove(path)));
+  const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
   // From the outside in: entries of a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {
     const stats = await lstat(placeOf(top, folder)).catch(() => null);
@@ -231,14 +231,13 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathCh
     if (!isSpecial && !isInWay && oldId !== null) continue;
     await removeTree(place).catch(() => undefined);
     // Folders that become empty are removed, as git does.
-    for (const folder of listFoldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
+    for (const folder of foldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
   }
 }
 
-/** Returns the folders that contain a path, the nearest one last. */
-export function listFoldersAbove(path: string): readonly string[] {
+function foldersAbove(path: string): readonly string[] {
   const above = dirname(path);
-  return above === '.' ? [] : [...listFoldersAbove(above), above];
+  return above === '.' ? [] : [...foldersAbove(above), above];
 }
 
 /** Returns the tree without the agent's notes: an agent that only ever writes notes would keep the circuit closed. */
@@ -320,9 +319,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
 
 /** Returns a note for a path that git refused, or null if the file is gone or is behind a link. */
 async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, { kind: 'note' }> | null> {
-  const above = await Promise.all(
-    listFoldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)),
-  );
+  const above = await Promise.all(foldersAbove(path).map((folder) => lstat(placeOf(top, folder)).catch(() => null)));
   if (above.some((folder) => folder?.isDirectory() !== true)) return null;
   const stats = await lstat(placeOf(top, path)).catch(() => null);
   if (stats?.isFile() !== true) return null;
