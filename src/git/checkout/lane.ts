@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
-import { completeSentence, namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
@@ -14,6 +14,7 @@ import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import { commitTree, type Identity } from './commit.ts';
+import { refuseIgnoredFiles } from './published-ignored.ts';
 import { findEditedMerges } from './merge/auto-merge.ts';
 import {
   createPrivateRepository,
@@ -314,39 +315,6 @@ export async function moveCheckout(
     if (head === commit)
       await git.text(['read-tree', '-m', '-i', commit], { variables: { GIT_INDEX_FILE: indexFile } });
     await setHeadAndIndex(workspace, branch, { commit, indexFile });
-  });
-}
-
-/** Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. */
-async function refuseIgnoredFiles(
-  repository: PrivateRepository,
-  branch: string,
-  commits: readonly [ObjectId, ObjectId],
-): Promise<void> {
-  const { git } = repository;
-  const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
-  const added = await git.names(listed);
-  const input = added.join('\0');
-  const { exitCode, stdout } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
-  if (exitCode === 1) return;
-  const ignored =
-    exitCode === 0 ? stdout.toString().split('\0').filter(Boolean) : await ignoredOf(repository, added, commits[1]);
-  if (ignored.length === 0) return;
-  const names = toOneLine(namesOf(ignored), 300);
-  throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${names}.`);
-}
-
-/** Returns the paths that git ignores. Unlike `check-ignore`, this answers for paths below a link of the work tree. */
-async function ignoredOf(
-  { git, withIndex }: PrivateRepository,
-  paths: readonly string[],
-  commit: ObjectId,
-): Promise<readonly string[]> {
-  return await withIndex('empty', async (indexFile) => {
-    const variables = { GIT_INDEX_FILE: indexFile };
-    await git.text(['read-tree', commit], { variables });
-    const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard'], { variables });
-    return ignored.filter((path) => paths.includes(path));
   });
 }
 
