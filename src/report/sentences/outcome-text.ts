@@ -41,8 +41,8 @@ const SHOWN_WAITING = 5;
 
 type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reason'];
 
-/** Describes the outcome with the run's numbers; every kind and reason has a text. */
-export function describeOutcome(report: RunReport): OutcomeText {
+/** Describes the outcome with the run's numbers; every kind and reason has a text. `place`: where it is read. */
+export function describeOutcome(report: RunReport, place: 'page' | 'words' = 'words'): OutcomeText {
   const text = describeOutcomeAlone(report);
   const { outcome } = report;
   // A run without iterations says nothing about tests.
@@ -51,7 +51,8 @@ export function describeOutcome(report: RunReport): OutcomeText {
   if (outcome.reason === 'base_is_red') return text;
   const red = outcome.kind === 'failed' ? null : redTests(report);
   const title = red === null ? text.title : [`❌ ${red}; `, ...lowerFirst(text.title)];
-  return { title, what: [withTests(text.what, report), ...listAlarms(report).map((line) => `- ${line}`)].join('\n') };
+  const lines = [withTests(text.what, report), ...listAlarms(report, place).map((line) => `- ${line}`)];
+  return { title, what: lines.join('\n') };
 }
 
 /** Renders the headline of a run, the same on every page and in the log: trouble first, without a full stop. */

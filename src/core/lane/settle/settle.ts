@@ -16,6 +16,7 @@ import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
+import { formatLeftOutLines, groupLeftOut } from '../../review/left-out.ts';
 import { capText } from '../../text/phrase.ts';
 import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/red-base.ts';
 import { holdForBase } from '../verification.ts';
@@ -32,7 +33,13 @@ import {
   withTransition,
 } from '../session.ts';
 import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
-import { type LaneState, type LastIteration, MAX_BESIDE, MAX_WITHHELD_CHARS } from '../state/state.ts';
+import {
+  type LaneState,
+  type LastIteration,
+  MAX_BESIDE,
+  MAX_WITHHELD_CHARS,
+  MAX_WITHHELD_TEXT,
+} from '../state/state.ts';
 import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict.ts';
 import { chargeCall, chargeUsage } from '../windows.ts';
 
@@ -168,10 +175,11 @@ function withheldWords({
   withheldHere = [],
   marked = [],
 }: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
-  const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))].slice(0, 20);
+  const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))];
   // A long path is cut so that the reason stays complete.
-  const words = files.map(({ path, why }) => capText(`${path.slice(-200)}: ${why}`, MAX_WITHHELD_CHARS));
-  return files.length === 0 ? {} : { withheld: words };
+  const groups = groupLeftOut(files, MAX_WITHHELD_TEXT, (path) => path.slice(-200));
+  const lines = groups.flatMap((group) => formatLeftOutLines(group, MAX_WITHHELD_CHARS));
+  return files.length === 0 ? {} : { withheld: lines.slice(0, 20).map((line) => capText(line, MAX_WITHHELD_CHARS)) };
 }
 
 /**

@@ -59,8 +59,9 @@ export type PublishedLane = Immutable<z.infer<typeof publishedSchema>>;
 /** Maximum number of branches, stashes and other work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
-/** Maximum length of a withheld file with its reason. */
+/** Maximum length of a line with withheld files and their reason, and of the names and reasons of all lines. */
 export const MAX_WITHHELD_CHARS = 300;
+export const MAX_WITHHELD_TEXT = 1_000;
 
 /** Maximum number, and maximum length, of sentences about unproven tests in the next prompt. */
 export const MAX_UNPROVEN = 5;
