@@ -89,9 +89,9 @@ export const evidenceSchema = z.object({
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
   /**
-   * The withheld paths that this iteration changed. `part` is true if the task is about the path; `more` is the number of
-   * further paths with the same reason, which are not named. Absent if there are none, or in earlier journals, where all
-   * withheld paths count.
+   * The withheld paths that this iteration changed. `part` is true if the task is about the path; `more` is the number
+   * of further paths with the same reason, which are not named. Absent if there are none, or in earlier journals, where
+   * all withheld paths count.
    */
   withheldHere: z
     .array(

@@ -1,4 +1,5 @@
-import { type LastIteration, MAX_WITHHELD_CHARS } from '../lane/state/state.ts';
+import type { LastIteration } from '../lane/state/state.ts';
+import { MAX_WITHHELD_CHARS } from '../review/left-out.ts';
 import type { RefusedWork } from '../tasks/task.ts';
 import { toOneLine } from '../text/phrase.ts';
 import { renderDataSection } from './learnings.ts';
@@ -50,7 +51,7 @@ export function listSection(title: string, label: string, items: readonly string
   return { title, label, text, max: MAX_LINES * (MAX_LINE_CHARS + 3) };
 }
 
-/** More than `MAX_WITHHELD_TEXT`, because each line repeats the reason. */
+/** Maximum length of the section; each line repeats its reason. */
 const MAX_WITHHELD_SECTION = 1_500;
 
 /** Returns the section with the lines about withheld files, each of which names files and a reason. */

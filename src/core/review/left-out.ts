@@ -1,4 +1,4 @@
-import { namesOutOf } from '../text/phrase.ts';
+import { capText, namesOutOf } from '../text/phrase.ts';
 
 /** Matches folders and files that agents and editors write for themselves. */
 const OWN =
@@ -41,6 +41,15 @@ export function parseLeftOutReason(why: string): LeftOutReason {
 export function isAgentFolder(path: string): boolean {
   return OWN.test(path);
 }
+
+/** Maximum number of lines about withheld files in the next prompt. */
+export const MAX_WITHHELD_LINES = 20;
+
+/** Maximum length of such a line, which has names of files and their reason. */
+export const MAX_WITHHELD_CHARS = 300;
+
+/** Maximum length of all names and reasons in these lines; a reason that several lines repeat counts once. */
+const MAX_WITHHELD_TEXT = 1_000;
 
 /** A file that was left out of a commit. `more` counts further files with its reason that have no entry. */
 interface LeftOutFile {
@@ -110,4 +119,20 @@ export function formatLeftOutLines(group: LeftOutGroup, maxChars: number): reado
     const more = at === lines.length - 1 ? count - names.length : 0;
     return `${namesOutOf(own, own.length + more)}: ${formatReason(why, own.length + more)}`;
   });
+}
+
+/**
+ * Returns lines for the next prompt about files of an iteration that the branch must not get, each with its reason. A
+ * long path is cut so that the reason stays complete.
+ */
+export function listWithheldLines(evidence: {
+  readonly withheldHere?: readonly LeftOutFile[] | undefined;
+  readonly marked?: readonly string[] | undefined;
+}): readonly string[] {
+  const { withheldHere = [], marked = [] } = evidence;
+  const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))];
+  return groupLeftOut(files, MAX_WITHHELD_TEXT, (path) => path.slice(-200))
+    .flatMap((group) => formatLeftOutLines(group, MAX_WITHHELD_CHARS))
+    .slice(0, MAX_WITHHELD_LINES)
+    .map((line) => capText(line, MAX_WITHHELD_CHARS));
 }

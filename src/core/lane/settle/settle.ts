@@ -16,8 +16,7 @@ import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
-import { formatLeftOutLines, groupLeftOut } from '../../review/left-out.ts';
-import { capText } from '../../text/phrase.ts';
+import { listWithheldLines } from '../../review/left-out.ts';
 import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/red-base.ts';
 import { holdForBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
@@ -33,13 +32,7 @@ import {
   withTransition,
 } from '../session.ts';
 import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
-import {
-  type LaneState,
-  type LastIteration,
-  MAX_BESIDE,
-  MAX_WITHHELD_CHARS,
-  MAX_WITHHELD_TEXT,
-} from '../state/state.ts';
+import { type LaneState, MAX_BESIDE } from '../state/state.ts';
 import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict.ts';
 import { chargeCall, chargeUsage } from '../windows.ts';
 
@@ -126,6 +119,7 @@ export function settleIteration(
   const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
   const judgement = { ...judged, neutral: judged.neutral || isHanded };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
+  const withheld = listWithheldLines(facts.evidence);
   const failed = countSameFailures(state.lastIteration, facts.evidence.verification);
   const signalled: LaneState = {
     ...state,
@@ -143,7 +137,7 @@ export function settleIteration(
       verification: judgement.verification,
       ...(failed === null ? {} : { failed }),
       hints: judgement.hints,
-      ...withheldWords(facts.evidence),
+      ...(withheld.length === 0 ? {} : { withheld }),
       ...(facts.evidence.beside === undefined ? {} : { beside: facts.evidence.beside.slice(0, MAX_BESIDE) }),
       ...(facts.evidence.failedServers === undefined
         ? {}
@@ -169,17 +163,6 @@ export function settleIteration(
     state: steps.reduce((next, step) => step(next), signalled),
     verdict: { ...judgement.verdict, setAside: aside, circuit: viewCircuit(circuit, policy.circuit, now).kind },
   };
-}
-
-function withheldWords({
-  withheldHere = [],
-  marked = [],
-}: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
-  const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))];
-  // A long path is cut so that the reason stays complete.
-  const groups = groupLeftOut(files, MAX_WITHHELD_TEXT, (path) => path.slice(-200));
-  const lines = groups.flatMap((group) => formatLeftOutLines(group, MAX_WITHHELD_CHARS));
-  return files.length === 0 ? {} : { withheld: lines.slice(0, 20).map((line) => capText(line, MAX_WITHHELD_CHARS)) };
 }
 
 /**
