@@ -1,4 +1,4 @@
-import{modules as b}from"./22231.shared.js";import{modules as j}from"./38065.shared.js";const M=2142,P=[2142,446],S={...b,...j,42142:((z,B,_)=>{_.d(B,{mergePlans:()=>O});var p=_(22231);function O({fork:s,lane:o,base:n}){const u=s.split(`
+import{modules as b}from"./22231.shared.js";import{modules as j}from"./38065.shared.js";const M=2142,P=[2142,8065],S={...b,...j,42142:((z,B,_)=>{_.d(B,{mergePlans:()=>O});var p=_(22231);function O({fork:s,lane:o,base:n}){const u=s.split(`
 `),t=k(u,o.split(`
 `)),r=k(u,n.split(`
 `));if(t===null||r===null)return null;const i=u.map((e,l)=>{const[d=e,f=e]=[t.kept[l],r.kept[l]];return d===e?f:d}),a=(e,l)=>{const d=f=>{const[c,m]=[e.added[f]??[],l.added[f]??[]];return c.join(`

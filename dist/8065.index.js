@@ -1,1 +1,1 @@
-import{modules as o}from"./38065.shared.js";import{modules as s}from"./1384.shared.js";const t=8065,d=[8065,446],m={...o,...s};export{t as id,d as ids,m as modules};
+import{modules as o}from"./38065.shared.js";const t=8065,e=[8065],r={...o};export{t as id,e as ids,r as modules};

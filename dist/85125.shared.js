@@ -1,4 +1,4 @@
-const _={85125:((k,s,n)=>{n.d(s,{Ex:()=>f,IZ:()=>$,Nc:()=>b,Nd:()=>v,XI:()=>m,aI:()=>u,bh:()=>p,k9:()=>i,lS:()=>d,op:()=>h,pF:()=>c,qZ:()=>e,t2:()=>x,tV:()=>l,vs:()=>r,zl:()=>a});var o=n(45081);const e="ralph-room-",$=`
+const _={85125:((k,s,n)=>{n.d(s,{Ex:()=>f,IZ:()=>d,Nc:()=>b,Nd:()=>v,XI:()=>m,aI:()=>u,bh:()=>p,k9:()=>i,lS:()=>$,op:()=>h,pF:()=>c,qZ:()=>e,t2:()=>x,tV:()=>l,vs:()=>r,zl:()=>a});var o=n(45081);const e="ralph-room-",d=`
 set -eu
 umask 077
 owner=$1 sandbox=$2 reservations=$3; shift 3
@@ -23,13 +23,13 @@ chmod 0750 "$sandbox"
 chmod 2750 "$sandbox/inbox" "$sandbox/trees"
 chmod 0700 "$sandbox/home" "$sandbox/session" "$sandbox/root" "$sandbox/stage"
 echo "$uid"
-`,d=`
+`,$=`
 ln -sn "$2" "$3/${e}$1"
 `,i=`
 set -eu
 umask 022
 uid=$1 fstab=$2 root=$3 stage=$4 unshare=$5 runner=$6 taken=$7 count=$8; shift 8
-# /proc is still the machine's, so this is the number by which others know this process.
+# The /proc here still belongs to the machine, so this is the process id that others see.
 read -r pid rest < /proc/self/stat
 ip link set lo up
 mount -t tmpfs -o mode=700,nosuid,nodev ralph "$stage"
@@ -47,7 +47,7 @@ sub space {
   push @asked, $asked;
   if (!fork) {
     close $_ for @asked;
-    # NEWUSER. Its number is that of the /proc that is here.
+    # CLONE_NEWUSER. The process id comes from the /proc that is mounted here.
     syswrite($say, readlink("/proc/self") . "\\n") if syscall($unshare + 0, 0x10000000) == 0;
     close $say;
     readline $ask;
@@ -63,7 +63,7 @@ sub space {
   open my $space, "<", "/proc/$pid/ns/user" or exit 1;
   return pack("Q4", 0x00100000, 0, 0, fileno($space)), $space;
 }
-# The runner below the user of the sandbox, and all others as they are.
+# Maps the runner to the user of the sandbox, and all other ids to themselves.
 my ($low, $high) = sort { $a <=> $b } $runner, $uid;
 my @others = ([0, $low], [$low + 1, $high - $low - 1], [$high + 1, 4294967294 - $high]);
 my $swapped = join "\\n", "$runner $uid 1", map { "$_->[0] $_->[0] $_->[1]" } grep { $_->[1] > 0 } @others;
@@ -73,7 +73,7 @@ my $here = "";
 for my $number (0 .. $count - 1) {
   my ($path, $place) = ($paths[$number], "$stage/$number");
   my $attributes = ",$taken," =~ /,$number,/ ? $own : $plain;
-  # open_tree, mount_setattr and move_mount, whose numbers are the same everywhere.
+  # open_tree, mount_setattr and move_mount, whose numbers are the same on all processors.
   my $tree = syscall(428, -100, $path, 0x80001);
   next if $tree < 0 || syscall(442, $tree, $here, 0x1000, $attributes, 32) != 0;
   print "$number " if syscall(429, $tree, $here, -100, $place, 4) == 0;
@@ -82,7 +82,7 @@ for my $number (0 .. $count - 1) {
 while [ $number -lt "$count" ]; do
   case " $mapped" in
     *" $number "*) ;;
-    # A socket below such a mount is another one than that of its daemon.
+    # Seen through an overlay mount, a socket is not the one on which its daemon listens.
     *) kind=other
       mount -t overlay -o "ro,lowerdir=$stage/empty:$1" ralph "$stage/$number" 2> /dev/null ||
         { mount --bind -- "$1" "$stage/$number"; kind=open; }
@@ -138,7 +138,7 @@ done
 for folder in /tmp /var/tmp /dev/shm /dev/mqueue; do
   [ -d "$folder" ] && find "$folder" -xdev -mindepth 1 "$@" -user "$uid" -prune -exec rm -rf -- {} + 2> /dev/null
 done
-# Objects that its processes share, by the columns that their list has: they outlive them.
+# IPC objects outlive the processes of the user. The columns are found by their names in the header.
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }'     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
 done
