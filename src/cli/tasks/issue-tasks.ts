@@ -52,7 +52,7 @@ async function answer(
         .flatMap(({ number }) => issues.get(number) ?? [])
         .filter(({ body }) => mayNameDependency(body));
       if (texts.length === 0) return { ...question, found: new Map<number, TextDependencies>() };
-      // This import loads a Markdown parser, which most repositories do not need.
+      // Import this only if it is needed: it loads a Markdown parser, which most repositories do without.
       const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
       return {
         ...question,
