@@ -37,7 +37,7 @@ type Remains = 'done' | 'unfinished';
 /** Maximum number of names in a message. */
 const MAX_NAMED = 10;
 
-/** Handles a closed pull request of Ralph: merged, the lane's work is over; not merged, the lane rests. */
+/** Handles a closed pull request of Ralph. If it was merged, the lane's work is over; otherwise the lane rests. */
 export async function endLane(
   deps: GateDeps,
   { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>,
@@ -70,7 +70,7 @@ export async function endLane(
   }
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
   const remains = await remainingWork(deps, state);
-  // A run that works on the lane now pushes to its branch.
+  // A run that works on the lane now pushes to its branch, so the branch must stay.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
@@ -101,7 +101,7 @@ export async function endLane(
   };
 }
 
-/** Returns the pull request of an event; its commits are not known. */
+/** Returns the pull request of an event, without its commits, which are unknown. */
 function closedPullOf(
   { clock }: GateDeps,
   { number, branch, head, merged, closedAt, mergeCommit }: Extract<Intent, { kind: 'end-lane' }>['pullRequest'],
@@ -111,9 +111,9 @@ function closedPullOf(
 }
 
 /**
- * Returns `done` or `unfinished` for an issue's own lane while its issue is open and labelled, else null (also for the
- * queue). The branch of a done issue must stay, because the queue would start the issue again without it (a merge into
- * another branch than the default one closes no issue); an unfinished issue continues.
+ * Returns `done` or `unfinished` for an issue's own lane while its issue is open and labelled; returns null for any
+ * other lane, such as the queue. The branch of a done issue must stay, because the queue would start the issue again
+ * without it (a merge into a branch other than the default one closes no issue); an unfinished issue continues.
  */
 async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);
@@ -123,7 +123,7 @@ async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promis
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
 }
 
-/** Returns the other open pull requests, which may conflict with the merged one; null if they were not read. */
+/** Returns the other open pull requests, which may conflict with the merged one, or null if they were not read. */
 async function examineOtherPulls(deps: GateDeps, merged: string): Promise<Train | null> {
   const { train } = await examineTrain(deps);
   return train === null ? null : { ...train, pulls: train.pulls.filter(({ branch }) => branch !== merged) };
@@ -136,13 +136,15 @@ function othersSentence(train: Train | null): string {
     : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;
 }
 
-/** Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null. */
+/**
+ * Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null if there is none.
+ */
 async function endSession(
   { store, config, context, clock }: GateDeps,
   { lane, session }: LaneState,
   by: string,
 ): Promise<string | null> {
-  // Copies cannot keep orders.
+  // Copies cannot keep orders, so there is nothing to do.
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
@@ -206,7 +208,7 @@ export async function withdrawIssue(
       deps,
       `${name} was ${because}, so it is out of the queue. ${await workingRunSentence(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
     );
-  // The event may be minutes old; the current state of the issue counts.
+  // The event may be minutes old, so look at the current state of the issue.
   const issue = await deps.forge.issue(number);
   if (issue === null)
     return endAsUpdated(
