@@ -12,8 +12,8 @@ export interface PipePlace {
 const READ_BY_GIT: ReadonlySet<string> = new Set(['.git', '.gitignore', '.gitattributes']);
 
 /**
- * Removes named pipes at paths where git reads files; a process that waits for one reads an empty file. Returns their
- * paths.
+ * Removes named pipes at paths where git reads files, and returns their paths. A process that waits for one reads an
+ * empty file.
  */
 export async function removePipes(places: readonly PipePlace[]): Promise<readonly string[]> {
   const removed: string[] = [];
@@ -37,7 +37,7 @@ async function isPipe(entry: Dirent, path: string): Promise<boolean> {
 }
 
 /**
- * Removes a pipe after opening it for both directions, so that every process waiting for its other end continues and
+ * Removes a pipe after opening it in both directions, so that every process that waits for its other end continues and
  * finds it empty.
  */
 async function removePipe(path: string): Promise<boolean> {
