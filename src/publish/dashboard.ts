@@ -31,8 +31,8 @@ type KnownNotes = Pick<RunNotes, 'dashboard' | 'queue' | 'train'> & { readonly t
 const PLACE = 'ref';
 
 /**
- * Updates the dashboard: opens one if there is none, and leaves it alone while it is closed. A run that did not read
- * the open pull requests changes nothing. Usually takes at most two requests, including the gate's. Returns warnings.
+ * Updates the dashboard: opens one if there is none, and leaves it alone while it is closed. Changes nothing in a run
+ * that did not read the open pull requests. Usually takes at most two requests, including the gate's. Returns warnings.
  */
 export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Promise<readonly string[]> {
   const { train } = notes;
@@ -40,7 +40,7 @@ export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Pr
   try {
     return await keepDashboard(deps, notes, train);
   } catch (error) {
-    // A failure of the page must not end the run.
+    // A failure of the page must not end the run, so it becomes a warning.
     return [`The dashboard was not updated: ${completeSentence(textOf(error))}`];
   }
 }
@@ -73,7 +73,7 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   return writePage(deps, { kept: unjudged, seen, page });
 }
 
-/** The state of the repository, and what it remembers of the dashboard. */
+/** The state of the repository, and its record of the dashboard. */
 interface Kept {
   readonly snapshot: Snapshot;
   readonly record: DashboardRecord;
@@ -108,7 +108,10 @@ function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue)
   return findTicks(between, between.length < count ? null : seen.ticks);
 }
 
-/** Reads the dashboard, with the ticks that no run has obeyed; null if it is gone. */
+/**
+ * Reads the dashboard with the ticks that no run has handled. Returns null if it was deleted, `unknown` if GitHub
+ * refused.
+ */
 async function look({ forge }: PublishDeps, record: DashboardRecord, number: number) {
   const read = await forge.readDashboard(number);
   if (read.kind === 'refused') return 'unknown' as const;

@@ -4,9 +4,9 @@ import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
- * Arms auto-merge for the next pull request if the settings say so, and updates the merge order on the pages of all
- * open pull requests: one request, and a second one if a page changes. Skips the pages if there are at most `alone`
- * pull requests and auto-merge is off.
+ * Enables auto-merge for the next pull request if the settings say so, and updates the merge order on the pages of all
+ * open pull requests, with one request, and a second one if a page changes. Skips the pages if there are at most
+ * `alone` pull requests and auto-merge is off.
  */
 export async function publishTrain(deps: PublishDeps, seen: Train, alone: number): Promise<Train> {
   const { forge, redact } = deps;
@@ -20,8 +20,8 @@ export async function publishTrain(deps: PublishDeps, seen: Train, alone: number
 }
 
 /**
- * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
- * another one is armed that can be merged. Nothing is merged here.
+ * Enables GitHub's auto-merge for the pull request that is next, if the settings and its lane allow that, unless it is
+ * enabled for another one that can be merged. Merges nothing itself.
  */
 async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
   const { autoMerge: prevents, branchPrefix } = deps.config;
