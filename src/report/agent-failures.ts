@@ -4,7 +4,7 @@ import type { RunReport } from '../handover/report.ts';
 import { iterationsOf } from './facts.ts';
 import { formatCount } from './format.ts';
 
-/** Describes how the last failed call failed, with its own words in `backticks`; null when no call failed. */
+/** Describes how the last failed call failed, with its own words in `backticks`; returns null if no call failed. */
 export function describeLastFailure(report: RunReport): string | null {
   const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
   return last === undefined ? null : quoteAgentFailure(last);
@@ -16,7 +16,7 @@ export function quoteAgentFailure({ analysis, evidence }: JournalEntry): string 
   return words === null ? how : `${how}: \`${words.replaceAll('`', "'")}\``;
 }
 
-/** Returns the warning about failed calls; empty when failed calls ended the run, because the outcome reports them. */
+/** Returns the warning about failed calls; empty if failed calls ended the run, because the outcome reports them. */
 export function warnOfFailedCalls(report: RunReport): readonly string[] {
   const { outcome } = report;
   if (outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error' && outcome.tripped === 'this-run')

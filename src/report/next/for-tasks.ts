@@ -60,7 +60,7 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
       ];
     case 'withheld': {
       const [allow, ...others] = withheldSteps(one, report);
-      // Allowing protected paths helps only if no other files were withheld.
+      // Allowing protected paths helps only if no other files were withheld, so do not advise it otherwise.
       if (allow === undefined || others.length === 0) return [reply('below it how to do without them')];
       return [allow, retry, otherwise('below it how to do without them', 'if not, ')];
     }
@@ -81,15 +81,15 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
 }
 
 /**
- * Returns the command that retries a task by a name that people can read; where the id is a hash, the one that retries
- * all that failed or is blocked.
+ * Returns the command that retries a task by a name that people can read. If the id is a hash, returns the command that
+ * retries all that failed or is blocked.
  */
 function readableRetry(task: Task): 'retry' | `retry ${string}` {
   const name = issueOfTask(task) ?? (isListed(task) && !isHashedId(task.id) ? task.id : null);
   return name === null ? 'retry' : `retry ${String(name)}`;
 }
 
-/** Returns what a person can do when no open task of the run can be worked on. */
+/** Returns what a person can do if no open task of the run can be worked on. */
 export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const tasks = listAllTasks(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
@@ -105,7 +105,7 @@ export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
   const retry = createCommandStep('retry', threads, threads.length === 0);
-  // Tasks that were never tried in this run have no known problem.
+  // Tasks that were never tried in this run have no known problem, so only advise a retry.
   if (stuck.length > 0 && worked.length === 0 && !isAsked)
     return [{ ...retry, lead: `to try ${stuck.length === 1 ? 'it' : 'them'}, ` }];
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
@@ -174,7 +174,7 @@ function adviceSteps(
 
 const WITHOUT_THEM = 'that the task should do without them';
 
-/** Names the paths to allow when only protected paths were withheld. */
+/** Names the paths to allow if only protected paths were withheld. */
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   const files = listWithheldFrom(one, report);
   const paths = files.filter(({ why }) => parseLeftOutReason(why) === 'protected').map(({ path }) => path);
@@ -189,7 +189,7 @@ function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] 
   ];
 }
 
-/** Points out a verification that never passed, because it keeps every task from being done. */
+/** Mentions a verification that never passed, because it keeps every task from being done. */
 function verificationSteps({ task }: TaskReport, report: RunReport): readonly NextStep[] {
   const ran = listIterationsOn(report, task.id)
     .map(({ evidence }) => evidence.verification)
@@ -208,7 +208,7 @@ function stepsForSubject({ task: { source }, progress }: TaskReport): readonly N
   return suggestForFeedback(source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
 }
 
-/** Returns the threads in which a task can be retried; empty when it can only be retried by hand. */
+/** Returns the threads in which a task can be retried; empty if it can only be retried by hand. */
 function threadsOf(task: Task, report: RunReport): readonly string[] {
   return [
     ...(issueOfTask(task) === null ? [] : ['the issue']),
@@ -217,7 +217,7 @@ function threadsOf(task: Task, report: RunReport): readonly string[] {
 }
 
 /**
- * Returns the threads for a retry of all tasks that failed or are blocked; empty when they can only be retried by hand.
+ * Returns the threads for a retry of all tasks that failed or are blocked; empty if they can only be retried by hand.
  */
 function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
   if (stuck.some(({ task }) => !isListed(task))) return ['the pull request'];

@@ -32,7 +32,7 @@ type OutputName =
   | 'handoff-branches'
   | 'status-json';
 
-/** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
+/** Builds the values of all outputs; an output that is unknown or does not exist is an empty string. */
 export function buildOutputs(
   report: RunReport,
   journal: {

@@ -5,7 +5,7 @@ import type { RunReport } from '../../handover/report.ts';
 import { listLaneTasks, workOf } from '../facts.ts';
 import { renderCode, renderTaskLink } from '../markdown.ts';
 
-/** The words that begin the line on each kind of files. */
+/** The words at the beginning of the line about each kind of files. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   'conflict-markers': 'Conflict markers of git',
   'manifest-not-read': 'Manifests that were not read, because they are too large or too many',
@@ -40,7 +40,7 @@ export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   untested: 'New code that no changed test mentions',
 };
 
-/** Maximum number of lines on what tests prove. */
+/** Maximum number of lines about what tests prove. */
 const MAX_PROOF_LINES = 10;
 
 const CONCERNS = {

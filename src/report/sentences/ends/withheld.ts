@@ -2,7 +2,7 @@ import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
 import { listIterationsOn, workOf } from '../../facts.ts';
 
-/** Maximum number of files named; further ones are only counted. */
+/** Maximum number of files that are named; of further ones, only the number is given. */
 const SHOWN_FILES = 5;
 
 interface LeftOutFile {
@@ -11,7 +11,8 @@ interface LeftOutFile {
 }
 
 /**
- * Returns the files of a task that must not be published: those of its last iteration, else all that the branch lacks.
+ * Returns the files of a task that must not be published: those of its last iteration, otherwise all that the branch
+ * lacks.
  */
 export function listWithheldFrom({ task }: TaskReport, report: RunReport): readonly LeftOutFile[] {
   const last = listIterationsOn(report, task.id).at(-1)?.evidence.withheldHere ?? [];
@@ -19,8 +20,8 @@ export function listWithheldFrom({ task }: TaskReport, report: RunReport): reado
 }
 
 /**
- * Names the files that a task cannot do without, each with the reason why it is not published, as one sentence part
- * with code in `backticks`.
+ * Names the files without which a task cannot be finished, each with the reason why it is not published, as one
+ * sentence part with code in `backticks`.
  */
 export function nameWithheldFiles(one: TaskReport, report: RunReport): string {
   const files = listWithheldFrom(one, report);
