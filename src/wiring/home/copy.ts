@@ -9,7 +9,7 @@ import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { RunFolders } from './place.ts';
 
-/** Time in ms after which a progress message tells the person that copying continues. */
+/** Time in ms after which a progress message informs the person that copying continues. */
 const SLOW_MS = 5_000;
 
 /**

@@ -25,7 +25,7 @@ export interface LaneOfRun {
   readonly intake: WorkIntake;
 }
 
-/** The run that starts other processes. `place` are its own folders. */
+/** The run that starts other processes. `place` contains its own folders. */
 interface Starter {
   readonly world: World;
   readonly place: RunFolders;
@@ -40,8 +40,8 @@ export function tagOfSideProcesses(runTag: string): string {
 }
 
 /**
- * Works on a lane in a separate process, whose output lines are printed with the issue's number in front. If the
- * process is killed, releases the lane; its reservation counts as used.
+ * Works on a lane in a separate process, whose output lines are printed after the issue's number. If the process is
+ * killed, releases the lane; its reservation is booked as used.
  */
 export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
   const { world, interruption, print } = starter;
@@ -54,7 +54,7 @@ export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promi
       print(`${prefix}${text}\n`);
     },
   });
-  // The result was written by this same program, so it has this type.
+  // This same program has written the result, so assume its type.
   if (ended !== null) return ended.result as LocalRunResult;
   world.log.warning(`The process for ${nameOfLane(id)} was killed. Its finished iterations are kept on ${branch}.`);
   await cleanUp(lane, starter);
