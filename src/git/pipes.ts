@@ -53,7 +53,7 @@ async function removePipe(path: string): Promise<boolean> {
 }
 
 /** Removes anything at a path; a process that waits there for the other end of a pipe continues. */
-export async function removeAsPipe(path: string): Promise<void> {
+export async function removeAndUnblock(path: string): Promise<void> {
   const stats = await lstat(path).catch(() => null);
   if (stats === null) return;
   if (stats.isFIFO() && (await removePipe(path))) return;

@@ -51,7 +51,7 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
     isolationFrom: 'record',
     waitSkippedBy: null,
     journal,
-    withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
+    withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT_BY_MAIN })),
     lookAt: restoreLookAt(work.lookAt),
     cleanVerification:
       work.cleanVerification?.commit === headVerification?.commit &&
@@ -103,7 +103,7 @@ const FINISHED_BY_POST =
 
 const RESTORED = 'restored by the main step';
 
-const LEFT_OUT = "left out by the main step; the main step's log says why";
+const LEFT_OUT_BY_MAIN = "left out by the main step; the main step's log says why";
 
 /** Returns the state against which the run's own state is checked, with only the orders that the run has obeyed. */
 function storedState({ lane, state }: Work, { restored, answers, now }: KnownFacts): LaneState {

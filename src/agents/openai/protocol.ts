@@ -11,7 +11,7 @@ import {
   createOpenAiUsage,
   type OpenAiApi,
   buildRequestBody,
-  type Served,
+  type ServedApis,
   TARGETS,
   type OpenaiTokenCounts,
 } from './usage.ts';
@@ -32,7 +32,7 @@ const PASSED = new RegExp(
   ].join('|')})$`,
 );
 
-interface ProtocolOptions extends Served {
+interface ProtocolOptions extends ServedApis {
   /** The user's headers for every request, for a gateway. */
   readonly headers: Readonly<Record<string, string>>;
   /** True if the user allows the tool that searches on the provider's servers. */
@@ -107,7 +107,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
 const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
 
 /** Returns the end of a stream: one event of the API that the CLI uses. */
-function exhaustedEvents({ apis }: Served): string {
+function exhaustedEvents({ apis }: ServedApis): string {
   const error = { code: 'insufficient_quota', message: EXHAUSTED };
   return apis.includes('responses')
     ? `event: response.failed\ndata: ${JSON.stringify({ type: 'response.failed', response: { status: 'failed', error } })}\n\n`

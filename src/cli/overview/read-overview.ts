@@ -11,7 +11,7 @@ import {
   buildOverview,
   describeUnreachablePlace,
   type FoundLane,
-  type OnGitHub,
+  type GitHubFacts,
 } from '../../report/overview/build-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, toPlainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
@@ -106,7 +106,7 @@ async function readGitHub(
   viewer: RepositoryAccess,
   lanes: readonly FoundLane[],
   { label, query, branchPrefix }: Pick<TaskSettings, 'label' | 'query' | 'branchPrefix'>,
-): Promise<OnGitHub & { readonly tasks: readonly Task[] }> {
+): Promise<GitHubFacts & { readonly tasks: readonly Task[] }> {
   const { forge, repository } = viewer;
   const { tasks } = await readIssueTasks(viewer, { label, query });
   const listed = new Set(tasks.map(({ id }) => id));

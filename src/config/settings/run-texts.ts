@@ -4,7 +4,7 @@ import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, findInputProblems, NO_SETTINGS } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS } from '../setting-table.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings } from './settings-input.ts';
+import { NO_SETTINGS_MAPPING, type SettingsMapping } from './settings-input.ts';
 import {
   describeSettings,
   listSettings,
@@ -57,7 +57,7 @@ const UNKNOWN =
 /** The texts of a step's inputs, and the settings that its input `settings` names. */
 export interface GivenTexts {
   readonly inputs: Texts;
-  readonly named: NamedSettings;
+  readonly named: SettingsMapping;
 }
 
 /** Returns the texts that a step itself sets, without the settings of other Ralphs. */
@@ -71,7 +71,7 @@ export function selectOwnTexts({ inputs, named }: GivenTexts): Texts {
 export function mergeConfigTexts(
   given: GivenTexts,
   { read, others, unknown }: RunSettings,
-  organisation: NamedSettings = NO_NAMED_SETTINGS,
+  organisation: SettingsMapping = NO_SETTINGS_MAPPING,
 ): ConfigTexts {
   const own = new Set(read.found.map(({ input }) => input));
   const shared = organisation.found.filter(({ input }) => !own.has(input));

@@ -7,18 +7,18 @@ import { LOGIN_ROWS } from '../input-rows.ts';
 import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from '../setting-table.ts';
 
-/** The settings that the input `settings` names, and its problems as lines for people. */
-export interface NamedSettings {
+/** The settings in a mapping of names to values, such as the input `settings`, and problems as lines for people. */
+export interface SettingsMapping {
   readonly found: readonly FoundSetting[];
   readonly problems: readonly string[];
 }
 
 /** Parses YAML and returns every scalar as text; `unreadable` gives the place and the reason as a sentence. */
-export type ParseTexts = (
+export type ParseYamlTexts = (
   text: string,
 ) => { readonly kind: 'data'; readonly data: unknown } | { readonly kind: 'unreadable'; readonly why: string };
 
-export const NO_NAMED_SETTINGS: NamedSettings = { found: [], problems: [] };
+export const NO_SETTINGS_MAPPING: SettingsMapping = { found: [], problems: [] };
 
 /** Maximum length of the input. */
 const MAX_CHARS = 64 * 1024;
@@ -35,9 +35,9 @@ const FORM = 'Write one `name: value` per line, for example `max-patch-kib: 4096
  * Parses the input `settings`. The reusable workflow passes all of its inputs as this one. Among them is its own
  * `settings`, whose entry is used if the workflow's input of the same name is not given.
  */
-export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettings {
+export function parseSettingsMapping(text: string, parse: ParseYamlTexts): SettingsMapping {
   const { found, problems, nested } = readMapping(text, parse);
-  const inner = nested === null ? NO_NAMED_SETTINGS : readMapping(nested, parse);
+  const inner = nested === null ? NO_SETTINGS_MAPPING : readMapping(nested, parse);
   const own = new Set(found.map(({ input }) => input));
   // Refuse secrets here: other people can read the settings that the workflow's gate hands over.
   const unkept = inner.found.filter(({ input }) => SECRET_SETTINGS.includes(input));
@@ -51,14 +51,14 @@ export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettin
 }
 
 /** Returns the entries of one mapping; `nested` is the text of its own `settings`, or null if it has none. */
-function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonly nested: string | null } {
+function readMapping(text: string, parse: ParseYamlTexts): SettingsMapping & { readonly nested: string | null } {
   const unusable = (why: string) => ({ found: [], problems: [`settings: ${why}`], nested: null });
-  if (text.trim() === '') return { ...NO_NAMED_SETTINGS, nested: null };
+  if (text.trim() === '') return { ...NO_SETTINGS_MAPPING, nested: null };
   if (text.length > MAX_CHARS) return unusable('is longer than 64 KiB. Keep long texts in files of the repository.');
   const parsed = parse(text);
   if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${completeSentence(parsed.why)} ${FORM}`);
   const { data } = parsed;
-  if (data === null) return { ...NO_NAMED_SETTINGS, nested: null };
+  if (data === null) return { ...NO_SETTINGS_MAPPING, nested: null };
   // Do not quote the text, because it may contain a secret.
   if (typeof data !== 'object' || Array.isArray(data)) return unusable(`is not a mapping of names to values. ${FORM}`);
   const entries: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(data));

@@ -244,7 +244,7 @@ export async function buildPublishableTree(
   { base, now }: { base: ObjectId; now: WorkTreeContent },
 ): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
   const changes = await objects.changesBetween(base, now.tree);
-  const withheld = await inspection.inspect(objects, changes, now.standIns);
+  const withheld = await inspection.inspect(objects, changes, now.substitutes);
   if (withheld.size === 0) return { tree: now.tree, withheld };
   const allowed = changes.filter((change) => !withheld.has(change.path));
   const tree = await repository.withIndex('empty', (indexFile) =>

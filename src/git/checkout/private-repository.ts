@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
-import { removeAsPipe } from '../pipes.ts';
+import { removeAndUnblock } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readLinked, writeRegular } from '../regular-files.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
@@ -124,7 +124,7 @@ export async function createUncheckedRepository(
       writeRegular(join(folder, 'info', 'exclude'), setup.excludes),
       ...(setup.sparse === null ? [] : [writeRegular(join(folder, 'info', 'sparse-checkout'), setup.sparse)]),
       ...(shallow.length === 0 ? [] : [writeRegular(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
-      ...unwanted.map((name) => removeAsPipe(join(folder, name))),
+      ...unwanted.map((name) => removeAndUnblock(join(folder, name))),
       removeUnlessFile(indexFile),
     ]);
   }

@@ -56,7 +56,7 @@ const AT_ONCE = 16;
  * Copies the files that git ignores in the person's checkout (installed packages, settings) into the clone, as files
  * and not as links to them; each path of git's list as a whole or not at all.
  */
-export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
+export async function copyIgnoredIntoClone(asked: CopyRequest): Promise<LeftOut> {
   const { git, top, limits, leaveOut, signal, slow } = asked;
   const isLeftOut = leftOutBeside(leaveOut);
   let looked = 0;

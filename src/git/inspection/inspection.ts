@@ -69,13 +69,13 @@ export interface PublishingRules {
 }
 
 /**
- * Judges changes: returns the paths that must not be published, with reasons. `standIns` are paths whose tree entry is
- * not their content.
+ * Judges changes: returns the paths that must not be published, with reasons. `substitutes` are paths whose tree entry
+ * is not their content.
  */
 type Inspect = (
   objects: ObjectReader,
   changes: readonly PathChange[],
-  standIns: ReadonlyMap<string, string>,
+  substitutes: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, string>>;
 
 export interface Inspection {
@@ -122,13 +122,13 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   async function inspect(
     objects: ObjectReader,
     changes: readonly PathChange[],
-    standIns: ReadonlyMap<string, string>,
+    substitutes: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
     const withheld = new Map<string, string>();
     const filtered = workTree === null ? new Set() : await filteredPaths(workTree, changes);
     for (const change of changes) {
       const why =
-        judgePath(change) ?? standIns.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
+        judgePath(change) ?? substitutes.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
       if (why) withheld.set(change.path, why);
     }
     const rest = changes.filter((change) => !withheld.has(change.path));

@@ -226,8 +226,8 @@ function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): numb
 export function withRefusedFiles(inspection: Inspection, refused: ReadonlyMap<string, RefusedFile>): Inspection {
   return {
     ...inspection,
-    async inspect(objects, changes, standIns) {
-      const withheld = new Map(await inspection.inspect(objects, changes, standIns));
+    async inspect(objects, changes, substitutes) {
+      const withheld = new Map(await inspection.inspect(objects, changes, substitutes));
       for (const { path, newId } of changes) {
         const known = refused.get(path);
         const holds = known !== undefined && newId !== null && (known.content === null || known.content === newId);

@@ -19,7 +19,7 @@ import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phras
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
-import { commitMessageOf, withCommit } from '../commits.ts';
+import { commitMessageOf, addCommitToWork } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, listRegeneratedLockFiles, regenerateLockFiles } from './lock-files.ts';
@@ -122,7 +122,7 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
     message: `Merge ${toPlainTitle(lane.baseBranch, 60)}, where verify passes again`,
     trailers: { 'Ralph-Run': context.runId, 'Ralph-Task': CONFLICT_TASK },
   });
-  const merged = withCommit(work, committed);
+  const merged = addCommitToWork(work, committed);
   if (committed.merge !== 'made') return merged;
   log.info(`merged ${lane.baseBranch}, where verify passes again (${committed.head.slice(0, 7)})`);
   return { ...merged, state: repaired.state };
@@ -190,7 +190,7 @@ async function mergeWithoutCall(
     message: commitMessageOf(deps, work, { task, summary: null }),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
-  const done = withCommit(work, committed);
+  const done = addCommitToWork(work, committed);
   if (committed.merge !== 'made') return { kind: 'ready', merge: { ...merge, regenerated } };
   log.info(`merged ${work.lane.baseBranch} without a call (${committed.head.slice(0, 7)})`);
   const answer =

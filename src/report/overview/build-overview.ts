@@ -36,7 +36,7 @@ export interface OverviewFacts {
   readonly runs: readonly { readonly place: string; readonly run: StoredRun }[];
   /** Open issues and entries of files, in the order of work; `written` is the state in the file. */
   readonly listed: readonly { readonly task: QueuedEntry; readonly written: TaskState }[];
-  readonly github: OnGitHub | null;
+  readonly github: GitHubFacts | null;
   /** Returns the first state of a lane without a stored one. */
   readonly initial: (lane: LaneId) => LaneState;
   /** The cooldown of a circuit in ms. */
@@ -45,7 +45,7 @@ export interface OverviewFacts {
 }
 
 /** Facts from GitHub about a repository. */
-export interface OnGitHub {
+export interface GitHubFacts {
   readonly repository: string;
   readonly titles: ReadonlyMap<number, string>;
   readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
@@ -166,7 +166,7 @@ function overviewLaneOf(
 function pullRequestOf(
   lane: LaneId,
   published: { readonly number: number; readonly url: string } | null,
-  github: OnGitHub | null,
+  github: GitHubFacts | null,
 ): OverviewLane['pullRequest'] {
   const onGitHub = github?.pullRequests.get(lane) ?? null;
   if (onGitHub !== null) return onGitHub;

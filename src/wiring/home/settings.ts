@@ -2,7 +2,7 @@ import { buildConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { parseRunSettings, mergeConfigTexts } from '../../config/settings/run-texts.ts';
-import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
+import { NO_SETTINGS_MAPPING } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
@@ -33,7 +33,7 @@ export async function readHomeSettings(sources: {
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
   const config = buildConfig({
-    ...mergeConfigTexts({ inputs: texts, named: NO_NAMED_SETTINGS }, settings),
+    ...mergeConfigTexts({ inputs: texts, named: NO_SETTINGS_MAPPING }, settings),
     where: 'home',
   });
   if (config.handoff.phase !== 'all')

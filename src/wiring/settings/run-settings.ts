@@ -10,7 +10,11 @@ import {
   mergeFoundTexts,
 } from '../../config/settings/run-texts.ts';
 import { ORGANISATION_FILE, parseOrganisationSettings } from '../../config/settings/organisation-settings.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings, parseNamedSettings } from '../../config/settings/settings-input.ts';
+import {
+  NO_SETTINGS_MAPPING,
+  type SettingsMapping,
+  parseSettingsMapping,
+} from '../../config/settings/settings-input.ts';
 import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
@@ -54,9 +58,9 @@ export async function readSettledTexts(texts: Texts, recorded: readonly FoundSet
 /** Reads the input `settings` of a step. Loads a parser only if a step has this input, which most steps lack. */
 export async function readGiven(inputs: Texts): Promise<GivenTexts> {
   const { settings = '' } = inputs;
-  if (settings.trim() === '') return { inputs, named: NO_NAMED_SETTINGS };
+  if (settings.trim() === '') return { inputs, named: NO_SETTINGS_MAPPING };
   const { parseYamlTexts } = await import('../../yaml/parse.ts');
-  return { inputs, named: parseNamedSettings(settings, parseYamlTexts) };
+  return { inputs, named: parseSettingsMapping(settings, parseYamlTexts) };
 }
 
 /** Returns the hand-over of a job that gets its settings from the gate's job, or null for any other job. */
@@ -84,11 +88,11 @@ async function handedSettings(handoff: Config['handoff']): Promise<readonly Foun
 async function readOrganisation(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Pick<RunContext, 'apiUrl'> },
-): Promise<NamedSettings> {
+): Promise<SettingsMapping> {
   const name = (texts['settings-from'] ?? '').trim();
   const repository = parseRepositoryName(name);
   // A text that does not name a repository is reported with the other inputs, so ignore it here.
-  if (repository === null) return NO_NAMED_SETTINGS;
+  if (repository === null) return NO_SETTINGS_MAPPING;
   const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([
     import('../../github/repository-file.ts'),
     import('../../yaml/parse.ts'),

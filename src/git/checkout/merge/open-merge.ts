@@ -255,7 +255,7 @@ export async function buildPublishableMerge(
   readonly own: Awaited<ReturnType<typeof changesSince>>['judged'];
 }> {
   const { all, judged } = await changesSince(objects, merge, now.tree);
-  const withheld = await inspection.inspect(objects, judged, now.standIns);
+  const withheld = await inspection.inspect(objects, judged, now.substitutes);
   if (withheld.size === 0) return { tree: now.tree, withheld, own: judged };
   const tree = await repository.withIndex('empty', (indexFile) =>
     writeTreeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),

@@ -94,14 +94,14 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
 
   async function readOnce(talk: TreeTalk, question: Omit<TreeRequestOf<'read'>, 'has'>): Promise<ReadTree | null> {
     const found = await talk.ask('read', { ...question, has: indexed === null ? [] : [indexed] });
-    const { head, tree, standIns, beside, ignored, packs } = found;
+    const { head, tree, substitutes, beside, ignored, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
     if (!(await isWhole(tree, question.tip))) return null;
     return {
       head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
       tree,
-      standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
+      substitutes: new Map(substitutes.map(({ path, substitute }) => [path, substitute])),
       beside,
       ignored,
     };

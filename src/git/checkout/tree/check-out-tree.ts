@@ -303,7 +303,7 @@ shift 3
 `;
 
 /** State of the loop, which is excluded from a folder that is copied as a whole. */
-const LEFT_OUT = LOOP_STATE.map((name) => `--exclude=.ralph/${name}`);
+const EXCLUDE_LOOP_STATE = LOOP_STATE.map((name) => `--exclude=.ralph/${name}`);
 
 /** Copies files as one stream, which takes a fraction of the time of copying file by file. */
 async function copyFiles(
@@ -316,7 +316,7 @@ async function copyFiles(
   const { end, stderr } = await collectOutput(
     {
       file: sh,
-      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`, ...LEFT_OUT],
+      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`, ...EXCLUDE_LOOP_STATE],
       cwd: from,
       environment: buildTrustedEnvironment(env),
       // A name that begins with a dash would be an option, so prefix all names.

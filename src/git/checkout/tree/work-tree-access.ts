@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
-import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, explainStandIn } from '../../../core/work-tree/answers.ts';
+import {
+  type BesideWork,
+  LARGEST_PACK_BYTES,
+  type Substitute,
+  explainSubstitute,
+} from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
@@ -83,7 +88,7 @@ export type ReadPart = 'all' | 'content';
 export interface ReadTree {
   readonly head: ObjectId | null;
   readonly tree: ObjectId;
-  readonly standIns: ReadonlyMap<string, StandIn>;
+  readonly substitutes: ReadonlyMap<string, Substitute>;
   /** Work that the git directory knows of and the work tree lacks, regardless of its author. */
   readonly beside: readonly BesideWork[];
   /** Files and folders that git ignores, if they were asked for; a folder stands for everything in it. */
@@ -103,12 +108,12 @@ interface LeftLane {
 
 /**
  * Content of the work tree as it is committed. `evidence` is `tree` without the agent's own notes, which are published
- * but are not progress. `standIns` are paths that are in the tree under a substitute, with the reason.
+ * but are not progress. `substitutes` are paths that are in the tree under a substitute, with the reason.
  */
 export interface WorkTreeContent {
   readonly tree: ObjectId;
   readonly evidence: ObjectId;
-  readonly standIns: ReadonlyMap<string, string>;
+  readonly substitutes: ReadonlyMap<string, string>;
 }
 
 /** The access while no tree is checked out: it rejects every request. */
@@ -241,10 +246,14 @@ async function withoutNotesOf(
 
 /** Returns the content as it is committed, and the tree from which evidence is taken. */
 export function contentOf(
-  { tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>,
+  { tree, substitutes }: Pick<ReadTree, 'tree' | 'substitutes'>,
   evidence: ObjectId,
 ): WorkTreeContent {
-  return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, explainStandIn(standIn)])) };
+  return {
+    tree,
+    evidence,
+    substitutes: new Map([...substitutes].map(([path, substitute]) => [path, explainSubstitute(substitute)])),
+  };
 }
 
 function rejectWithoutTree(): Promise<never> {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
-import { MOST_IGNORED, type StandIn } from '../../../core/work-tree/answers.ts';
+import { MOST_IGNORED, type Substitute } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { diffTrees, formatIndexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
@@ -15,10 +15,10 @@ import { isLoopState, listNoteGlobs } from '../../inspection/protected-paths.ts'
 import type { Workspace } from '../workspace.ts';
 import { toleratedChangesOf, revertToleratedChanges, type ToleratedChange } from './differences/tolerated-changes.ts';
 
-/** Content of the work tree. `standIns` are paths that are in the tree under a substitute for their own content. */
+/** Content of the work tree. `substitutes` are paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
   readonly tree: ObjectId;
-  readonly standIns: ReadonlyMap<string, StandIn>;
+  readonly substitutes: ReadonlyMap<string, Substitute>;
 }
 
 /** Maximum size of a file: GitHub rejects larger ones, and hashing them would only cost time. */
@@ -95,10 +95,10 @@ export async function readWorkTree(
   const index = repositories.length > 0 ? null : await digestOf(repository.indexFile);
   if (tree !== known) knownTrees.set(repository, { index, tree });
   await settleIndex(repository.indexFile);
-  const standIns = new Map(
-    [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
+  const substitutes = new Map(
+    [...entries, ...named].flatMap((entry) => ('substitute' in entry ? [[entry.path, entry.substitute] as const] : [])),
   );
-  return { tree: await revertToleratedChanges(repository, tree, tolerated), standIns };
+  return { tree: await revertToleratedChanges(repository, tree, tolerated), substitutes };
 }
 
 /** Returns the lines of the index at these paths and below them. */
@@ -288,8 +288,8 @@ export function listNotePlaces(folder: Folder): readonly string[] {
  */
 type Entry =
   | { readonly kind: 'content'; readonly path: string }
-  | { readonly kind: 'note'; readonly path: string; readonly standIn: StandIn; readonly note: string }
-  | { readonly kind: 'repository'; readonly path: string; readonly standIn: StandIn }
+  | { readonly kind: 'note'; readonly path: string; readonly substitute: Substitute; readonly note: string }
+  | { readonly kind: 'repository'; readonly path: string; readonly substitute: Substitute }
   | { readonly kind: 'removed'; readonly path: string };
 
 async function entryFor(top: string, path: string): Promise<Entry> {
@@ -300,7 +300,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
     // This is either a repository inside the repository, or a folder that replaced a file and whose own files are
     // listed separately.
     const nested = await stat(placeOf(top, `${path}/.git`)).catch(() => null);
-    return nested ? { kind: 'repository', path, standIn: { is: 'repository' } } : { kind: 'removed', path };
+    return nested ? { kind: 'repository', path, substitute: { is: 'repository' } } : { kind: 'removed', path };
   }
   if (stats.isSymbolicLink()) return { kind: 'content', path };
   // git does not track pipes, sockets or devices, so treat them as absent.
@@ -309,7 +309,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
     return {
       kind: 'note',
       path,
-      standIn: { is: 'too-large', bytes: stats.size },
+      substitute: { is: 'too-large', bytes: stats.size },
       note: `${stats.size} bytes, changed at ${stats.mtimeMs}`,
     };
   }
@@ -319,7 +319,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
   );
   return readable
     ? { kind: 'content', path }
-    : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${stats.mtimeMs}` };
+    : { kind: 'note', path, substitute: { is: 'unreadable' }, note: `unreadable, changed at ${stats.mtimeMs}` };
 }
 
 /** Returns a note for a path that git refused, or null if the file is gone or is behind a link. */
@@ -329,7 +329,7 @@ async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, 
   const stats = await lstat(placeOf(top, path)).catch(() => null);
   if (stats?.isFile() !== true) return null;
   const note = `refused by git, ${stats.size} bytes, changed at ${stats.mtimeMs}`;
-  return { kind: 'note', path, standIn: { is: 'refused' }, note };
+  return { kind: 'note', path, substitute: { is: 'refused' }, note };
 }
 
 /**

@@ -194,8 +194,8 @@ async function read(
   { tip, has, tolerated, wanted }: TreeRequestOf<'read'>,
 ): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns, beside, ignored } = await access.read(tip, tolerated, wanted);
-  if (standIns.size > MOST_PATHS)
+  const { head, tree, substitutes, beside, ignored } = await access.read(tip, tolerated, wanted);
+  if (substitutes.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
   const known = [tip, `${tip}^{tree}`];
@@ -205,7 +205,7 @@ async function read(
     kind: 'read',
     head,
     tree,
-    standIns: [...standIns].map(([path, standIn]) => ({ path, standIn })),
+    substitutes: [...substitutes].map(([path, substitute]) => ({ path, substitute })),
     beside: [...beside],
     ignored: [...ignored],
     packs: {

@@ -48,7 +48,7 @@ async function opened(): Promise<Scene> {
 const ABSENT = '1'.repeat(40);
 const read = (change: string): string =>
   `if (question.kind === 'reset') return say({ kind: 'reset' });
-   const answer = { kind: 'read', head: null, tree: '${ABSENT}', standIns: [], ignored: [], packs: { commits: null, content: null } };
+   const answer = { kind: 'read', head: null, tree: '${ABSENT}', substitutes: [], ignored: [], packs: { commits: null, content: null } };
    if (question.kind === 'read') return say({ ...answer, ${change} });`;
 
 describe('a worker that Ralph did not start', () => {
@@ -58,10 +58,14 @@ describe('a worker that Ralph did not start', () => {
     ['answers with an invalid id', read("tree: '--upload-pack=x'"), /answered something else/],
     [
       'answers with an invalid path',
-      read("standIns: [{ path: '', standIn: { is: 'unreadable' } }]"),
+      read("substitutes: [{ path: '', substitute: { is: 'unreadable' } }]"),
       /answered something else/,
     ],
-    ['gives its own reasons', read("standIns: [{ path: 'a', standIn: { is: 'because' } }]"), /answered something else/],
+    [
+      'gives its own reasons',
+      read("substitutes: [{ path: 'a', substitute: { is: 'because' } }]"),
+      /answered something else/,
+    ],
     [
       'announces a pack that nobody takes',
       read('packs: { commits: null, content: 2 ** 40 }'),
@@ -86,7 +90,7 @@ describe('a worker that Ralph did not start', () => {
     ],
     [
       'answers before it is asked',
-      `if (question.kind === 'read') process.stdout.write([{ kind: 'read', head: null, tree: '${ABSENT}', standIns: [], ignored: [], packs: { commits: null, content: null } }, { kind: 'reset' }].map((answer) => JSON.stringify({ warnings: [], ...answer }) + '\\n').join(''))`,
+      `if (question.kind === 'read') process.stdout.write([{ kind: 'read', head: null, tree: '${ABSENT}', substitutes: [], ignored: [], packs: { commits: null, content: null } }, { kind: 'reset' }].map((answer) => JSON.stringify({ warnings: [], ...answer }) + '\\n').join(''))`,
       /answered before it was asked/,
     ],
     [
