@@ -61,8 +61,8 @@ export function linesField() {
 }
 
 /**
- * Creates a field for a list such as `issues,plan`: items between commas or on lines of their own, trimmed. A comma
- * inside brackets belongs to the item.
+ * Creates a field for a list such as `issues,plan`, whose items are between commas or on separate lines, and trimmed. A
+ * comma inside brackets belongs to the item.
  */
 export function listField() {
   return z.string().transform((text) => text.split(/\r?\n/).flatMap(splitListLine));

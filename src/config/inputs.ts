@@ -93,7 +93,7 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
       maxCalls: 0,
       maxWaitMs: 0,
     },
-    // Each job gets the secrets as inputs of its own, so leave them out of the parcels and records.
+    // Each job gets the secrets as separate inputs, so leave them out of the parcels and records.
     settings: { ...found, found: found.found.filter(({ input }) => !SECRET_SETTINGS.includes(input)) },
   };
 }

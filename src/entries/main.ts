@@ -272,8 +272,8 @@ export async function runMain(): Promise<void> {
   }
 
   /**
-   * Writes something at the end of the run and returns the failure, or null: a failed write must not prevent the
-   * others.
+   * Writes a result at the end of the run. Returns the failure, or null on success, because a failed write must not
+   * prevent the others.
    */
   function failureIn(write: () => void): FailedOutcome | null {
     try {

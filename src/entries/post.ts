@@ -201,7 +201,7 @@ async function readRun(
   };
 }
 
-/** Returns true if main made the run's folder, or something else is in its place. */
+/** Returns true if main made the run's folder, or there is another entry in its place. */
 function isThere({ runFolder }: RunIdentity): boolean {
   return lstatSync(runFolder, { throwIfNoEntry: false }) !== undefined;
 }

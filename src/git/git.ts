@@ -69,7 +69,7 @@ export function createGit(setup: GitSetup): Git {
   const base = {
     ...(isOwn
       ? { ...withoutRepository(setup.env), ...ownVariables }
-      : { ...keep(setup.env), PATH: buildTrustedPath(setup.env), ...fixedVariables }),
+      : { ...selectKeptVariables(setup.env), PATH: buildTrustedPath(setup.env), ...fixedVariables }),
     ...setup.variables,
   };
   const settings = isOwn ? ownSettings : fixedSettings;
@@ -291,7 +291,7 @@ const keptVariables = [
   'GIT_SSL_CAINFO',
 ];
 
-function keep(env: NodeJS.ProcessEnv): Record<string, string> {
+function selectKeptVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 

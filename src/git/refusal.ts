@@ -25,7 +25,7 @@ export function isExpiredToken(words: string): boolean {
 }
 
 /**
- * The message about commits that something on this machine removed from the run's own folder, which cannot be undone.
+ * The message about commits that a program on this machine removed from the run's own folder, which cannot be undone.
  */
 export const LOST_COMMITS =
   "The commits of this run are no longer in the run's own folder: the agent or another program on this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";

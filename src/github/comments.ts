@@ -30,8 +30,8 @@ const REACTIONS = { eyes: 'EYES', '+1': 'THUMBS_UP', '-1': 'THUMBS_DOWN', confus
 const REACT = 'mutation ($input: AddReactionInput!) { addReaction(input: $input) { clientMutationId } }';
 
 /**
- * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
- * update needs no search.
+ * Creates the access to comments, which keeps them up to date and adds reactions. It remembers its comments, so that a
+ * second update needs no search.
  */
 export function createCommentMethods(
   client: Client,

@@ -65,7 +65,7 @@ interface FindAnswer {
 
 const NEEDS = ['issues: write'];
 
-/** Creates the methods that read, write and open the dashboard. */
+/** Creates the access to the dashboard, which reads, writes and opens it. */
 export function createDashboardMethods(client: Client): DashboardMethods {
   return {
     async readDashboard(number) {

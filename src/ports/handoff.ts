@@ -9,7 +9,9 @@ export type HandoffName =
   // This file is for people, so the job that publishes does not read it.
   | 'loop/beside.patch';
 
-/** The files in which commits are handed over. The second holds new commits while the parcel still names the first. */
+/**
+ * The files in which commits are handed over. The second contains new commits while the parcel still names the first.
+ */
 export const COMMIT_BUNDLES = ['loop/commits.bundle', 'loop/commits.next.bundle'] as const;
 
 /** The hash of a file, in hex digits, and its size, both computed without holding the whole file in memory. */

@@ -313,9 +313,9 @@ export interface WithheldChange {
 }
 
 /**
- * A file that the server refused. `whatever` is true if the server refuses every content of the file, not only the
- * present one.
+ * A file that the server refused. `refusesAnyContent` is true if the server refuses every content of the file, not only
+ * the present one.
  */
 export interface RefusedPath extends WithheldChange {
-  readonly whatever: boolean;
+  readonly refusesAnyContent: boolean;
 }

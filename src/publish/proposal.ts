@@ -48,7 +48,7 @@ async function showProposal(deps: PublishDeps, work: Work, { text, words }: Prop
   const parsed = words === null ? null : parseProposal(words);
   const kept =
     parsed?.kind === 'proposal'
-      ? await keep(deps, { issue, text, tasks: mapTexts(parsed.tasks, deps.redact) })
+      ? await keepSubTasks(deps, { issue, text, tasks: mapTexts(parsed.tasks, deps.redact) })
       : { kind: 'none' as const, why: parsed?.why ?? null };
   const { marker, body } =
     kept.kind === 'kept'
@@ -66,14 +66,14 @@ function failureIn({ outcome, warnings }: Work): string | null {
   return outcome.reason === 'answered' ? (warnings.at(-1) ?? null) : null;
 }
 
-type Kept =
+type KeptSubTasks =
   | { readonly kind: 'kept'; readonly hash: string; readonly comment: string }
   | { readonly kind: 'none'; readonly why: string };
 
-async function keep(
+async function keepSubTasks(
   { store, sha256, clock, context: { runId, runAttempt } }: PublishDeps,
   { issue, text, tasks }: { readonly issue: number; readonly text: string; readonly tasks: readonly ProposedTask[] },
-): Promise<Kept> {
+): Promise<KeptSubTasks> {
   // Use a different hash in each run, so that the same sub-tasks proposed again get a new comment; an edited one stays
   // void.
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);

@@ -30,10 +30,7 @@ export interface RescueDeps extends RunDeps {
   readonly limits: RescueLimits;
 }
 
-/**
- * Time limits in ms. Unfinished work is then abandoned, because the state must be saved even if something hangs before
- * it.
- */
+/** Time limits in ms. Work that exceeds them is abandoned, because the state must be saved in any case. */
 export interface RescueLimits {
   /** Time for all of publishing. */
   readonly publishMs: number;

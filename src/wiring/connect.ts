@@ -17,7 +17,7 @@ interface WiredConnections extends Connections {
   readonly workFiles: () => Promise<WorkTreeFiles>;
 }
 
-/** Returns the sender to the user's webhook, whose code is loaded for its first message; null without a webhook. */
+/** Returns the sender to the user's webhook, whose code is loaded for its first message, or null without a webhook. */
 export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | null {
   if (address === null) return null;
   const opened = once(async () => {

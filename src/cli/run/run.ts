@@ -48,7 +48,7 @@ export interface AskedRun {
   readonly folder: string;
   /** The inputs of the action that were given, by name. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** The only task to work on, by its id or displayed name; null for all tasks. */
+  /** The only task to work on, by its id or displayed name; null means all tasks. */
   readonly task: string | null;
   readonly dryRun: boolean;
   /** True if the run pushes the branch to the remote `origin` at its end. */

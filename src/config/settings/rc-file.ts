@@ -1,4 +1,4 @@
-/** A line of a settings file that sets something; `line` is its first line, from 1. */
+/** A line of a settings file that sets a value; `line` is its first line, starting at 1. */
 interface RcEntry {
   readonly key: string;
   readonly value: string;

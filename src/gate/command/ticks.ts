@@ -81,7 +81,7 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   };
 }
 
-/** Works on what the ticks ask for, or ends the run if they ask for no run. */
+/** Does the work for which the ticks ask, or ends the run if they ask for no run. */
 export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<GateResult> {
   const obeyed = seen?.answers.filter(({ result }) => result === 'obeyed') ?? [];
   const updated = (message: string): GateResult => gateResultOfLane(deps, endAsUpdated(deps, message));

@@ -80,7 +80,7 @@ const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
 /**
  * Makes this run the only one that works on these lanes, with one update, and divides the run's budget among them. The
  * first lane matters most: if nothing keeps runs apart, only that one is claimed. Throws a UserError if the store does
- * not answer, since other runs and the budget are then unknown.
+ * not answer, because other runs and the budget are then unknown.
  */
 export async function claimLanes(
   deps: ClaimDeps,

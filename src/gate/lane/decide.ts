@@ -289,7 +289,7 @@ async function findPlace(
   return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
 }
 
-/** Returns the place with what is known now about a base on which `verify` fails. */
+/** Returns the place with the known facts about a base on which `verify` fails. */
 async function withBase(deps: GateDeps, { asked }: WorkRequest, place: Place): Promise<Place> {
   const { state, lane } = place;
   if (state.redBase === null) return place;

@@ -197,7 +197,7 @@ function branchSentence(branch: string, deleted: BranchDeleted | null, remains: 
   }
 }
 
-/** Removes our labels from an issue that is no longer a task. Checks no permission, since no work starts. */
+/** Removes our labels from an issue that is no longer a task. Checks no permission, because no work starts. */
 export async function withdrawIssue(
   deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,

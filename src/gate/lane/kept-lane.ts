@@ -23,7 +23,7 @@ export interface LaneLookup {
   readonly continuable: readonly Issue[];
 }
 
-/** Reads what is stored of the lane, and the branches of all lanes. */
+/** Reads the stored data of the lane, and the branches of all lanes. */
 export async function readKeptLane(deps: GateDeps, { id, requested, issues }: WorkRequest): Promise<LaneLookup> {
   const { branchPrefix } = deps.config;
   const branch = branchPrefix + id;
@@ -40,7 +40,7 @@ export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Wo
   return { kept, branch, branches, remoteHead: branches[branch] ?? null, continuable };
 }
 
-/** Restores the lane from what is stored. */
+/** Restores the lane from its stored data. */
 export function restoreFrom(
   { kept, branches, remoteHead }: LaneLookup,
   deps: GateDeps,

@@ -129,7 +129,7 @@ function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
   return budget;
 }
 
-/** Returns the lane for this run from what was stored. Throws a UserError if a newer version stored it. */
+/** Returns the lane for this run from its stored data. Throws a UserError if a newer version stored it. */
 export function judgeLane(
   { restored, snapshot, budget, left }: KeptLane,
   request: Omit<RestoreRequest, 'deps'> & {

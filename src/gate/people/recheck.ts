@@ -12,7 +12,7 @@ import { findLabelObstacle, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { endAsUpdated, setLifecycleLabel } from '../lane/end-lane.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
 
-/** Judges and reports whether the approval of an edited issue still holds. Never works on a task. */
+/** Judges and reports whether the approval of an edited issue is still valid. Never works on a task. */
 export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);

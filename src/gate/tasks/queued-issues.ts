@@ -29,7 +29,7 @@ async function search(forge: Forge, text: string): Promise<readonly Issue[]> {
   return found.filter(({ number, body }) => states.get(number) === 'open' && !isDashboardText(body));
 }
 
-/** Returns true if a person made the issue a task: by the task label, or by what `issue-query` finds. */
+/** Returns true if a person made the issue a task, with the task label or a property that `issue-query` finds. */
 export async function isTaskIssue(
   deps: Asking,
   { labels, number }: Pick<Issue, 'labels' | 'number'>,

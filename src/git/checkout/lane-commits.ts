@@ -103,8 +103,8 @@ export async function takeRemadeHead(
     before,
     refused.map(({ path }) => path),
   );
-  for (const { path, why, whatever } of refused)
-    work.refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
+  for (const { path, why, refusesAnyContent } of refused)
+    work.refusedFiles.set(path, { why, content: refusesAnyContent ? null : (contents.get(path) ?? null) });
   const { merge } = work;
   const isSame = merge !== null && (await treeOf(quarantine.git, head)) === (await treeOf(quarantine.git, before));
   // An open merge continues on commits with the same content. If the merge commit was left out, it is not in the lane.

@@ -55,8 +55,8 @@ export interface RepositoryOptions extends OpenOptions {
    */
   readonly learnSecrets: (secrets: readonly string[]) => void;
   /**
-   * Returns the sandbox in which the lane's code runs as a user of its own, or null without isolation. Called when it
-   * is needed.
+   * Returns the sandbox in which the lane's code runs as a separate user, or null without isolation. Called only when
+   * it is needed.
    */
   readonly agentSandbox: () => Promise<RepositorySandbox | null>;
 }

@@ -217,13 +217,13 @@ async function* walk(
   { top, start }: { readonly top: string; readonly start: string },
   prune: (path: string, kind: 'folder' | 'file') => boolean,
 ): AsyncGenerator<Walked> {
-  const first = look(top, start, prune);
+  const first = examineEntry(top, start, prune);
   if (first !== null) yield first;
   const waiting = first?.kind === 'folder' ? [start] : [];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     try {
       for await (const { name } of await opendir(join(top, folder), { bufferSize: ENTRIES_AT_ONCE })) {
-        const found = look(top, `${folder}/${name}`, prune);
+        const found = examineEntry(top, `${folder}/${name}`, prune);
         if (found === null) continue;
         yield found;
         if (found.kind === 'folder') waiting.push(found.path);
@@ -234,7 +234,11 @@ async function* walk(
   }
 }
 
-function look(top: string, path: string, prune: (path: string, kind: 'folder' | 'file') => boolean): Walked | null {
+function examineEntry(
+  top: string,
+  path: string,
+  prune: (path: string, kind: 'folder' | 'file') => boolean,
+): Walked | null {
   try {
     const stats = lstatSync(join(top, path));
     const isFolder = stats.isDirectory();

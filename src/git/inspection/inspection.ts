@@ -56,7 +56,7 @@ const searches = new Map<string, Search>();
 /** Maximum number of contents whose answer is cached. */
 const MOST_KNOWN = 5_000;
 
-/** The rules of what may be published (spec §10). */
+/** The rules that decide what may be published (spec §10). */
 export interface PublishingRules {
   /** Globs of protected paths that may be published. */
   readonly allowProtectedPaths: readonly string[];

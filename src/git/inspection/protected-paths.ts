@@ -32,7 +32,7 @@ const STATE_OF_OTHERS: readonly string[] = [
   '.ralph_session_history',
 ];
 
-/** The loop's own files in any `.ralph/` folder; everything else there is the user's. */
+/** The loop's own files in any `.ralph/` folder; everything else there belongs to the user. */
 export const LOOP_STATE: readonly string[] = [
   ...['state', 'logs', 'status.json', 'journal*.jsonl', 'progress.json'],
   ...STATE_OF_OTHERS,

@@ -215,7 +215,8 @@ function notAnswered(why: string): GitAnswer {
 }
 
 /**
- * Explains the words of git or its server about refs that hold state, for a person. `url` must not contain a password.
+ * Explains the words of git or its server about refs that contain state, for a person. `url` must not contain a
+ * password.
  */
 export function explainStateRefusal(
   words: string,

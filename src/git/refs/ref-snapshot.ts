@@ -48,7 +48,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   async function read(known: Head | null): ReturnType<SnapshotPlace['read']> {
     return network.operation(async (remote) => {
       if (known !== null) {
-        const there = await look(remote);
+        const there = await readRefHead(remote);
         if (there.kind === 'unavailable') return there;
         if (there.head === known) return { kind: 'known' };
         await remember(remote, known);
@@ -173,7 +173,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
       // git itself found the lease stale and sent nothing, so the ref was moved.
       if (words.includes('stale info')) return { kind: 'conflict' };
       // The push may have been accepted although its answer was lost, so the current position of the ref decides.
-      const there = await look(remote);
+      const there = await readRefHead(remote);
       if (there.kind === 'head' && there.head === commit) break;
       if (isStale(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
       if (tries > 1 || there.kind === 'unavailable' || !isTransient(words)) return network.notWritten(words);
@@ -196,7 +196,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     );
   }
 
-  async function look(
+  async function readRefHead(
     remote: Connection,
   ): Promise<{ readonly kind: 'head'; readonly head: Head | null } | Unavailable> {
     const listed = await list(remote, [STATE_REF]);

@@ -144,7 +144,7 @@ export async function probePush(
 const WORKFLOWS = '.github/workflows';
 
 /**
- * Probes a merge whose workflow files are the base's. Does nothing if the branch has identical ones and its commits
+ * Probes a merge whose workflow files come from the base. Does nothing if the branch has identical ones and its commits
  * need no signatures.
  */
 export async function probeMerge(

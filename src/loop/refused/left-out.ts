@@ -68,7 +68,7 @@ async function withoutFiles(
   const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
-  const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
+  const refused = paths.map((path): RefusedPath => ({ path, why, refusesAnyContent: isForPath(refusal.rule) }));
   // A task that waits for a person must not leave files in the work tree, which would look like work of the next task,
   // so remove them.
   const isLeft = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));

@@ -35,7 +35,7 @@ import { describePassedSteps } from '../sentences/alarms.ts';
 import { renderAnswerWords } from './feedback-section.ts';
 import { renderCommitLink, renderHeadlineSection, renderVerificationWord } from './sections.ts';
 
-/** Maximum number of needs described; further ones are only counted. */
+/** Maximum number of needs that are described; of further ones, only the number is given. */
 const SHOWN_NEEDS = 10;
 /** Maximum number of attempts listed. */
 const SHOWN_TRIES = 5;

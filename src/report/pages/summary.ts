@@ -172,7 +172,7 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
     : [['<details>\n<summary>' + summary + '</summary>', ...filled, '</details>'].join('\n\n')];
 }
 
-/** Describes what was tried for the tasks that this run gave up, and what to do. */
+/** Describes the attempts at the tasks that this run gave up, and advice. */
 function stuckSection(report: RunReport): string {
   // If only one task is in trouble, the headline and the lines below it already describe it, so leave it out.
   const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllTasks(report)) : null;

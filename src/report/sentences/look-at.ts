@@ -48,7 +48,7 @@ const CONCERNS = {
   'old-form-fails': 'Changed tests whose old form fails',
 } as const;
 
-/** Names the tests of the branch's tasks that prove too little or no longer hold, one line for each sentence. */
+/** Names the tests of the branch's tasks that prove too little or are no longer valid, one line for each sentence. */
 export function describeUnprovenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) =>
     describeProof(proof).flatMap((sentence) =>

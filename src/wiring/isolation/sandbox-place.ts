@@ -144,7 +144,8 @@ function foldersIn(folder: string): readonly string[] {
 }
 
 /**
- * Returns true if a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system.
+ * Returns true if a folder is the `_work` of the runner, with every checkout of the machine, and not a folder of the
+ * system.
  */
 function isFilled(folder: string): boolean {
   return !['/', '/tmp', '/var', '/usr', '/opt', '/etc', '/var/tmp', '/dev/shm', '/home'].includes(folder);

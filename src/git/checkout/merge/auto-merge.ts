@@ -102,7 +102,7 @@ export async function mergeTrees(
   };
 }
 
-/** One version of a file in conflict: 1 is the fork's, 2 the lane's, 3 the base's. */
+/** One version of a file in conflict. `stage` 1 is the version of the fork, 2 that of the lane, 3 that of the base. */
 interface Stage {
   readonly path: string;
   readonly stage: 1 | 2 | 3;

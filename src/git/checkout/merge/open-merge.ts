@@ -156,8 +156,8 @@ async function readMergedTexts(
 }
 
 /**
- * The changes that an open merge commits. `judged` are the agent's own changes, which are inspected; the others are the
- * base's.
+ * The changes that an open merge commits. `judged` are the agent's own changes, which are inspected; the others come
+ * from the base.
  */
 interface MergeChanges {
   readonly all: readonly PathChange[];

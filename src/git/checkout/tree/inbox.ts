@@ -42,7 +42,7 @@ interface Questions {
     readonly tolerated: readonly ToleratedChange[];
     readonly wanted: ReadPart;
   };
-  /** Returns a part of what was read. */
+  /** Returns a part of the content that was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
   readonly 'put-back': { readonly wanted: ObjectId; readonly tolerated: readonly ToleratedChange[] };
   readonly 'patch-of': BesideQuestion;

@@ -48,8 +48,8 @@ export interface TreeTalk {
 }
 
 /**
- * Runs a piece of work with a worker of its own, one after the other. The worker has ended when it settles: whatever
- * runs next in the sandbox runs as the same user.
+ * Runs a piece of work with a separate worker, one after the other. The worker has ended when it settles, because the
+ * next program in the sandbox runs as the same user.
  */
 export type WithWorker = <T>(body: (talk: TreeTalk) => Promise<T>) => Promise<T>;
 
