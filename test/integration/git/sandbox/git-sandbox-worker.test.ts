@@ -54,22 +54,22 @@ const read = (change: string): string =>
 describe('a worker that Ralph did not start', () => {
   test.each([
     ['answers with rubbish', "say('rubbish\\n')", /gave an answer that does not fit the question/],
-    ['answers another question', "say({ kind: 'replace' })", /answered something else/],
-    ['answers with an invalid id', read("tree: '--upload-pack=x'"), /answered something else/],
+    ['answers another question', "say({ kind: 'replace' })", /gave an answer that does not fit the question/],
+    ['answers with an invalid id', read("tree: '--upload-pack=x'"), /gave an answer that does not fit the question/],
     [
       'answers with an invalid path',
       read("substitutes: [{ path: '', substitute: { is: 'unreadable' } }]"),
-      /answered something else/,
+      /gave an answer that does not fit the question/,
     ],
     [
       'gives its own reasons',
       read("substitutes: [{ path: 'a', substitute: { is: 'because' } }]"),
-      /answered something else/,
+      /gave an answer that does not fit the question/,
     ],
     [
       'announces a pack that nobody takes',
       read('packs: { commits: null, content: 2 ** 40 }'),
-      /answered something else/,
+      /gave an answer that does not fit the question/,
     ],
     ['names a tree that it does not send', read(''), /differs from what was reported/],
     ['names a commit as a tree', read('tree: question.tip'), /differs from what was reported/],
