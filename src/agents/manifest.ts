@@ -23,6 +23,7 @@ export const OWN_PROGRAM = {
   source: null,
   provider: { ...NO_CLOUD_LOGIN, variables: /^(?!)/, keys: [], keyForms: [] },
   hosts: [],
+  capsCost: false,
   isCounted: false,
   directLogin: null,
   coAuthor: null,

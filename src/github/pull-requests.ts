@@ -99,7 +99,10 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
     openPullRequest: (request) =>
       ask(
         { doing: `open a pull request of ${request.head} into ${request.base}`, needs: ['pull-requests: write'] },
-        async (octokit, at) => seen(await open(octokit, at, { request, log })),
+        async (octokit, at) => {
+          const opened = await open(octokit, at, { request, log });
+          return opened === null ? null : seen(opened);
+        },
       ),
 
     updatePullRequest: (number, { title, body }) =>
@@ -197,7 +200,7 @@ async function open(
   octokit: Octokit,
   at: RepositoryName,
   { request, log }: { readonly request: Request; readonly log: Log },
-): Promise<PullAnswer> {
+): Promise<PullAnswer | null> {
   try {
     return (
       await octokit.rest.pulls.create({
@@ -214,6 +217,7 @@ async function open(
       );
       return open(octokit, at, { request: { ...request, draft: false }, log });
     }
+    if (isInvalid(error, /\bno commits between\b/i)) return null;
     // An earlier attempt may have opened the pull request although its answer was lost, so look for it.
     const existing = isInvalid(error, /pull request already exists/i)
       ? await newestOf(octokit, at, request.head)
