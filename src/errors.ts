@@ -2,7 +2,7 @@
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly kind: 'configuration' | 'infrastructure';
-  /** Reason that failed requests share, by which they are reported together; null when none is known. */
+  /** Reason that failed requests share, by which they are reported together, or null if none is known. */
   readonly reason: string | null;
 
   constructor(

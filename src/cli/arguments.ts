@@ -24,7 +24,7 @@ type Seen<T> =
   | { readonly kind: 'no-token' }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** A checkout with the remote that names its repository; null for `origin`. */
+/** A checkout and its remote that names the repository; a null `remote` means `origin`. */
 export interface GitHubCheckout {
   readonly folder: string;
   readonly remote: string | null;
@@ -66,7 +66,7 @@ type PrintedSettings = z.infer<typeof answeredSettingsSchema>;
 /** The kind of an option: `--json`, `--now VALUE`, or `--set VALUE` any number of times. */
 type OptionKind = 'flag' | 'value' | 'values';
 
-/** The parsed arguments; an option that is absent or lacks its value has no values. */
+/** The parsed arguments. `values` is empty for an option that is absent or lacks its value. */
 export interface ParsedArguments {
   /** Problems of the arguments, as sentences. */
   readonly problems: readonly string[];

@@ -97,15 +97,15 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'there is no space left',
 };
 
-/** A text file of a checkout; `realPath` has no links. */
+/** A text file of a checkout; `realPath` contains no links. */
 export type CheckoutFile =
   | { readonly kind: 'text'; readonly text: string; readonly realPath: string }
   | { readonly kind: 'absent'; readonly realPath: string }
   | RefusedFile;
 
 /**
- * A file that is not read. `why` continues a sentence that begins with the file's name: `is not a file`. `line` counts
- * from 1, or is null for the whole file.
+ * A file that was refused. `why` continues a sentence that begins with the file's name: `is not a file`. `line` starts
+ * at 1; a null `line` means the whole file.
  */
 interface RefusedFile {
   readonly kind: 'refused';
@@ -189,7 +189,7 @@ export async function writeCheckoutFile(
     const mode = (await stat(file.realPath).catch(nullIfMissing))?.mode;
     const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
     try {
-      // The umask reduces the mode that is given on opening.
+      // The umask has reduced the mode that was given on opening, so set it again.
       if (mode !== undefined) await handle.chmod(mode & 0o777);
       await handle.writeFile(text);
       await handle.sync();
@@ -207,7 +207,7 @@ export async function writeCheckoutFile(
   }
 }
 
-/** Returns the real path of a file whose last parts may not exist yet; throws for a link to a missing target. */
+/** Returns the real path of a file whose last folders may not exist yet; throws for a link to a missing target. */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -223,7 +223,7 @@ function isInside(root: string, realPath: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** Returns null if the file does not exist, and throws any other error. */
+/** Returns null if the error means that the file does not exist; throws any other error. */
 function nullIfMissing(error: unknown): null {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   return null;

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { createPiece, widthOf } from './monitor/view/columns.ts';
 
-/** True if the standard output shows colours; NO_COLOR and a dumb terminal turn them off. */
+/** Returns true if the standard output shows colours. NO_COLOR and a dumb terminal turn them off. */
 export function hasColours({ NO_COLOR, TERM }: NodeJS.ProcessEnv): boolean {
   return process.stdout.isTTY && (NO_COLOR ?? '') === '' && TERM !== 'dumb';
 }
@@ -33,7 +33,7 @@ function wrapLine(line: string, columns: number): string {
 /** Matches the start of each word, after the blanks that separate it from the previous one. */
 const BETWEEN_WORDS = /(?<= )(?! )/;
 
-/** Matches lines with the indentation of commands and lines to paste. */
+/** Matches a line that is indented like commands and other text to paste, and so must stay unchanged. */
 const AS_IS = /^ {6}/;
 
 /**

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { MAX_JOURNAL_TEXT_CHARS } from '../core/snapshot/stored-run.ts';
 
-/** Unpacks gzip; returns an empty text, which cannot be a journal or a receipt, for anything else. */
+/** Unpacks gzip. Returns an empty text for anything else; an empty text cannot be a journal or a receipt. */
 export function unpackGzip(bytes: Uint8Array, maxOutputLength: number): string {
   try {
     return gunzipSync(bytes, { maxOutputLength }).toString();
@@ -10,7 +10,7 @@ export function unpackGzip(bytes: Uint8Array, maxOutputLength: number): string {
   }
 }
 
-/** Unpacks the journal of a stored run; empty if it is damaged. */
+/** Unpacks the journal of a stored run; returns an empty text if it is damaged. */
 export function unpackJournal(packed: string): string {
   return unpackGzip(Buffer.from(packed, 'base64'), MAX_JOURNAL_TEXT_CHARS);
 }

@@ -13,7 +13,7 @@ const CLEAR = '\r\u001B[2K';
 
 /** The line that says what a silent command waits for. */
 interface WaitingLine {
-  /** Must be called before all other output. */
+  /** Clears the waiting line; must be called before any other output. */
   readonly makeWay: (text: string) => void;
   readonly stop: () => void;
 }
@@ -46,7 +46,7 @@ export function showWaits(shown: {
       clear();
       return;
     }
-    // An incomplete line belongs to other output, such as a countdown or a question.
+    // An incomplete line belongs to other output, such as a countdown or a question, so do not draw over it.
     if (isInLine || at - silentSince < SILENT_MS) return;
     const waited = at - found.since;
     const words = `Waiting for ${found.what}${waited < SECOND_MS ? '' : ` (${formatDuration(waited)})`} …`;

@@ -30,7 +30,7 @@ const ALWAYS = [
   'NODE_EXTRA_CA_CERTS',
   'SSL_CERT_FILE',
   'SSL_CERT_DIR',
-  // At the end of the job the runner kills processes that still carry this id.
+  // At the end of the job the runner kills processes that still have this id, so the agent's processes keep it.
   'RUNNER_TRACKING_ID',
   'RUNNER_OS',
   'RUNNER_ARCH',
@@ -112,8 +112,8 @@ export function buildVerifyEnvironment(
 }
 
 /**
- * Returns the access that a server of the agent's tools has to a variable. `names` are from `agent-env`, `variables`
- * are those of verify commands. Variables of the agent's login are checked where the login is opened.
+ * Returns the access that a server of the agent's tools has to a variable. `names` are those that `agent-env` lists,
+ * and `variables` are those of verify commands. Variables of the agent's login are checked where the login is opened.
  */
 export function createVariableAccess(
   name: string,
@@ -127,7 +127,7 @@ function isCloud(environment: Environment, { switches }: ProviderVariables): boo
   return switches.some((name) => environment[name] === '1');
 }
 
-/** Returns what prevents the agent's login, as sentences for people; a key is never repeated. */
+/** Returns the reasons why the agent cannot log in, as sentences for people; none of them contains a key. */
 export function findLoginProblems(environment: Environment, provider: ProviderVariables): readonly string[] {
   const { keys, keyForms } = provider;
   if (keys.length === 0 || isCloud(environment, provider)) return [];
@@ -145,7 +145,7 @@ function keyProblem(name: string, value: string, forms: ProviderVariables['keyFo
     : `\`${name}\` holds ${form.what}, which the agent does not accept there. Pass it as \`${keyInputOf(form.variable)}\` (or \`${form.variable}\`) instead.`;
 }
 
-/** Returns the sentence about a login without any key; a key under another name is the common mistake. */
+/** Returns a sentence about a login without any key, which names a key under another name if there is one. */
 function missingKey(environment: Environment, provider: ProviderVariables): string {
   const { keyForms } = provider;
   const misnamed = describeMisnamedKey(environment, provider);
@@ -217,7 +217,7 @@ export function listSecretValues(
   ];
 }
 
-/** Returns the values in the variables of OpenTelemetry's headers, `NAME=VALUE,…`, in which a value may be encoded. */
+/** Returns the values in a variable with OpenTelemetry's headers, `NAME=VALUE,…`, as they are written and decoded. */
 function headerValues(name: string, text = ''): readonly string[] {
   if (!/^OTEL_EXPORTER_OTLP_(\w+_)?HEADERS$/i.test(name)) return [];
   const values = text.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());

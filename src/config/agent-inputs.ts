@@ -26,7 +26,7 @@ export type GivenSettings<Settings> = {
   readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
 };
 
-/** A setting that is not nested further; a union with `kind`, a list by names and a search count as one value. */
+/** A setting that is not nested further. A union with `kind`, a list by names, and a search are single values. */
 type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string } | Prices | IssueQuery;
 
 export interface InputProblem {
@@ -201,8 +201,8 @@ function chooseOther({ version, path, args, model }: AgentTexts, of: AgentName):
 }
 
 /**
- * Chooses agents outside of a run, from some of the texts, which may be unusable. Returns only problems of the inputs
- * that are among the texts.
+ * Chooses agents outside of a run, from some of the texts, which may be unusable. Returns problems only of those inputs
+ * whose texts are given.
  */
 export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
   const { settings } = parseTexts(agentInputs, texts);
@@ -233,7 +233,7 @@ function problemsOf(field: keyof typeof INPUT, given: ForAgents, order: readonly
 function agentVersionProblem(of: AgentName, { version, path }: AgentTexts): readonly InputProblem[] {
   if (AGENTS[of].source === null) return [];
   const text = valueFor(version, of);
-  // No agent is installed if there is a path.
+  // An agent with a path is not installed, so its version does not matter.
   if (text === '' && valueFor(path, of) !== '') return [];
   if (/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]{1,40})?$/.test(text)) return [];
   const why = text === '' ? `has no version for ${of}` : 'is not an exact version such as 2.1.330';
@@ -269,7 +269,7 @@ export function parsePolicyInputs(texts: Readonly<Record<string, string>>): Give
     ...unknown.map((name) => ({ name, why: newPlaceOfInput(name) ?? 'is not a setting that decisions depend on' })),
   ];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
-  // One problem for each input is enough.
+  // Report only one problem for each input.
   return { kind: 'problems', problems: [...new Map(all.map((problem) => [problem.name, problem])).values()] };
 }
 
@@ -279,8 +279,8 @@ export function changePolicy(policy: Policy, given: GivenSettings<PolicySettings
 }
 
 /**
- * Returns the new name or place of an input that was renamed or moved, as a verb phrase; null if the name is unknown.
- * Inputs of the circuit had shorter names before the first release.
+ * Returns the new name or place of an input that was renamed or moved, as a verb phrase, or null if the name is
+ * unknown. Inputs of the circuit had shorter names before the first release.
  */
 export function newPlaceOfInput(name: string): string | null {
   if (name === 'agents') return 'is now part of `agent`: name the agents there, in their order';
@@ -291,8 +291,7 @@ export function newPlaceOfInput(name: string): string | null {
 }
 
 /**
- * Creates the field for rules of tools: a list that replaces the default, or with a `+` before each rule a list that is
- * added to it.
+ * Creates the field for tool rules: a list replaces the default; a list whose rules all begin with `+` is added to it.
  */
 function toolRules() {
   return listField().transform((rules, problems): readonly string[] => {

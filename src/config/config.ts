@@ -31,14 +31,17 @@ export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
 /** The user's configuration, checked. It contains two secrets, token and webhook, which only gate and publish get. */
 export interface Config {
-  /** The token; empty in the job of the loop, which does not need it. */
+  /** The token; empty in the job of the loop, which does not need a token. */
   readonly githubToken: string;
   readonly handoff: HandoffConfig;
   readonly isolation: IsolationConfig;
-  /** The repository whose settings file applies where this repository sets nothing, or null. */
+  /**
+   * The repository whose settings file provides what this repository does not set, or null if there is no such
+   * repository.
+   */
   readonly settingsFrom: string | null;
   readonly taskLabel: string;
-  /** The search that finds tasks beside those with the label; null if there is none. */
+  /** The search that finds tasks in addition to the label, or null if there is no search. */
   readonly issueQuery: IssueQuery | null;
   /** True if an issue of the repository serves as the dashboard. */
   readonly dashboard: boolean;
@@ -48,11 +51,11 @@ export interface Config {
   readonly taskSources: readonly TaskSourceName[];
   /** The beginnings of headings of the plan whose items are optional. */
   readonly optionalSections: readonly string[];
-  /** Logins of bots whose labels, comments and edits count as those of a person with write access. */
+  /** Logins of bots whose labels, comments and edits are treated like those of a person with write access. */
   readonly allowedBots: readonly string[];
   /** The people whose comments the agent can read. */
   readonly commentsFrom: (typeof commentReading)[number];
-  /** The words of a command for a dispatched run, or an empty string. */
+  /** The words of a command for a dispatched run; empty if there is no command. */
   readonly command: string;
   readonly agent: AgentConfig;
   /** The folder with the tasks, the prompts and `.ralph/`, in which verify runs. */
@@ -74,17 +77,21 @@ export interface Config {
   /** Maximum number of lanes on which a run of the queue works in parallel. */
   readonly parallel: number;
   readonly draft: boolean;
-  /** *Look at first* kinds that keep auto-merge from being armed; null if it is never armed. */
+  /** The *Look at first* kinds that prevent auto-merge, or null if auto-merge is never enabled. */
   readonly autoMerge: readonly LookAtKind[] | null;
   /** Labels of every pull request. */
   readonly prLabels: readonly string[];
-  /** The people and teams whose review of a finished pull request is requested; `prAssignees` are assigned to it. */
+  /** The people and teams whose review of a finished pull request is requested. */
+  /** The people to whom a finished pull request is assigned. */
   readonly prReviewers: Recipients;
   readonly prAssignees: Recipients;
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
   readonly webhook: WebhookConfig;
-  /** When new tests are proven by running them without the change; `auto`: if `verify` takes at most five minutes. */
+  /**
+   * The condition under which new tests are proven by running them without the change. `auto`: if `verify` takes at
+   * most five minutes.
+   */
   readonly proveTests: (typeof proveModes)[number];
   /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;
@@ -106,11 +113,13 @@ interface SettingsFound {
   readonly found: readonly FoundSetting[];
   /** Lines that report the settings to people. */
   readonly lines: readonly string[];
-  /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
+  /** The reason why the settings file of the base branch is unknown, as a sentence, or null if the file is known. */
   readonly unknown: string | null;
 }
 
-/** The receiver of messages: its address, or null, and the key of their signatures; empty for none. */
+/**
+ * The receiver of messages: its address, or null if there is none, and the key of their signatures, which may be empty.
+ */
 export interface WebhookConfig {
   readonly address: string | null;
   readonly secret: string;
@@ -166,7 +175,7 @@ export interface ConfiguredAgent {
   /** Path of the CLI, or null to install `version`. */
   readonly path: string | null;
   readonly args: readonly string[];
-  /** The model, or null for the CLI's choice. */
+  /** The model, or null if the CLI chooses it. */
   readonly model: string | null;
 }
 
@@ -184,7 +193,7 @@ export interface RunContext {
   readonly logUrl: string;
   /** The runner's name at GitHub; empty if unknown. */
   readonly runnerName: string;
-  /** Path of the workflow's file, such as `.github/workflows/ralph.yml`; null if unknown. */
+  /** Path of the workflow's file, such as `.github/workflows/ralph.yml`, or null if it is unknown. */
   readonly workflowPath: string | null;
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Reasons why the agent cannot log in, as sentences; empty if it can. */

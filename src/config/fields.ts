@@ -35,12 +35,12 @@ export function filledField(example: string) {
   return z.string().min(1, `is empty: give ${example}`);
 }
 
-/** Creates a field for a text, or null for an empty one. */
+/** Creates a field for a text; an empty text becomes null. */
 export function optionalField() {
   return z.string().transform((text) => (text === '' ? null : text));
 }
 
-/** Creates a field for a search that finds tasks; empty for none. */
+/** Creates a field for a search that finds tasks; an empty text means that there is no search. */
 export function issueQueryField() {
   return z.string().transform((text, problems): IssueQuery | null => {
     const query = text.trim() === '' ? null : parseIssueQuery(text);
@@ -61,8 +61,8 @@ export function linesField() {
 }
 
 /**
- * Creates a field for a list such as `issues,plan`: items between commas or on lines of their own, trimmed. A comma
- * inside brackets belongs to the item.
+ * Creates a field for a list such as `issues,plan`, whose items are between commas or on separate lines, and trimmed. A
+ * comma inside brackets belongs to the item.
  */
 export function listField() {
   return z.string().transform((text) => text.split(/\r?\n/).flatMap(splitListLine));
@@ -81,7 +81,7 @@ export function autoMergeField() {
   });
 }
 
-/** Creates a field for people to turn to: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */
+/** Creates a field for people who are notified: `auto`, `none`, or logins and, with `teams`, teams as `org/team`. */
 export function recipientsField({ teams }: { readonly teams: boolean }) {
   const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots cannot be named`;
   return z.string().transform((text, problems): Recipients => {
@@ -131,7 +131,7 @@ export function mcpConfigField() {
   });
 }
 
-/** Creates a field for an address that messages are sent to, or null for an empty text. */
+/** Creates a field for an address that messages are sent to; an empty text becomes null. */
 export function webhookField() {
   return optionalField().refine(
     (text) => text === null || isWebhook(URL.parse(text)),
@@ -150,7 +150,7 @@ export function loginTermField() {
   return z.string().transform((text, problems): LoginTerm => {
     if (text === '') return { kind: 'lasting' };
     if (text === 'none') return { kind: 'absent' };
-    // AWS's action gives the instant as JSON.
+    // AWS's action gives the instant as a JSON string, so remove its quotes.
     const endsAt = z.iso.datetime({ offset: true }).safeParse(text.replace(/^"(.*)"$/, '$1'));
     if (!endsAt.success) problems.addIssue('must be `none`, or an instant such as 2026-01-31T12:00:00Z');
     return { kind: 'until', endsAt: Date.parse(endsAt.data ?? '') };
@@ -238,8 +238,8 @@ function splitListLine(line: string): string[] {
 }
 
 /**
- * Returns the folder in which a run with these texts of inputs works. Returns the root as well if the text cannot be
- * used, which is reported with the other inputs, or if it is an expression that only a run can evaluate.
+ * Returns the folder in which a run with these texts of inputs works. Returns the root if the text cannot be used,
+ * which is reported with the other inputs, or if it is an expression that only a run can evaluate.
  */
 export function workingFolderOf(texts: Readonly<Record<string, string | undefined>>): Folder {
   const text = (texts['working-directory'] ?? '').trim();
@@ -268,7 +268,7 @@ export function parsePriceLines(lines: readonly string[]): PriceLines {
   };
 }
 
-/** Parses a line into a price, or returns a text that says what is wrong with the line. */
+/** Parses a line into a price, or returns a text that describes the problem of the line. */
 function priceIn(line: string): { readonly name: string; readonly price: Price } | string {
   const [name = '', amounts, ...more] = line.split('=').map((part) => part.trim());
   const texts = amounts?.split('/').map((amount) => amount.trim()) ?? [];
@@ -280,14 +280,14 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
   if (wrong !== undefined)
     return `in which ${JSON.stringify(capText(wrong, 20))} is not a number from 0 to ${String(MAX_USD)}: write US dollars per million tokens, without a sign or a currency`;
   const [input = 0, second = 0, third] = texts.map(Number);
-  // Names of models never differ only in case.
+  // Names of models never differ only in case, so compare them in lower case.
   return {
     name: name.toLowerCase(),
     price: { input, cachedInput: third === undefined ? input : second, output: third ?? second },
   };
 }
 
-/** Parses `OWNER/REPO`; null if a text does not name a repository. */
+/** Parses `OWNER/REPO`; returns null if the text does not name a repository. */
 export function parseRepositoryName(text: string): { readonly owner: string; readonly repo: string } | null {
   const [, owner, repo] = /^([A-Za-z0-9][A-Za-z0-9-]{0,38})\/([A-Za-z0-9._-]{1,100})$/.exec(text.trim()) ?? [];
   return owner === undefined || repo === undefined || /^\.+$/.test(repo) ? null : { owner, repo };

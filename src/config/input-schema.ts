@@ -196,7 +196,7 @@ export const inputTable: InputTable<Settings> = {
   ),
 };
 
-/** True if a variable of this name may carry the job's own credentials. */
+/** Returns true if a variable of this name may contain the job's own credentials. */
 export function isJobSecret(name: string): boolean {
   return /^OTEL_EXPORTER_OTLP_(\w+_)?HEADERS$|^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
     name,

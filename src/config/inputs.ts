@@ -19,7 +19,8 @@ import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } f
 import { namePlace } from './settings/settings.ts';
 
 /**
- * The texts of settings by name, and everything else that determines the Config. A text that is absent is the default.
+ * The texts of settings by name, and everything else that determines the Config. A setting without a text has its
+ * default.
  */
 export interface ConfigTexts {
   readonly texts: Readonly<Record<string, string | undefined>>;
@@ -92,7 +93,7 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
       maxCalls: 0,
       maxWaitMs: 0,
     },
-    // Each job gets the secrets as inputs of its own, so no parcel and no record contains them.
+    // Each job gets the secrets as separate inputs, so leave them out of the parcels and records.
     settings: { ...found, found: found.found.filter(({ input }) => !SECRET_SETTINGS.includes(input)) },
   };
 }
@@ -110,8 +111,8 @@ function isWhole(texts: GivenSettings<AgentTexts> | undefined): texts is AgentTe
 }
 
 /**
- * Returns the inputs that a job needs to take its settings from another job, or null if they are unusable; parsing all
- * inputs then says why.
+ * Returns the inputs with which a job takes its settings from another job, or null if they are unusable; parsing all
+ * inputs then reports why.
  */
 export function parseHandoff(texts: Readonly<Record<string, string | undefined>>): Config['handoff'] | null {
   const trimmed = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, text?.trim()]));
@@ -126,7 +127,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   const phase = handoff?.phase ?? 'all';
   const isBehindGate = phase !== 'all' && phase !== 'gate';
   return [
-    // After waiting, the job of the loop could not find out what other runs have used in the meantime.
+    // Do not allow waiting in the job of the loop: it could not find out what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
       ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
       : []),
@@ -155,7 +156,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   ];
 }
 
-/** Returns why the runs of a job cannot work on several branches at once; empty if they can. */
+/** Returns the reasons why the runs of a job cannot work on several branches at once; empty if they can. */
 function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<Settings>): readonly InputProblem[] {
   if (parallel === 1) return [];
   const phase = handoff?.phase ?? 'all';
@@ -170,13 +171,13 @@ function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<S
 }
 
 /**
- * Returns a line for each input of a step that belongs elsewhere: a setting goes under
- * `settings`, and some inputs exist only in the action of one job. The runner passes on every name under `with:`, and
- * only warns of those that the action does not declare.
+ * Returns a line for each input of a step that belongs elsewhere: a setting belongs under `settings`, and some inputs
+ * exist only in the action of one job. The runner passes on every name under `with:`, and only warns of those that the
+ * action does not declare.
  */
 export function describeMisplaced(given: Readonly<Record<string, string | undefined>>): readonly string[] {
   const names = Object.keys(given).filter((name) => given[name] !== undefined);
-  // The runner gives a job's action all of its inputs.
+  // The runner passes all of its inputs to a job's action, so all of these are present in that action.
   const isJob = JOB_INPUTS.every((name) => names.includes(name));
   return names
     .filter((name) => SETTING_NAMES.includes(name) && !ACTION_INPUTS.includes(name))
@@ -211,15 +212,17 @@ export function findInputProblems(texts: Readonly<Record<string, string>>): read
 }
 
 /**
- * The inputs that are needed to notify people when some other input stops the run. An unusable input counts as empty;
- * an unusable `notify` counts as `auto`.
+ * The inputs that are needed to notify people when some other input stops the run. An unusable input is treated as
+ * empty, and an unusable `notify` as `auto`.
  */
 export type NotificationInputs = Pick<
   Config,
   'githubToken' | 'notify' | 'webhook' | 'taskLabel' | 'taskSources' | 'allowedBots' | 'command' | 'branchPrefix'
 > & { readonly answers: Pick<Config['answers'], 'reviews' | 'checks'> };
 
-/** Parses the inputs that are needed to notify people; null without a token, because nobody can be reached then. */
+/**
+ * Parses the inputs that are needed to notify people; returns null without a token, because nobody can be reached then.
+ */
 export function parseReach(texts: Readonly<Record<string, string | undefined>>): NotificationInputs | null {
   const { githubToken: token, notify, taskLabel, taskSources, allowedBots, command, branchPrefix } = inputTable;
   const { reviews, checks } = inputTable.answers;
@@ -242,7 +245,10 @@ function unknownInputs(names: readonly string[]): readonly InputProblem[] {
     .map((name) => ({ name, why: newPlaceOfInput(name) ?? `is not an input of this action${suggestSetting(name)}` }));
 }
 
-/** Returns the setting that was probably meant by an unknown name, as the end of a sentence; empty if none is near. */
+/**
+ * Returns the setting that was probably meant by an unknown name, as the end of a sentence; empty if no name is
+ * similar.
+ */
 export function suggestSetting(name: string): string {
   const near = findNearest(name.replaceAll('_', '-'), SETTING_NAMES);
   return near === null ? '' : `. Did you mean ${near}?`;
@@ -255,7 +261,7 @@ function describeProblem(
   { name, value, why }: InputProblem & { readonly value: string },
   counting: readonly FoundSetting[],
 ): string {
-  // The value of a name that is not a setting may be a key.
+  // Do not show the value of a name that is not a setting, because it may be a key.
   if (!SETTING_NAMES.includes(name)) return `- ${toOneLine(name, 80)}: ${completeSentence(why)}`;
   const shown = UNSHOWN.includes(name) ? '' : ` ${JSON.stringify(capText(value, 81))}`;
   const places = placesOf(name, counting);
@@ -263,7 +269,7 @@ function describeProblem(
   return `- ${places}${shown} ${completeSentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
 }
 
-/** Returns the names of the settings that replace an input, or null if the input itself counts. */
+/** Returns the names of the settings that replace an input, or null if the input itself is used. */
 function placesOf(name: string, counting: readonly FoundSetting[]): string | null {
   return (
     counting

@@ -1,8 +1,8 @@
 import { findNearest } from '../core/text/nearest.ts';
 
 /**
- * Returns what is wrong with the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a verb phrase, or null. A
- * tool with an unknown name may exist.
+ * Returns the problem of the form of a rule such as `Bash(npm:*)` or `mcp__github__*`, as a verb phrase, or null if the
+ * form is valid. A tool with an unknown name may exist.
  */
 export function findRuleProblem(rule: string): string | null {
   const [, tool = '', specifier] = /^([A-Za-z][\w*-]*)(\(.+\))?$/s.exec(rule) ?? [];

@@ -5,8 +5,8 @@ const CLOSE_MS = 20_000;
 const CLOSE_CANCELLED_MS = 1_500;
 
 /**
- * Waits until `close` has finished, or until the run's time for it is over. Returns its message; null also after a
- * time-out, in which case the post step repeats the removal.
+ * Waits until `close` has finished, or until the run's time for it is over. Returns the message of `close`, or null
+ * after a time-out, in which case the post step repeats the removal.
  */
 export async function closeInTime(close: () => Promise<string | null>, cancelled: AbortSignal): Promise<string | null> {
   const late = Promise.withResolvers<null>();

@@ -20,7 +20,7 @@ import { createStatusCommand } from '../cli/lane/status.ts';
 import { createTasksCommand } from '../cli/tasks/tasks.ts';
 import type { CliCommand } from '../cli/command.ts';
 
-/** The module is loaded by the commands that need it, so that the others start without git. */
+/** Opens places with a module that is loaded only now, so that other commands start without git. */
 const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-places.ts')).openPlaces(checkout);
 
 const loadImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();

@@ -42,8 +42,8 @@ import { writeRunRecord } from '../run/run-record.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
 /**
- * Runs the action's main step: event → gate → loop → publish → outputs. It is the one error boundary: whatever is
- * thrown ends as a failed run that says why.
+ * Runs the action's main step: event → gate → loop → publish → outputs. It is the only error boundary: any error ends
+ * as a failed run that gives the reason.
  */
 export async function runMain(): Promise<void> {
   const environment = withKeyInputs(process.env);
@@ -55,7 +55,7 @@ export async function runMain(): Promise<void> {
   let journal: JournalFile | null = null;
   let receipt: string | null = null;
   let historyPath: string | null = null;
-  // The log is kept beside the journal, in the artifact that people get.
+  // Keep the log next to the journal, in the artifact that people get.
   const log = createLog(redact, (text) => journal?.keepLog(text));
   const debugRedacted = (text: string): void => {
     logDebug(redact(text));
@@ -94,7 +94,7 @@ export async function runMain(): Promise<void> {
       },
       key,
     );
-    // The output is set at once, so that the steps after a killed main can read it.
+    // Set the output at once, so that the steps after a killed main can read it.
     journal = createJournalFile(runFolder, (path) => {
       runnerFiles.write(() => {
         setOutputs({ 'journal-path': path });
@@ -136,7 +136,7 @@ export async function runMain(): Promise<void> {
         const { keepHistoryPage } = await import('../publish/history-page.ts');
         historyPath = await keepHistoryPage({ ...world, store: connections.store }, journal.keepHistory);
       }
-      // Post, or the job that publishes, sends the spans of a run that ends early.
+      // Do not send the spans of a run that ends early: post, or the job that publishes, sends them.
       const isLeft = cancelled.aborted && end.kind !== 'summed-up' && end.report?.outcome.kind === 'cancelled';
       if (hasCollector(environment) && !isLeft) {
         const { sendTelemetry } = await import('../wiring/telemetry.ts');
@@ -193,7 +193,7 @@ export async function runMain(): Promise<void> {
     }
   }
 
-  /** Leaves the run to other jobs, which continue it and show people how it ended. */
+  /** Leaves the run to other jobs, which continue it and show its end to people. */
   function leaveTo(
     { lanes, report, beside }: Extract<RunEnd, { kind: 'handed-over' }>,
     config: Pick<Config, 'failOn' | 'handoff' | 'parallel'>,
@@ -225,7 +225,7 @@ export async function runMain(): Promise<void> {
     return conclusionOf(report.outcome, failOn);
   }
 
-  /** Shows how all branches of the run ended; each one's own job has failed where it had to. */
+  /** Shows the end of each branch of the run. The job of a failed branch has already failed. */
   function sumUp(together: ParallelEnd): void {
     const unwritten = failureIn(() => {
       runnerFiles.write(() => {
@@ -249,7 +249,7 @@ export async function runMain(): Promise<void> {
         setOutputs(mapValues(outputsOf(report), redact));
       });
     });
-    // A run whose outputs cannot be written has failed; a run that failed before reports that itself.
+    // Report a failure if the outputs cannot be written; a run that failed before reports that itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
     // Post publishes a cancelled run's work, and then shows a more complete summary.
@@ -260,7 +260,7 @@ export async function runMain(): Promise<void> {
       failStep(
         redact(`${renderHeadline(end, 'log')}. ${completeSentence(what)} ${renderSteps(suggestNextSteps(end), 'log')}`),
       );
-    // Sockets of a service that hangs must not keep the job alive.
+    // Exit now, because sockets of a hanging service would keep the job alive.
     process.exit(failed ? 1 : 0);
   }
 
@@ -273,8 +273,8 @@ export async function runMain(): Promise<void> {
   }
 
   /**
-   * Writes something at the end of the run and returns the failure, or null: a failed write must not prevent the
-   * others.
+   * Writes a result at the end of the run. Returns the failure, or null on success, because a failed write must not
+   * prevent the others.
    */
   function failureIn(write: () => void): FailedOutcome | null {
     try {

@@ -105,19 +105,19 @@ async function finish(known: {
   const { steeringDigest, collectorDigest } = digestSteering(environment, key);
   const isSteered = steeringDigest !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
-    // Main has not begun if there is no folder and the inputs are unusable, so there is nothing to refuse.
+    // If there is no folder and the inputs are unusable, main has not begun, so there is nothing to refuse.
     if (hasFolder || (await isReadable(environment, record)))
       refuse({ environment, runnerFiles, problem: record === null ? unknownSteering(runFolder) : STEERED });
     return;
   }
   const read = await readRun(environment, record).catch((error: unknown) => {
-    // Without a folder, main has already reported this error and done nothing.
+    // Without a folder, main has already reported this error and done nothing, so do not report it again.
     if (hasFolder) throw error;
     return null;
   });
   if (read === null) return;
   const { phase } = read.config.handoff;
-  // The jobs `loop` and `finish` have nothing to clean up: neither publishes or claims anything.
+  // The jobs `loop` and `finish` have nothing to clean up, because they neither publish nor claim anything.
   if (phase === 'loop' || phase === 'finish') return;
   const secrets = secretsOf(environment, read.config);
   const world = createWorld({
@@ -144,8 +144,7 @@ async function finish(known: {
   runnerFiles.write(() => {
     addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
   });
-  // The post step of the job's next use of the action finds this run as well, so the record says that the run has
-  // ended.
+  // The post step of the job's next use of the action finds this run as well, so record that the run has ended.
   writeRunRecord(runFolder, { ...(record ?? UNKNOWN), stage: 'ended' }, key);
   if (!hasCollector(environment) || collectorDigest !== record?.collectorDigest) return;
   const { sendTelemetry } = await import('../wiring/telemetry.ts');
@@ -168,7 +167,7 @@ async function isReadable(environment: Environment, record: RunRecord | null): P
   }
 }
 
-/** Reports why nothing is done, with modules that are loaded already and without requests. */
+/** Reports why nothing is done, using only loaded modules and no requests. */
 function refuse(refused: {
   readonly environment: Environment;
   readonly runnerFiles: RunnerFiles;
@@ -202,7 +201,7 @@ async function readRun(
   };
 }
 
-/** Returns true if main made the run's folder, or something else is in its place. */
+/** Returns true if main made the run's folder, or there is another entry in its place. */
 function isThere({ runFolder }: RunIdentity): boolean {
   return lstatSync(runFolder, { throwIfNoEntry: false }) !== undefined;
 }

@@ -13,10 +13,10 @@ import {
 import { readConfigTexts, readSettledTexts } from '../wiring/settings/run-settings.ts';
 import { secretsOf, type World } from '../wiring/world.ts';
 
-/** The inputs and the environment of a run, as far as they can be used. */
+/** The inputs and the environment of a run, as far as they are usable. */
 export type RunSetUp =
   | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
-  /** `reach` is the part of the inputs that can be used to notify people, or null if nobody can be reached. */
+  /** `reach` contains the inputs that are needed to notify people, or is null if nobody can be reached. */
   | {
       readonly kind: 'unusable';
       readonly failure: FailedOutcome;

@@ -32,7 +32,7 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const examined = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
   const train = examined === null ? null : { ...examined, closed: await withOlderEnds(deps, examined) };
-  // A run that works stores these ends with its state.
+  // A run that works stores these ends with its state, so only other runs store them here.
   if (intake.kind === 'end') await rememberEnds(deps, train?.closed ?? []);
   return {
     intake: { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } },
@@ -101,10 +101,10 @@ async function proposeForLabeledIssue(
   );
 }
 
-/** Acknowledges every command by a reaction at once: eyes for a person who may command, thumbs down for others. */
+/** Acknowledges every command at once by a reaction: eyes for a person who may command, thumbs down for others. */
 async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<GateResult> {
   const isAllowed = await isTrustedAccount(deps, intent.actor);
-  // A mention by a stranger, or on another bot's pull request, does not address Ralph.
+  // A mention by a stranger, or on another bot's pull request, does not address Ralph, so it gets no reaction.
   if (intent.isMention && (!isAllowed || (await topicOfThread(deps, intent.thread)).kind === 'none'))
     return gateResultOfLane(deps, endIntake({ kind: 'idle', reason: 'not_for_us' }));
   if (intent.reactTo !== null) await deps.forge.react(intent.reactTo, isAllowed ? 'eyes' : '-1');

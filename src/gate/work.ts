@@ -29,12 +29,12 @@ import { isTaskIssue, type ListedIssues, listTaskIssues, explainNoTask } from '.
 import { FOR_TASKS, createOwnRequest, type RunPurpose, type WorkRequest } from './tasks/sources.ts';
 
 /**
- * An issue that a person wants worked on now. `approvedText` is its text when they added the label; null if the event
- * does not contain it.
+ * An issue that a person asks for now. `approvedText` is its text when they added the label, or null if the event does
+ * not contain it.
  */
 interface AskedIssue {
   readonly number: number;
-  /** True if finished work is repeated. Only a run's first attempt does that. */
+  /** True if finished work is repeated, which only a run's first attempt does. */
   readonly redo: boolean;
   readonly approvedText: IssueText | null;
 }
@@ -42,7 +42,8 @@ interface AskedIssue {
 const FOR_WAITING: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
 
 /**
- * Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run.
+ * Works on every eligible task of the lane `queue`. `asked`: a person asks for it now. `byHand`: a person started the
+ * run.
  */
 export async function workQueue(
   deps: GateDeps,
@@ -102,7 +103,7 @@ async function examineWaitingFirst(
 ): Promise<ExaminedWaiting> {
   const { listed, request, admit } = found;
   if (asked || purpose.kind !== 'tasks') return nothingExamined;
-  // Without a task, nothing was decided on the queue yet.
+  // Without a task, the queue has no request yet, so make one without issues, files and prompt.
   const none = { issues: [], files: null, prompt: null };
   const queue = request === null ? requestWith(deps, { asked, byHand, purpose: FOR_WAITING }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
@@ -144,9 +145,9 @@ async function queueRequest(
   const issues = listed.kind === 'listed' ? listed.issues : [];
   const files = await taskFilesBeside(deps, issues);
   const prompt = deps.config.taskSources.includes('prompt') ? await findPrompt(deps) : null;
-  // Without issues, there can still be tasks in files or in a prompt.
+  // Do not fail without issues if there can still be tasks in files or in a prompt.
   if (listed.kind === 'closed' && files === null && prompt === null) throw listed.error;
-  // Feedback on the queue's pull request is answered even if no task is left.
+  // Answer feedback on the queue's pull request even if no task is left.
   if (purpose.kind === 'tasks' && issues.length === 0 && files === null && prompt === null) {
     await needCheckout(deps);
     return null;
@@ -159,13 +160,13 @@ function requestWith(
   { asked, byHand, purpose }: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
   tasks: Pick<WorkRequest, 'issues' | 'files' | 'prompt'>,
 ): WorkRequest {
-  // Running a job again is not a second request.
+  // Running a job again is not a second request, so later attempts do not repeat finished work.
   const again = asked && context.runAttempt === 1;
   const request = { ...tasks, promptAgain: again, approvedText: null };
   return { id: QUEUE, requested: 'by-queue', purpose, asked, byHand, redo: false, update: false, ...request };
 }
 
-/** Warns how to switch a prompt on if it is the only possible work. */
+/** Adds a warning that says how to enable the prompt if it is the only possible work. */
 async function withUnusedPrompt(
   deps: GateDeps,
   end: ReturnType<typeof endIntake>,
@@ -178,8 +179,8 @@ async function withUnusedPrompt(
 }
 
 /**
- * Requires a checkout, without which no task of a file is found. Throws a UserError if there are no other sources, else
- * warns.
+ * Requires a checkout, without which no task of a file is found. If there are no other sources, throws a UserError,
+ * otherwise warns.
  */
 async function needCheckout({ config, repository, log }: GateDeps): Promise<void> {
   const missing = config.taskSources.every((source) => source === 'issues') ? null : await repository.missing();
@@ -221,8 +222,8 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
 }
 
 /**
- * Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws:
- * an unreadable file must not keep a run from working.
+ * Lists files and settings of other Ralphs, one line each, for log and summary; empty if there are none. Never throws,
+ * because an unreadable file must not keep a run from working.
  */
 export async function detectOtherRalphs(
   deps: Pick<GateDeps, 'config' | 'repository' | 'log'>,
@@ -246,7 +247,7 @@ export async function detectOtherRalphs(
     }
     if (folder !== '') lines.push(...describeUnusedRootFiles(await repository.namesAtRoot(ROOT_PATHS), folder));
   } catch (error) {
-    // The gate reports mistakes in the configuration when it looks for tasks.
+    // Ignore mistakes in the configuration, because the gate reports them when it looks for tasks.
     if (!(error instanceof UserError && error.kind === 'configuration'))
       log.warning(`The search for files of other Ralphs failed: ${textOf(error)}`);
   }

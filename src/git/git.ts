@@ -18,8 +18,8 @@ export interface GitAnswer {
 }
 
 /**
- * `variables` are added to the command's environment. After `timeoutMs`, the command is ended with every process that
- * it started.
+ * The options of a command. `variables` are added to its environment. After `timeoutMs`, the command is ended with
+ * every process that it started.
  */
 interface GitOptions {
   readonly input?: string | Buffer | Readable;
@@ -36,7 +36,7 @@ export interface Git {
   /** Returns standard output split at NUL; throws UserError unless git exits with 0. */
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
   /**
-   * Works like `records`, for output that contains file names: names that are not UTF-8 can be given back to git
+   * Works like `records`, for output that contains file names. Names that are not UTF-8 can be passed back to git
    * unchanged.
    */
   names(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
@@ -45,10 +45,10 @@ export interface Git {
 }
 
 /**
- * The surroundings of commands. `variables` contain GIT_DIR and similar ones; no error repeats a text of `hide`.
- * `configuration: 'own'` is the one exception to the settings below: the person who runs this on their machine
- * reaches the server with their own git configuration, credential helpers and ssh. It is only for a repository that we
- * made ourselves.
+ * The surroundings of commands. `variables` contain GIT_DIR and similar ones. Errors never contain a text of `hide`.
+ * `configuration: 'own'` is the only exception to the settings below: the person who runs this on their machine reaches
+ * the server with their own git configuration, credential helpers and ssh. It is only for a repository that we made
+ * ourselves.
  */
 interface GitSetup {
   readonly folder: string;
@@ -56,7 +56,7 @@ interface GitSetup {
   readonly variables?: Readonly<Record<string, string>>;
   readonly hide?: readonly string[];
   readonly configuration?: 'none' | 'own';
-  /** Called when a command takes long: removes named pipes that it may wait for in vain. */
+  /** Removes named pipes for which a slow command may wait in vain. */
   readonly unblock?: () => Promise<unknown>;
 }
 
@@ -69,7 +69,7 @@ export function createGit(setup: GitSetup): Git {
   const base = {
     ...(isOwn
       ? { ...withoutRepository(setup.env), ...ownVariables }
-      : { ...keep(setup.env), PATH: buildTrustedPath(setup.env), ...fixedVariables }),
+      : { ...selectKeptVariables(setup.env), PATH: buildTrustedPath(setup.env), ...fixedVariables }),
     ...setup.variables,
   };
   const settings = isOwn ? ownSettings : fixedSettings;
@@ -131,33 +131,33 @@ export function lastLinesOfError(stderr: string): string {
   return stderr.trim().split('\n').slice(-10).join('\n').slice(-1000) || 'no message';
 }
 
-/** Returns the remote's lines from the output of a push: a server names each rule and file in a line of its own. */
+/** Returns the remote's lines from the output of a push. A server names each rule and file in a separate line. */
 export function parseRemoteWords(stderr: string): string {
   return stderr.trim().split('\n').slice(-200).join('\n').slice(-16_000) || 'no message';
 }
 
-/** The command that fetches refs and nothing else: no tags, no FETCH_HEAD, no maintenance. */
+/** The command that only fetches refs: no tags, no FETCH_HEAD, no maintenance. */
 export const FETCH_ALONE = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'] as const;
 
-/** Options that keep a file where its side of a merge put it, even if the other side moved the folder. */
+/** Options that keep a file at the path that its side of a merge gave it, even if the other side moved the folder. */
 const BY_FILE = ['-c', 'merge.directoryRenames=false'] as const;
 
 /** The command that merges two commits as objects. */
 export const MERGE_ALONE = [...BY_FILE, 'merge-tree', '--write-tree', '--no-messages'] as const;
 
 /**
- * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files, and the
- * setting is scoped to the URL, so no other server is ever sent it.
+ * Returns variables that authenticate one command at `url`. They keep the token out of arguments and files. The setting
+ * is limited to the URL, so no other server receives it.
  */
 export function buildAuthVariables(url: string, token: string): Record<string, string> {
-  // An absolute path is a person's own repository on this machine.
+  // An absolute path is a person's own repository on this machine, so it needs no credentials.
   if (isAbsolute(url)) return { GIT_ALLOW_PROTOCOL: 'file' };
   if (token === '') return { GIT_ALLOW_PROTOCOL: 'http:https' };
   return {
     GIT_ALLOW_PROTOCOL: 'http:https',
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `http.${url}.extraheader`,
-    // The same header that actions/checkout sends.
+    // Send the same header as actions/checkout.
     GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${encodeBasicCredentials(token)}`,
   };
 }
@@ -170,7 +170,7 @@ export function encodeBasicCredentials(token: string): string {
 /** Maximum time of a network command, in ms: it may transfer a whole history. */
 const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
 
-/** Returns the command among git's arguments, such as `fetch`: settings (`-c NAME=VALUE`) may stand before it. */
+/** Returns the command among git's arguments, such as `fetch`, which settings (`-c NAME=VALUE`) may precede. */
 function commandOf([first = '', , ...others]: readonly string[]): string {
   return first === '-c' ? commandOf(others) : first;
 }
@@ -213,8 +213,8 @@ const fixedSettings = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * No protocol is allowed unless the command says so: a "promisor" remote in a hostile config must not make git fetch by
- * itself.
+ * Variables of every restricted git. They allow no protocol unless the command does, because a "promisor" remote in a
+ * hostile config must not make git fetch by itself.
  */
 const fixedVariables = {
   LC_ALL: 'C',
@@ -241,8 +241,8 @@ const ownSettings = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Variables of every git: it must not prompt, because nobody would answer, and its output must be in English to be
- * parsed.
+ * Variables of every git: it must not prompt, because nobody would answer, and its output must be in English, so that
+ * it can be parsed.
  */
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
@@ -291,7 +291,7 @@ const keptVariables = [
   'GIT_SSL_CAINFO',
 ];
 
-function keep(env: NodeJS.ProcessEnv): Record<string, string> {
+function selectKeptVariables(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
@@ -299,8 +299,8 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
 const OLDEST_GIT = [2, 38] as const;
 
 /**
- * Returns the problem of a git by the version that it prints (`git version 2.34.1`); null if there is none, or if the
- * text is unreadable.
+ * Returns the problem of a git by the version that it prints (`git version 2.34.1`), or null if there is no problem or
+ * the text is unreadable.
  */
 export function findGitVersionProblem(named: string): string | null {
   const [, major = '', minor = ''] = /^git version (\d+)\.(\d+)/.exec(named) ?? [];
@@ -311,12 +311,12 @@ export function findGitVersionProblem(named: string): string | null {
     : `The runner has ${named.trim()}, which is too old. Install git ${OLDEST_GIT.join('.')} or newer.`;
 }
 
-/** True if git is installed. */
+/** Returns true if git is installed. */
 export function hasGit(env: NodeJS.ProcessEnv): boolean {
   return findTrustedProgram('git', env) !== null;
 }
 
-/** Returns the absolute path of git. Throws a UserError if there is none, or if it was changed since it was found. */
+/** Returns the absolute path of git. Throws a UserError if git is missing, or was changed since it was found. */
 function findGit(env: NodeJS.ProcessEnv): string {
   const found = findTrustedProgram('git', env);
   if (found === null)
@@ -327,12 +327,12 @@ function findGit(env: NodeJS.ProcessEnv): string {
   return found;
 }
 
-/** Returns why git ended, as the rest of a sentence that begins with "git". */
+/** Returns the reason why git ended, as the rest of a sentence that begins with "git". */
 function whyEnded(end: CollectedEnd, timeoutMs: number): string {
   return end.kind === 'timeout' ? `took too long (more than ${String(timeoutMs / 1000)} s)` : describeCollected(end);
 }
 
-/** Returns the input as bytes; names that are not UTF-8 become their own bytes again. */
+/** Returns the input as bytes. Names that are not UTF-8 become their original bytes again. */
 function encodeGitInput(input: GitOptions['input']): string | Buffer | Readable {
   return typeof input === 'string' && !input.isWellFormed() ? encodeNames(input) : (input ?? '');
 }
@@ -357,8 +357,8 @@ export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | '
 }
 
 /**
- * Runs `body` in a temporary bare repository whose config, hooks and refs are ours alone. It is made by hand, because
- * `git init` would copy templates.
+ * Runs `body` in a temporary bare repository whose config, hooks and refs are only ours. Creates it without `git init`,
+ * which would copy templates.
  */
 export async function withBareRepository<T>(
   { workFolder, borrow = null, keepObjectsIn, ...setup }: BareRepositoryOptions,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 /**
  * Decodes file names, which git prints as bytes. A byte that is not part of UTF-8 becomes a lone surrogate (U+DC80 to
- * U+DCFF, the low half of which is the byte), so that every name can be written back unchanged.
+ * U+DCFF, whose low half is the byte), so that every name can be written back unchanged.
  */
 export function decodeNames(bytes: Buffer): string {
   const text = bytes.toString();
@@ -40,7 +40,9 @@ function decodeByByte(bytes: Buffer): string {
   return parts.join('');
 }
 
-/** Returns the number of bytes of the character that begins with this byte, or 0 if none does. */
+/**
+ * Returns the number of bytes of the character that begins with this byte, or 0 if the byte cannot begin a character.
+ */
 function lengthOf(first: number): number {
   if (first < 0x80) return 1;
   if (first < 0xc2) return 0;
@@ -57,12 +59,12 @@ function tryDecode(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): st
   }
 }
 
-/** Hosts that are never a GitHub server; any other may be a company's own. */
+/** Hosts that are never a GitHub server; any other may be a company's own server. */
 const OTHER_HOSTS: readonly string[] = ['gitlab.com', 'bitbucket.org', 'codeberg.org', 'dev.azure.com', 'git.sr.ht'];
 
 /**
- * Parses `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; returns null for anything
- * else or a host that is not GitHub.
+ * Parses `https://host/owner/repo.git`, `git@host:owner/repo` or `ssh://git@host/owner/repo`. Returns null for any
+ * other text, or a host that is not GitHub.
  */
 export function repositoryOfRemote(
   url: string,

@@ -7,8 +7,8 @@ import type { Git } from './git.ts';
 import { LOST_COMMITS } from './refusal.ts';
 
 /**
- * One path that differs between two trees. Modes are octal texts; `000000` and null mean that the path is absent. Line
- * counts are null for binary files.
+ * One path that differs between two trees. Modes are octal texts. `000000` and a null id mean that the path is absent.
+ * Line counts are null for binary files.
  */
 export interface PathChange {
   readonly path: string;
@@ -38,7 +38,10 @@ export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | nul
 /** Maximum number of commits of a branch that are searched for tasks. */
 const MOST_COMMITS = 1_000;
 
-/** Returns the newest commits of a branch with the tasks that their messages name; a squashed one may name several. */
+/**
+ * Returns the newest commits of a branch, with the tasks that their messages name. A squashed commit may name several
+ * tasks.
+ */
 export async function tasksOfCommits(
   git: Git,
   tip: ObjectId,
@@ -91,7 +94,7 @@ export async function changesOfEach(
   const found = new Map<ObjectId, string[]>();
   let current: string[] = [];
   for (const [i, record] of records.entries()) {
-    // A path may look like a commit id, but it follows its raw line.
+    // A path may look like a commit id, but it follows its raw line, so check the line before.
     const isPath = /^:\d+ \d+ [0-9a-f]+ [0-9a-f]+ [A-Z]/.test(records[i - 1] ?? '');
     if (!isPath && isCommit.has(record)) found.set(record, (current = []));
     else current.push(record);
@@ -100,8 +103,8 @@ export async function changesOfEach(
 }
 
 /**
- * Parses the raw lines of a commit, which come before its line counts; a path that several commits change has one of
- * each per commit.
+ * Parses the raw lines of a commit, which precede its line counts. A path that several commits change has one of each
+ * per commit.
  */
 function parseChanges(records: readonly string[]): readonly PathChange[] {
   const changes: PathChange[] = [];
@@ -141,7 +144,7 @@ function numberOrNull(count: string): number | null {
 
 /** Reads objects through one git process that stays open. */
 export interface ObjectReader {
-  /** Returns sizes in bytes; missing objects are left out. */
+  /** Returns sizes in bytes, without missing objects. */
   sizesOf(ids: readonly ObjectId[]): Promise<ReadonlyMap<ObjectId, number>>;
   /**
    * Calls `visit` with the content of each object, reading at most about 32 MiB at a time. Throws if a content does not
@@ -163,7 +166,7 @@ export async function withObjects<T>(git: Git, body: (objects: ObjectReader) => 
   let last: Promise<unknown> = Promise.resolve();
   const compared = new Map<string, Promise<readonly PathChange[]>>();
 
-  /** Asks one question at a time: the answers come in order. */
+  /** Asks one question at a time, because the answers come in order. */
   function ask<A>(questions: readonly string[], read: (answers: Conversation) => Promise<A>): Promise<A> {
     const answer = last.then(() => {
       open ??= git.open(['cat-file', '--batch-command', '--buffer']);
@@ -231,7 +234,7 @@ async function readContents(answers: Conversation, ids: readonly ObjectId[]): Pr
   const contents: Buffer[] = [];
   for (const id of ids) {
     const info = infoIn(await answers.line());
-    // The extra byte is the line feed behind the content.
+    // Read one more byte, which is the line feed after the content.
     const content = info === null ? null : (await answers.bytes(info.size + 1))?.subarray(0, info.size);
     if (info === null || content == null) throw unreadable();
     if (idOf(info.type, content, id.length) !== id) throw new UserError('infrastructure', LOST_COMMITS);
@@ -244,7 +247,7 @@ function unreadable(): UserError {
   return new UserError('infrastructure', 'git could not read objects from the repository; it may be damaged.');
 }
 
-/** A commit object. `text` is header and message. */
+/** A commit object. `text` is its header and message. */
 export interface Commit {
   readonly id: ObjectId;
   readonly tree: ObjectId;
@@ -253,7 +256,7 @@ export interface Commit {
   readonly text: string;
 }
 
-/** Reads commits in the given order; missing ones are left out. */
+/** Reads commits in the given order; leaves out missing ones. */
 export async function commitsOf(objects: ObjectReader, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
   const commits: Commit[] = [];
   await objects.each(await objects.sizesOf(ids), (id, content) => void commits.push(parseCommit(id, content)));
@@ -265,13 +268,13 @@ interface Chain {
   readonly since: ObjectId;
   readonly tip: ObjectId;
   readonly most: number;
-  /** True if a commit may have this one as its second parent. */
+  /** Returns true if a commit may have this one as its second parent. */
   readonly mayMerge: (merged: ObjectId) => boolean;
 }
 
 /**
- * Returns the commits of a chain, oldest first, if each is the only child of the one before; null if they are not a
- * chain or too many.
+ * Returns the commits of a chain, oldest first, if each is the only child of the one before. Returns null if they are
+ * not a chain, or too many.
  */
 export async function readChain(
   objects: ObjectReader,
@@ -290,8 +293,8 @@ export async function readChain(
 }
 
 /**
- * Parses a commit as git does: the tree, then the parents; later lines of that name do not count. The message begins
- * behind the first empty line.
+ * Parses a commit like git: the tree, then the parents; later lines with these names are ignored. The message begins
+ * after the first empty line.
  */
 function parseCommit(id: ObjectId, content: Buffer): Commit {
   const text = content.toString();
@@ -328,7 +331,9 @@ function inPortions(sizes: ReadonlyMap<ObjectId, number>, limit: number): readon
   return portions;
 }
 
-/** Writes the tree of `base` with `changes` applied. Only listed paths change, whatever else the work tree contains. */
+/**
+ * Writes the tree of `base` with `changes` applied. Only listed paths change, regardless of the rest of the work tree.
+ */
 export async function writeTreeWith(
   git: Git,
   indexFile: string,
@@ -342,7 +347,7 @@ export async function writeTreeWith(
   const there = tree.changes.flatMap((change) =>
     change.newId === null ? [] : [formatIndexLine(change.newMode, change.newId, change.path)],
   );
-  // Removals first: a file may make room for a folder of the same name.
+  // Remove first, because a file may make room for a folder of the same name.
   await git.text(['update-index', '-z', '--add', '--index-info'], { input: [...gone, ...there].join(''), variables });
   return await git.text(['write-tree'], { variables });
 }
@@ -352,7 +357,7 @@ export function formatIndexLine(mode: string, id: ObjectId, path: string): strin
   return `${mode} ${id}\t${path}\0`;
 }
 
-/** Returns true if the header of a commit has a signature, whether or not that is valid. */
+/** Returns true if the header of a commit has a signature, whether valid or not. */
 export function isSigned(text: string): boolean {
   return /^gpgsig(-sha256)? /m.test(text.split('\n\n')[0] ?? '');
 }

@@ -12,8 +12,8 @@ export interface PipePlace {
 const READ_BY_GIT: ReadonlySet<string> = new Set(['.git', '.gitignore', '.gitattributes']);
 
 /**
- * Removes named pipes at paths where git reads files; a process that waits for one reads an empty file. Returns their
- * paths.
+ * Removes named pipes at paths where git reads files, and returns their paths. A process that waits for one reads an
+ * empty file.
  */
 export async function removePipes(places: readonly PipePlace[]): Promise<readonly string[]> {
   const removed: string[] = [];
@@ -37,7 +37,7 @@ async function isPipe(entry: Dirent, path: string): Promise<boolean> {
 }
 
 /**
- * Removes a pipe after opening it for both directions, so that every process waiting for its other end continues and
+ * Removes a pipe after opening it in both directions, so that every process that waits for its other end continues and
  * finds it empty.
  */
 async function removePipe(path: string): Promise<boolean> {
@@ -53,7 +53,7 @@ async function removePipe(path: string): Promise<boolean> {
 }
 
 /** Removes anything at a path; a process that waits there for the other end of a pipe continues. */
-export async function removeAsPipe(path: string): Promise<void> {
+export async function removeAndUnblock(path: string): Promise<void> {
   const stats = await lstat(path).catch(() => null);
   if (stats === null) return;
   if (stats.isFIFO() && (await removePipe(path))) return;

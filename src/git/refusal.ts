@@ -1,6 +1,6 @@
 import { withoutAddresses } from '../core/refusals/refusal.ts';
 
-/** Returns what to do about a remote that could not be read, as a sentence. */
+/** Returns advice about a remote that could not be read, as a sentence. */
 export function describeReadRefusal(words: string): string {
   if (isExpiredToken(words)) return EXPIRED;
   return /(returned error:|HTTP) 40[134]\b|could not read Username|authentication failed|not found/i.test(
@@ -10,7 +10,7 @@ export function describeReadRefusal(words: string): string {
     : 'Check that the server can be reached.';
 }
 
-/** The message when the server no longer accepts the token, whatever permissions it had. */
+/** The message if the server no longer accepts the token, regardless of its permissions. */
 export const EXPIRED =
   "The token is not accepted: it has expired, was revoked, or is for another server. A GitHub App's token lasts one hour: create it in the same job right before this step, and keep `max-minutes` below 60 minus what comes before. `${{ github.token }}` ends with its job.";
 
@@ -25,7 +25,7 @@ export function isExpiredToken(words: string): boolean {
 }
 
 /**
- * The message about commits that something on this machine removed from the run's own folder, which cannot be undone.
+ * The message about commits that a program on this machine removed from the run's own folder, which cannot be undone.
  */
 export const LOST_COMMITS =
   "The commits of this run are no longer in the run's own folder: the agent or another program on this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";

@@ -23,15 +23,15 @@ export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<R
   ).catch(() => null);
 }
 
-/** Works like `readRegular` but follows links: for files of the job's own steps, before an agent could touch them. */
+/**
+ * Works like `readRegular` but follows links. It is for files of the job's own steps, before an agent could touch them.
+ */
 export async function readLinked(path: string): Promise<RegularFile | null> {
   const real = await realpath(path).catch(() => null);
   return real === null ? null : readRegular(real);
 }
 
-/**
- * Replaces anything at `path` with a new file: the old one is never opened, and the new one is never seen half written.
- */
+/** Replaces anything at `path` with a new file, without opening the old one. Nobody sees the new one half written. */
 export async function writeRegular(
   path: string,
   content: string | Buffer,
@@ -43,7 +43,7 @@ export async function writeRegular(
     if (mode !== undefined) await chmod(fresh, mode);
     if (seconds !== undefined) await utimes(fresh, seconds, seconds);
     await rename(fresh, path).catch(async () => {
-      // A file cannot replace a folder.
+      // A file cannot replace a folder, so remove it first.
       await rm(path, { recursive: true, force: true });
       await rename(fresh, path);
     });

@@ -17,7 +17,7 @@ async function openFolders(path: string | Buffer): Promise<void> {
     if (entry.isDirectory()) await openFolders(within(path, entry.name));
 }
 
-/** Returns the path of an entry as bytes: a name may not be UTF-8. */
+/** Returns the path of an entry as bytes, because a name may not be UTF-8. */
 function within(folder: string | Buffer, name: Buffer): Buffer {
   return Buffer.concat([Buffer.from(folder), Buffer.from('/'), name]);
 }

@@ -19,7 +19,7 @@ export interface ForgeOptions extends RequestFacts {
   /** The first words of the User-Agent header, which name the client. */
   readonly userAgent: string;
   readonly log: Log;
-  /** Receives messages that matter only for debugging; without this function they are dropped. */
+  /** Receives messages for debugging; without this function they are dropped. */
   readonly debug?: (text: string) => void;
   /** Time limits and pauses, which tests shorten. */
   readonly pace?: RequestPace;
@@ -40,7 +40,10 @@ export interface RequestPace {
   readonly downloadMs: number;
 }
 
-/** The usual pace. GitHub ends a request after 10 seconds; an outage costs a run about that, not once per request. */
+/**
+ * The usual pace. GitHub ends a request after 10 seconds; an outage costs a run about that time, and not once per
+ * request.
+ */
 export const usualPace: RequestPace = {
   requestMs: 12_000,
   secondMs: 1000,
@@ -81,7 +84,7 @@ export function createClient(options: ForgeOptions): Client {
   };
 }
 
-/** Callbacks that count: one for each attempt, one for each answer of GitHub. */
+/** Callbacks for counting: one for each attempt, one for each answer of GitHub. */
 interface Meter {
   readonly onRequest: () => void;
   readonly onAnswer: (answer: Response) => void;
@@ -111,7 +114,9 @@ function watchOutage(now: () => number, { outageMs }: RequestPace): Outage {
   };
 }
 
-/** Returns the REST budget that an answer states; GraphQL has its own, an Enterprise server may have none. */
+/**
+ * Returns the REST budget that an answer states. GraphQL has its own budget, and an Enterprise server may have none.
+ */
 function restBudget(headers: Headers): Partial<RequestsSent> {
   const header = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
   const budget = { limit: header('limit'), remaining: header('remaining'), resetAt: header('reset') * 1000 };
@@ -127,7 +132,7 @@ async function connect(
   { token, apiUrl, userAgent, log, now, pace = usualPace }: ForgeOptions,
   meter: Meter,
 ): Promise<Octokit> {
-  // A line break in a header value makes fetch fail with a message that quotes the token.
+  // Refuse a line break, because fetch fails on it with a message that quotes the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UserError(
       'configuration',
@@ -152,7 +157,7 @@ async function connect(
     userAgent,
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
     request: { fetch: bounded(send, { limitMs: pace.requestMs, now, outage }, meter) },
-    // The throttling plugin handles 403 and 429; with the other statuses a retry does not help.
+    // Do not retry these statuses: the throttling plugin handles 403 and 429, and for the others a retry does not help.
     retry: {
       retries: pace.retries,
       retryAfterBaseValue: pace.secondMs,
@@ -167,14 +172,14 @@ async function connect(
       onSecondaryRateLimit: (...asked: AskedPause) => mayPause('secondary', ...asked),
     },
   });
-  // A getter, because the plugin reads the number only after a failed attempt.
+  // Define a getter, because the plugin reads the number only after a failed attempt.
   octokit.hook.before('request', (options) => {
     const given = Object.getOwnPropertyDescriptor(options.request, 'retries');
-    // A second attempt already has the getter that the first one got here.
+    // A second attempt already has the getter from the first one, so leave it.
     if (given?.get !== undefined) return;
     const retries = given?.value as number | undefined;
     Object.defineProperty(options.request, 'retries', {
-      // Never another number than these two: it would also retry the statuses that must never be retried.
+      // Return only one of these two numbers: the plugin would retry all statuses with any other number.
       get: () => (outage.isLong() ? 0 : retries),
       enumerable: true,
       configurable: true,
@@ -196,8 +201,8 @@ const queue = { key: () => ({ schedule: (_job: unknown, turn: () => unknown) => 
 const unspaced = { write: queue, notifications: queue } as object;
 
 /**
- * Returns `send` with a time limit for the whole answer. An answer that is cut off, or is not JSON although it claims
- * success (a proxy's page), counts as a broken connection: Octokit alone would treat it as an empty answer.
+ * Returns `send` with a time limit for the whole answer. Treats an answer that is cut off, or is not JSON although it
+ * claims success (a proxy's page), as a broken connection; Octokit alone would treat it as an empty answer.
  */
 function bounded(
   send: typeof fetch,
@@ -234,7 +239,7 @@ function bounded(
 
 /**
  * Turns a GraphQL answer with status 200 and without data, which means that the servers failed, into status 502, so
- * that it is retried. A query that is too large is not retried, because it would fail again.
+ * that it is retried. Leaves the answer to a query that is too large, because a retry would fail again.
  */
 function withoutHiddenFailure(response: Response, body: unknown): Response {
   const { data = null, errors = [] } = parseGraphqlAnswer(body);
@@ -243,14 +248,14 @@ function withoutHiddenFailure(response: Response, body: unknown): Response {
   return Response.json({ message: errors[0]?.message ?? '', errors }, { status: 502 });
 }
 
-/** Returns true if data has content; fields that are all null do not count. */
+/** Returns true if a field of the data has content, so not if all fields are null. */
 function hasData(data: unknown): boolean {
   return typeof data === 'object' && data !== null && Object.values(data).some((field) => field !== null);
 }
 
 /**
- * Returns the answer to a write that was redirected: a transferred issue leads to another repository, where a read is
- * fine but nothing must be written.
+ * Returns a refusal for a write that was redirected. A transferred issue leads to another repository, where reads are
+ * harmless but writes are not allowed.
  */
 function movedAway(headers: Headers): Response {
   return Response.json(
@@ -306,8 +311,8 @@ export const ACCOUNT_FRAGMENT =
 
 /**
  * Returns an account as REST describes it: there the login of an app's bot ends in `[bot]`, which GraphQL leaves out.
- * Returns null for anything but a user or a bot: the placeholder of an import (Mannequin) may have the login of another
- * person.
+ * Returns null unless the account is a user or a bot, because the placeholder of an import (Mannequin) may have the
+ * login of another person.
  */
 export function toAccount(actor: Actor | null): Account | null {
   if (actor === null) return null;

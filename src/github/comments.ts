@@ -30,8 +30,8 @@ const REACTIONS = { eyes: 'EYES', '+1': 'THUMBS_UP', '-1': 'THUMBS_DOWN', confus
 const REACT = 'mutation ($input: AddReactionInput!) { addReaction(input: $input) { clientMutationId } }';
 
 /**
- * Creates methods that keep comments up to date and add reactions. They remember their comments, so that a second
- * update needs no search.
+ * Creates the access to comments, which keeps them up to date and adds reactions. It remembers its comments, so that a
+ * second update needs no search.
  */
 export function createCommentMethods(
   client: Client,
@@ -63,7 +63,7 @@ export function createCommentMethods(
         async (octokit, at) => {
           const current = known.get(key) ?? (await search({ octokit, ...at, issue_number: number, marker }));
           const body = withMarker(marker, typeof text === 'string' ? text : text(current?.body ?? null));
-          // If a write fails with an unknown effect, the thread has to be searched again.
+          // If a write fails, its effect is unknown, so the thread has to be searched again.
           const wasRead = read.delete(number);
           const isWritten = current !== null && sameText(current.body, body);
           const written = isWritten
@@ -85,7 +85,7 @@ export function createCommentMethods(
       await ask(
         { doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] },
         async (octokit, at) => {
-          // Another run may have changed the comment since this run found it.
+          // Read the comment again, because another run may have changed it since this run found it.
           const newest = await octokit.rest.issues.getComment({ ...at, comment_id: current.id }).catch(unlessDeleted);
           if (newest === undefined || Date.parse(newest.data.updated_at) >= writtenBefore) return;
           if (closing) {
@@ -145,7 +145,7 @@ export function createCommentMethods(
               octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction }),
           });
         } else if (target.kind === 'review')
-          // REST has no reactions to reviews.
+          // Use GraphQL, because REST has no reactions to reviews.
           await octokit.graphql(REACT, { input: { subjectId: target.id, content } }).catch(unlessAllMissing);
         else
           await octokit.rest.reactions
@@ -156,7 +156,7 @@ export function createCommentMethods(
   };
 }
 
-/** A comment's new text, or null if the text stays; `closing` hides the comment as resolved. */
+/** A comment's new text; a null text stays unchanged. `closing` hides the comment as resolved. */
 interface Rewritten {
   readonly nodeId: string;
   readonly body: string | null;
@@ -164,7 +164,7 @@ interface Rewritten {
 }
 
 /**
- * Returns a notification with `words` added, which say how it was settled. `closing` is set when it asks for nothing
+ * Returns a notification with `words` added, which say how it was settled. `closing` is true if it asks for nothing
  * else.
  */
 function settledText(
@@ -219,8 +219,8 @@ function unlessDeleted(error: unknown): undefined {
 }
 
 /**
- * Returns true if a comment is a notification from this action, whatever number a state names: other people's comments
- * are never changed.
+ * Returns true if a comment is a notification from this action. A state may name any comment, and other people's
+ * comments are never changed.
  */
 function isNotification({ body = '', ...comment }: FoundComment): boolean {
   const first = firstLineOfComment(body);
@@ -235,7 +235,7 @@ interface CreatedAnswer {
   readonly commentEdge: { readonly node: { readonly id: string; readonly fullDatabaseId: string } };
 }
 
-/** Updates a comment; returns null if there is no such comment or somebody has deleted it. */
+/** Updates a comment; returns null if the comment does not exist or somebody has deleted it. */
 async function tryUpdate(
   octokit: Octokit,
   { write, ...at }: RepositoryName & { readonly write: WriteOnIssue },
@@ -256,7 +256,7 @@ async function tryUpdate(
 }
 
 /**
- * Creates a comment without retries: after a failure GitHub may have written it already, and a second comment would
+ * Creates a comment without retries. After a failure GitHub may have written it already, and a second comment would
  * stay forever.
  */
 async function create(
@@ -267,7 +267,7 @@ async function create(
   return { id: data.id, nodeId: data.node_id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
 }
 
-/** Returns true if two texts are equal for GitHub, which may store other line ends and drops blanks at both ends. */
+/** Returns true if GitHub treats two texts as equal; it may store other line ends and drops blanks at both ends. */
 function sameText(left: string, right: string): boolean {
   const plain = (text: string) => text.replaceAll('\r\n', '\n').trim();
   return plain(left) === plain(right);

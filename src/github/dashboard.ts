@@ -65,7 +65,7 @@ interface FindAnswer {
 
 const NEEDS = ['issues: write'];
 
-/** Creates the methods that read, write and open the dashboard. */
+/** Creates the access to the dashboard, which reads, writes and opens it. */
 export function createDashboardMethods(client: Client): DashboardMethods {
   return {
     async readDashboard(number) {
@@ -93,12 +93,12 @@ export function createDashboardMethods(client: Client): DashboardMethods {
     openDashboard: ({ title, body }) =>
       client.ask({ doing: 'make the dashboard', needs: NEEDS }, async (octokit, at) => {
         const { repository } = await octokit.graphql<FindAnswer>(FIND, { ...at });
-        // Anybody can open an issue whose text begins as the dashboard's does.
+        // Anybody can open an issue whose text begins like the dashboard's, so check the author.
         const known = repository.issues.nodes.find((one) => one?.viewerDidAuthor === true && isDashboardText(one.body));
         if (known != null) return { isNew: false, issue: { number: known.number, id: known.id } };
         const { createIssue } = await octokit.graphql<{
           readonly createIssue: { readonly issue: { readonly id: string; readonly number: number } };
-          // GitHub may have created it in spite of a failure; a later run then finds it.
+          // Do not retry: GitHub may have created the dashboard in spite of a failure, and a later run then finds it.
         }>(MAKE, { repository: repository.id, title, body: fitBody(body), request: { retries: 0 } });
         const { id, number } = createIssue.issue;
         return { isNew: true, issue: { number, id } };

@@ -15,7 +15,7 @@ export interface RequestPurpose {
 /** The source of the token: the workflow's input, or a person who started the command line. */
 export type TokenSource = 'input' | 'person';
 
-/** The facts that an explanation may need besides the error. */
+/** The facts that an explanation may need in addition to the error. */
 export interface RequestFacts {
   readonly token: string;
   readonly tokenFrom: TokenSource;
@@ -26,8 +26,8 @@ export interface RequestFacts {
 }
 
 /**
- * Returns the UserError for a failed request: what happened, with which value, and what to do. It has no cause, because
- * that would contain the request with its headers. Any other error, such as a bug, is returned unchanged.
+ * Returns the UserError for a failed request, with the event, the value and advice. Sets no cause, because it would
+ * contain the request with its headers. Returns any other error, such as a bug, unchanged.
  */
 export function explainError(error: unknown, purpose: RequestPurpose, situation: RequestFacts): unknown {
   const refused = refusalOf(error);
@@ -50,15 +50,17 @@ export function statusOf(error: unknown): number | null {
 }
 
 /**
- * True if an object does not exist, or no longer exists. Status 410 means a deleted issue, or, from this client itself,
- * a write to a transferred one. GitHub also sends 410 if issues are turned off, which does not count here.
+ * Returns true if an object does not exist, or no longer exists. Status 410 means a deleted issue, or, from this client
+ * itself, a write to a transferred one. Returns false for the 410 that GitHub sends if issues are turned off.
  */
 export function isGoneError(error: unknown): boolean {
   const refused = refusalOf(error);
   return refused?.status === 404 || (refused?.status === 410 && isAboutOneIssue(refused.message));
 }
 
-/** True if GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors. */
+/**
+ * Returns true if GitHub refused a value (422) for a reason that `reason` matches in its message or its list of errors.
+ */
 export function isInvalid(error: unknown, reason: RegExp): boolean {
   const refused = refusalOf(error);
   return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
@@ -174,7 +176,9 @@ function unreachable(error: Error, purpose: RequestPurpose, { apiUrl }: RequestF
   ];
 }
 
-/** True if a request failed (Octokit's `HttpError`). Without an answer of GitHub in it, the connection failed. */
+/**
+ * Returns true if a request failed (Octokit's `HttpError`). If it contains no answer of GitHub, the connection failed.
+ */
 function isBrokenConnection(error: unknown): error is Error {
   return error instanceof Error && error.name === 'HttpError';
 }
@@ -220,7 +224,7 @@ function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refus
   return { status, message, details: '', headers };
 }
 
-/** Returns a stranger's text as one line of at most 300 characters. */
+/** Returns a stranger's text as a single line of at most 300 characters. */
 function quote(text: string): string {
   return cutText(flattenText(text), 300);
 }

@@ -26,7 +26,7 @@ type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 /** Maximum number of deletions per run. A run adds one entry, so a backlog is gone after a few runs. */
 const MOST_DELETIONS = 20;
 
-/** Maximum time that a run waits for this housekeeping. */
+/** Maximum time in ms that a run waits for this housekeeping. */
 const LONGEST_MS = 10_000;
 
 type Listed = Awaited<ReturnType<Octokit['rest']['actions']['getActionsCacheList']>>['data']['actions_caches'][number];
@@ -45,7 +45,7 @@ const stateQuestion: IssueQuestion = {
 
 type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['listSubIssues']>>['data'][number];
 
-/** Maximum number of jobs, which is a page; a job beyond it is not found. */
+/** Maximum number of jobs, which is one page; a job on a later page is not found. */
 const MOST_JOBS = 100;
 
 type Job = Awaited<ReturnType<Octokit['rest']['actions']['listJobsForWorkflowRunAttempt']>>['data']['jobs'][number];
@@ -78,7 +78,7 @@ export function createForge(options: ForgeOptions): ForgeAdapter {
   };
 }
 
-/** Creates the method that finds the address of the run's own log. */
+/** Creates the lookup of the address of the run's own log. */
 function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
   return {
     stepUrl({ runId, runAttempt, runnerName }) {
@@ -88,7 +88,7 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
           run_id: Number(runId),
           attempt_number: runAttempt,
           per_page: MOST_JOBS,
-          // A link is worth only one request.
+          // Do not retry: a link is worth only one request.
           request: { retries: 0 },
         });
         const job = jobOn(data.jobs, runnerName);
@@ -101,7 +101,7 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
 }
 
 /**
- * Returns the running job on this runner, which has one job at a time. If the name does not help, a job is returned
+ * Returns the running job on this runner, which runs one job at a time. If the name does not identify it, returns a job
  * only if no other one runs.
  */
 function jobOn(jobs: readonly Job[], runnerName: string): Job | null {
@@ -115,7 +115,7 @@ function isRunning({ status }: { readonly status: string }): boolean {
   return status === 'in_progress';
 }
 
-/** Creates methods that read which issues wait for which. */
+/** Creates the lookups of dependencies between issues. */
 function createDependencies(client: Client, log: Log): DependencyMethods {
   let isReported = false;
   const reportOnce = (number: number): void => {
@@ -127,7 +127,7 @@ function createDependencies(client: Client, log: Log): DependencyMethods {
   };
 
   return {
-    // REST is used because GraphQL's published schema has sub-issues but no dependencies.
+    // Use REST, because GraphQL's published schema has sub-issues but no dependencies.
     dependenciesOf: (number) =>
       client.ask({ doing: `read what #${String(number)} depends on`, needs: ['issues: read'] }, async (octokit, at) => {
         const issue = { ...at, issue_number: number, per_page: 100 };
@@ -171,7 +171,7 @@ function toDependency(answer: IssueAnswer, at: RepositoryName): Dependency {
   };
 }
 
-/** Creates the method that deletes Actions caches of the repository. */
+/** Creates the function that deletes Actions caches of the repository. */
 function createCaches(
   client: Client,
   { debug = () => undefined, pace = usualPace }: Pick<ForgeOptions, 'debug' | 'pace'>,
@@ -181,7 +181,7 @@ function createCaches(
 
   return {
     async deleteSupersededCaches(keyPrefix, keep) {
-      // Without a prefix, all caches of the repository would match.
+      // Do nothing without a prefix, because all caches of the repository would match.
       if (isRefused || keyPrefix === '') return 0;
       const over = new AbortController();
       let deleted = 0;
@@ -227,7 +227,7 @@ function createCaches(
 function superseded(caches: readonly Listed[], keyPrefix: string, keep: number): readonly Known[] {
   const seen = new Map<string, number>();
   return caches.filter(isKnown).filter(({ key, ref, version }) => {
-    // GitHub claims to filter by prefix, but deletions must not depend on that.
+    // GitHub claims to filter by prefix, but check it here, because deletions must not depend on that.
     if (!key.startsWith(keyPrefix)) return false;
     const shelf = `${ref} ${version}`;
     const newer = seen.get(shelf) ?? 0;
@@ -240,7 +240,7 @@ function isKnown(cache: Listed): cache is Listed & Known {
   return [cache.id, cache.key, cache.ref, cache.version].every((part) => part !== undefined);
 }
 
-/** Deletes a cache; returns false if it was gone already, because other runs tidy up as well. */
+/** Deletes a cache; returns false if it was already gone, because other runs tidy up as well. */
 async function tryDelete(
   octokit: Octokit,
   cache: { readonly owner: string; readonly repo: string; readonly cache_id: number },

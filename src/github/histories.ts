@@ -5,8 +5,8 @@ import type { RequestPurpose } from './errors.ts';
 import { mayWorkInParts } from './graphql/errors.ts';
 
 /**
- * A query about issues: a field of the repository that takes a number, what to select of it, and how many fit into one
- * request.
+ * A query about issues: a field of the repository that takes a number, the fields to select of it, and the number of
+ * issues per request.
  */
 export interface IssueQuestion {
   readonly field: 'issue' | 'issueOrPullRequest';
@@ -23,7 +23,7 @@ type Answers<T> = Readonly<Record<string, T | null>>;
 
 type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf' | 'ownComment'>;
 
-/** Creates methods that read who labelled, reopened, changed and commented on issues. */
+/** Creates the reader of issue histories: who labelled, reopened, changed and commented on issues. */
 export function createHistoryMethods(client: Client): HistoryMethods {
   return {
     async issueHistories(numbers, taskLabel, demands = []) {
@@ -187,7 +187,7 @@ interface CommentAnswer {
   readonly isMinimized: boolean;
 }
 
-/** Converts a history. Only `labels` (in lower case) and the qualifiers `demands` count. */
+/** Converts a history. Uses only `labels` (in lower case) and the qualifiers `demands`. */
 function toHistory(answer: HistoryAnswer, labels: readonly string[], demands: readonly string[]): IssueHistory {
   const { nodes, pageInfo } = answer.timelineItems;
   const events = nodes.filter(isThere);
@@ -218,7 +218,7 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[], demands: re
       .filter(({ label }) => labels.includes(label.toLowerCase())),
     reopenings: ofType('ReopenedEvent').map(({ by, at }) => ({ by, at })),
     edits: oldestFirst([...body.edits, ...ofType('RenamedTitleEvent').map(({ by, at }) => ({ by, at }))]),
-    // An entry that GitHub withholds makes the history incomplete, because it may matter.
+    // An entry that GitHub withholds may matter, so the history is incomplete without it.
     truncated: body.truncated || pageInfo.hasPreviousPage || events.length < nodes.length,
   };
 }
@@ -278,15 +278,14 @@ function oldestFirst<T extends { readonly at: number }>(entries: readonly T[]): 
   return entries.toSorted((left, right) => left.at - right.at);
 }
 
-/** Returns true if GraphQL could show an entry; one that it could not show is null. */
+/** Returns true if GraphQL could show an entry; it returns null for one that it could not show. */
 function isThere<T>(entry: T | null): entry is T {
   return entry !== null;
 }
 
 /**
- * Returns GraphQL's answers by number, with as few requests as `atOnce` allows. Issues that no longer exist (deleted,
- * transferred), or that cannot exist, are left out. Only numbers are written into a query; names are passed as
- * variables.
+ * Returns GraphQL's answers by number, with as few requests as `atOnce` allows. Leaves out issues that no longer exist
+ * (deleted, transferred) or cannot exist. Writes only numbers into a query; names are passed as variables.
  */
 export async function askAboutIssues<T>(
   { ask }: Client,
@@ -307,7 +306,7 @@ export async function askAboutIssues<T>(
 }
 
 /**
- * Returns true if a number is possible: a larger one is not an Int of GraphQL, and GitHub would refuse the whole query.
+ * Returns true if a number is possible. A larger one is not an Int of GraphQL, and GitHub would refuse the whole query.
  */
 function isPossible(number: number): boolean {
   return Number.isInteger(number) && number > 0 && number < 2 ** 31;
@@ -351,7 +350,8 @@ async function send<T>(octokit: Octokit, at: RepositoryName, text: string): Prom
 }
 
 /**
- * Returns the data of an answer whose only errors are about issues that do not exist; null if anything else went wrong.
+ * Returns the data of an answer whose only errors are about issues that do not exist, or null if there was any other
+ * error.
  */
 function dataWithoutMissingIssues<T>(error: unknown): Answers<T> | null {
   const { errors, data } = (error instanceof Error ? error : {}) as {

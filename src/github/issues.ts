@@ -39,14 +39,15 @@ interface NewestAnswer {
 }
 
 /**
- * Maximum number of issues, which takes 20 of the 1,000 requests an hour; a run would not reach later issues for weeks.
+ * Maximum number of issues, for which 20 of the 1,000 requests an hour are needed; a run would not reach later issues
+ * for weeks.
  */
 const MOST_ISSUES = 2000;
 
-/** Number of results of a search that GitHub gives at most. */
+/** Maximum number of results that GitHub gives for a search. */
 const MOST_FOUND = 1000;
 
-/** Creates methods that read the repository and its issues, and that add issues and labels to `known`. */
+/** Creates the access to the repository and its issues; adds the issues and labels that it sees to `known`. */
 export function createIssueMethods(
   { ask }: Client,
   { known, log }: { readonly known: KnownNodes; readonly log: Log },
@@ -67,7 +68,7 @@ export function createIssueMethods(
         async (octokit, at) => (await octokit.rest.repos.get({ ...at })).data.default_branch,
       ),
 
-    // The oldest come first, so that an issue opened between two pages cannot push another one off its page.
+    // Ask for the oldest first, so that an issue opened between two pages cannot push another one off its page.
     openIssuesWithLabel: (label) =>
       ask({ doing: `list the open issues labelled "${label}"`, needs: ['issues: read'] }, async (octokit, at) => {
         const found: IssueAnswer[] = [];
@@ -105,7 +106,7 @@ export function createIssueMethods(
               ...{ q: limitIssueSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
               advanced_search: 'true',
             });
-            // Incomplete results do not show whether anything is left to do.
+            // Incomplete results do not show whether anything is left to do, so fail.
             if (data.incomplete_results)
               throw new UserError(
                 'infrastructure',
@@ -127,7 +128,7 @@ export function createIssueMethods(
       ask({ doing: `read issue #${String(number)}`, needs: ['issues: read'] }, async (octokit, at) => {
         try {
           const { data } = await octokit.rest.issues.get({ ...at, issue_number: number });
-          // A transferred issue is found by a redirect, in its new repository.
+          // A redirect leads from a transferred issue to its new repository, so ignore it there.
           return isOfRepository(at, data) ? read(data) : null;
         } catch (error) {
           if (isGoneError(error)) return null;
@@ -145,7 +146,7 @@ export function createIssueMethods(
 
     openSubIssue: (parent, text, earlier) =>
       ask({ doing: `make a sub-issue of #${String(parent)}`, needs: ['issues: write'] }, async (octokit, at) => {
-        // Not retried: if GitHub created the issue in spite of a failure, the next attempt finds it.
+        // Do not retry: if GitHub created the issue in spite of a failure, the next attempt finds it.
         const request = { retries: 0 };
         const made = earlier ?? (await octokit.rest.issues.create({ ...at, ...text, request })).data;
         await octokit.rest.issues
@@ -171,7 +172,7 @@ function unlessLinked(error: unknown): undefined {
   if (!isInvalid(error, /already|duplicate|one parent/i)) throw error;
 }
 
-/** True if an issue belongs to this repository. */
+/** Returns true if an issue belongs to this repository. */
 export function isOfRepository({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
   return repositoryOfIssue(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
 }
@@ -212,8 +213,8 @@ function toIssue(answer: IssueAnswer): Issue {
 }
 
 /**
- * Creates methods that read and change labels. `known` contains labels that were seen on issues, and grows with those
- * that are created.
+ * Creates the access to labels, which reads and changes them. `known` contains labels that were seen on issues, and
+ * grows with those that are created.
  */
 export function createLabelMethods(
   { ask }: Client,
@@ -281,7 +282,7 @@ export function createLabelMethods(
     },
   };
 
-  /** Returns the mutation of these labels of an issue; null if an id is unknown. */
+  /** Returns the mutation of these labels of an issue, or null if an id is unknown. */
   function mutationOf(
     name: 'addLabelsToLabelable' | 'removeLabelsFromLabelable',
     number: number,
@@ -311,7 +312,7 @@ export function createLabelMethods(
   }
 }
 
-/** Returns GraphQL's id of a label; null if somebody has deleted it. */
+/** Returns GraphQL's id of a label, or null if somebody has deleted the label. */
 async function idOfLabel(octokit: Octokit, label: RepositoryName & { readonly name: string }): Promise<string | null> {
   const { repository } = await octokit.graphql<{
     readonly repository: { readonly label: { readonly id: string } | null };

@@ -83,7 +83,8 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
             head: ABSENT_BRANCH,
             base: baseBranch,
           });
-          // GitHub refuses a branch that does not exist; for any other server, leave no pull request behind.
+          // GitHub refuses a branch that does not exist. If another server accepts it, close the pull request, so that
+          // none is left behind.
           await octokit.rest.pulls.update({ ...at, pull_number: data.number, state: 'closed' });
         } catch (error) {
           if (!isInvalid(error, /"field":"head"/) || isInvalid(error, /"field":"base"/)) throw error;
@@ -136,7 +137,7 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
         const found = await readPullsByNumber<Found>(octokit, at, { numbers, fields: 'id number body' });
         const rewritten = found.flatMap(({ id, number, body }) => {
           const text = rewrite(number, body);
-          // Cutting a description that is too long would remove what people wrote at its end.
+          // Do not cut a description that is too long, because that would remove what people wrote at its end.
           return text === body || text.length > MAX_BODY_CHARS ? [] : [{ pullRequestId: id, body: text }];
         });
         if (rewritten.length === 0) return;
@@ -175,7 +176,7 @@ export async function readPullsByNumber<Pull>(
 }
 
 /**
- * A branch that does not exist: GitHub first checks the right to open a pull request, and only then refuses this head.
+ * A branch that does not exist. GitHub first checks the right to open a pull request, and only then refuses this head.
  */
 const ABSENT_BRANCH = 'ralph-action-permission-check/does-not-exist';
 
@@ -217,7 +218,7 @@ async function open(
       return open(octokit, at, { request: { ...request, draft: false }, log });
     }
     if (isInvalid(error, /\bno commits between\b/i)) return null;
-    // GitHub may have opened the pull request at an earlier attempt whose answer was lost.
+    // An earlier attempt may have opened the pull request although its answer was lost, so look for it.
     const existing = isInvalid(error, /pull request already exists/i)
       ? await newestOf(octokit, at, request.head)
       : null;
@@ -239,7 +240,7 @@ function fitTitle(title: string): string {
 
 /**
  * Returns true if a pull request's branch is in its own repository. GitHub's API description promises a head
- * repository, but a deleted fork has none.
+ * repository, but that of a deleted fork is missing.
  */
 function isOwnBranch({
   head,
@@ -270,6 +271,6 @@ function toPullRequest(answer: PullAnswer): PullRequest {
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
   const ending = '\n\n(Cut here: GitHub does not accept a longer text.)';
-  // A pair of surrogates must not be split, which `cutText` ensures.
+  // Use `cutText`, which does not split a pair of surrogates.
   return `${cutText(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

@@ -2,7 +2,7 @@ import type { OrganisationFile } from '../core/settings/effective.ts';
 import { UserError } from '../errors.ts';
 import { createClient, type ForgeOptions } from './client.ts';
 
-/** Maximum size of the file. */
+/** Maximum size of the file in bytes. */
 const MAX_BYTES = 64 * 1024;
 
 /**

@@ -42,7 +42,7 @@ export async function readRepositorySettings(client: Client, query: SettingsQuer
         return found.map(({ path, state }) => ({ path, state }));
       }),
       ask('Contents: read', async (octokit, at) => {
-        // Without a ref, GitHub answers for the default branch.
+        // Send no ref, so that GitHub answers for the default branch.
         const texts = query.workflows.map(async (path) => [path, await fileTextOf(octokit, { ...at, path })] as const);
         return Object.fromEntries(await Promise.all(texts));
       }),
@@ -94,7 +94,7 @@ async function tryAsking<T>(
   }
 }
 
-/** Returns true if GitHub hides something from the token; a rate limit has status 403 as well, but does not count. */
+/** Returns true if GitHub hides something from the token. A rate limit also has status 403, but hides nothing. */
 function isForbidden(error: unknown): boolean {
   const status = statusOf(error);
   return (
@@ -152,8 +152,8 @@ function distinctRules(rules: readonly BranchRule[]): readonly BranchRule[] {
 }
 
 /**
- * Returns the rules of a classic branch protection, by the names that rulesets use; null if the branch does not exist
- * yet, because GitHub does not say then.
+ * Returns the rules of a classic branch protection, by the names that rulesets use; returns null if the branch does not
+ * exist yet, because GitHub does not report its rules then.
  */
 async function protectionOf({ rest }: Octokit, branch: BranchName): Promise<readonly string[] | null> {
   try {

@@ -7,7 +7,7 @@ import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Work } from './intake.ts';
 
-/** The dependencies of `clearHead`. `draft` is set when unfinished pull requests are drafts. */
+/** The dependencies of `clearHead`. `draft` is true if unfinished pull requests are drafts. */
 export interface HeadDeps {
   readonly forge: Pick<Forge, 'headNow' | 'withdrawFromMerging' | 'makeDraft'>;
   readonly config: { readonly draft: boolean };
@@ -16,7 +16,7 @@ export interface HeadDeps {
 }
 
 /**
- * The result of clearing a head for a push. `clear`: commits may be pushed, and `feedback` remembers which decisions
+ * The result of clearing a head for a push. `clear`: commits may be pushed, and `feedback` contains the decisions that
  * they overtake. `why` is a sentence.
  */
 export type ClearedHead =
@@ -25,7 +25,7 @@ export type ClearedHead =
   | { readonly kind: 'held'; readonly why: string };
 
 /**
- * Reads the lane's pull request right before a push, since people approve and set auto-merge while an agent works.
+ * Reads the lane's pull request right before a push, because people approve and enable auto-merge while an agent works.
  * Ends auto-merge and the merge queue first, so that no commit reaches a head that people approved or that is about to
  * be merged. Makes a ready pull request a draft before unfinished new work reaches it. Takes one request, or none
  * without a pull request.
@@ -39,7 +39,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
-    // A draft cannot have been merged since the run began, unless somebody was very fast.
+    // A draft can hardly have been merged since the run began, so the failed request does not matter.
     if (lane.pullRequest.draft) return { kind: 'clear', feedback };
     return { kind: 'unknown', why: messageOfUnknown(error) };
   }
@@ -47,7 +47,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
   const hold = holdOf(standing);
   if (hold !== null) return freeHeldHead(deps, work, { standing, hold });
   const { approvedBy } = standing;
-  // Nobody can merge a draft by mistake, but the approvers have not seen the new commits.
+  // Nobody can merge a draft by mistake, but the approvers have not seen the new commits, so record that.
   if (standing.isDraft && approvedBy.length > 0)
     return {
       kind: 'clear',
@@ -112,7 +112,7 @@ export function outcomeOfHeldHead({ lane: { pullRequest } }: Work, why: string):
   };
 }
 
-/** Returns the message of any error: nothing is pushed, whatever kept the head from being read or freed. */
+/** Returns the message of any error. Nothing is pushed, regardless of what kept the head from being read or freed. */
 function messageOfUnknown(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

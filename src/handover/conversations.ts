@@ -44,8 +44,8 @@ export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null
 }
 
 /**
- * Returns an agent's part of a file; null when there is none. A single transcript may be any agent's, but opens only
- * for its own conversation.
+ * Returns an agent's part of a file, or null if there is none. A single transcript may belong to any agent, but opens
+ * only for its own conversation.
  */
 export function sealedTranscriptOf(file: Uint8Array, agent: AgentName): Uint8Array | null {
   if (!MAGIC.every((byte, at) => file[at] === byte)) return file;

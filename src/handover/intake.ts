@@ -47,12 +47,15 @@ export type Intake =
       readonly policy: Policy;
       readonly claimedAt: number;
       readonly startBy: number;
-      /** The steps of each iteration; null = an iteration calls the agent. */
+      /** The steps of each iteration; null means that an iteration calls the agent once. */
       readonly pipeline: Pipeline | null;
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
       readonly mcpServers: readonly McpServer[];
       readonly notes: RunNotes;
-      /** Hash of the text of the lane's issue, for which the run only proposes sub-tasks; null = it works on tasks. */
+      /**
+       * Hash of the text of the lane's issue, for which the run only proposes sub-tasks; null means that it works on
+       * tasks.
+       */
       readonly proposes: string | null;
     }
   | {
@@ -66,7 +69,7 @@ export type Intake =
       readonly notes: RunNotes;
     };
 
-/** Reasons to notify people that ended with the event, and the thread in which the notice may be. */
+/** Reasons for notifying people that ended with the event, and the thread that may contain the notice. */
 export interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
@@ -82,7 +85,10 @@ export interface IntakeLane {
   readonly pullRequest: PullRequest | null;
 }
 
-/** The answer to a command, in the thread where it was given; a null thread means only in the job's summary and log. */
+/**
+ * The answer to a command, in the thread of the command. A null `thread` means that only the job's summary and log have
+ * the answer.
+ */
 export interface CommandAnswer {
   readonly thread: number | null;
   readonly text:
@@ -94,7 +100,7 @@ export interface CommandAnswer {
     | { readonly kind: 'refusal'; readonly why: string };
 }
 
-/** The effect of an order; `changed` is set when the order changed anything. */
+/** The effect of an order; `changed` is true if the order changed anything. */
 export interface Receipt {
   readonly order: OrderKind;
   readonly changed: boolean;
@@ -110,30 +116,30 @@ export interface RunNotes {
    * the label.
    */
   readonly notices: readonly ApprovalNotice[];
-  /** The lease of another run; null when the lane is free. */
+  /** The lease of another run, or null if the lane is free. */
   readonly claimedBy: Lease | null;
   /** Files and settings of other Ralphs, used or unused, one line each. */
   readonly found: readonly string[];
-  /** Checks of the pull request's head; null when they were not read. */
+  /** Checks of the pull request's head, or null if they were not read. */
   readonly checks: ChecksSummary | null;
   /**
-   * Decisions that people had made on the pull request's head as the run began; null when there are none, or they were
+   * Decisions that people had made on the pull request's head when the run began; null if there were none, or they were
    * not read.
    */
   readonly held: HeldHead | null;
-  /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
+  /** The open pull requests of Ralph's branches in the order in which to merge them, or null if they were not read. */
   readonly train: Train | null;
-  /** The dashboard as the gate has read it; null when it was not read. */
+  /** The dashboard as the gate has read it, or null if it was not read. */
   readonly dashboard: SeenDashboard | null;
-  /** The queue as the gate has listed it; null when it was not listed. */
+  /** The queue as the gate has listed it, or null if it was not listed. */
   readonly queue: ListedQueue | null;
   /** Commits of the base branch that revert others, as far as a known pull request may have been reverted lately. */
   readonly reverts: readonly RevertCommit[];
-  /** Similar tasks and advice for an issue that was asked for by name and not yet begun; null for any other. */
+  /** Similar tasks and advice for an issue that was requested by name and not yet begun; null in any other case. */
   readonly forecast: Forecast | null;
 }
 
-/** The dashboard at one moment. `edits` is the number of its versions, and `content` a hash of the newest. */
+/** The dashboard at one moment. `edits` is the number of its versions, and `content` is a hash of the newest one. */
 export interface SeenDashboard {
   readonly number: number;
   readonly id: string;
@@ -147,8 +153,8 @@ export interface SeenDashboard {
 }
 
 /**
- * A head that people have decided on. `isDraft`: the pull request was a draft then. `refusal` is why the head could not
- * be freed for feedback, as a sentence; null when it was freed or not tried.
+ * A head on which people have decided. `isDraft`: the pull request was a draft then. `refusal` is the reason why the
+ * head could not be freed for feedback, as a sentence; it is null if the head was freed or this was not tried.
  */
 export interface HeldHead {
   readonly hold: Hold;
@@ -214,11 +220,11 @@ export interface HandedIntake {
   /** The lanes of the run in order, including this one. */
   readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
-  /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */
+  /** Tip of the lane's branch, which the gate has created if it did not exist; null if the lane has no branch yet. */
   readonly remoteHead: ObjectId | null;
-  /** The task whose issue says that the run is at work; null when none does. */
+  /** The task whose issue says that the run is at work, or null if no issue says so. */
   readonly shown: TaskId | null;
-  /** The encrypted transcript of the lane's session, in a separate file; null when there is none. */
+  /** The encrypted transcript of the lane's session, in a separate file, or null if there is none. */
   readonly session: HandedFile | null;
   /** Settings in place of inputs, from the environment of the gate's job and the base branch's settings file. */
   readonly settings: readonly FoundSetting[];
@@ -241,7 +247,7 @@ const headSchema = z.object({
   settings: z.array(foundSettingSchema).default([]),
 });
 
-/** Parses a parcel whose hash was checked, so that a gate has written it; null when it is not of this version. */
+/** Parses a parcel whose hash was checked, so that a gate has written it. Returns null if it is not of this version. */
 export function parseHandedIntake(text: string): HandedIntake | null {
   const json = tryJson(text);
   const head = headSchema.safeParse(json);
@@ -277,7 +283,7 @@ export function createUntouchedWork(
     waitSkippedBy: null,
     agent: { name: '', version: '' },
     endedAt: now,
-    // This outcome is on disk while the loop runs, so it is right if the process is killed.
+    // This outcome is on disk while the loop runs, so it must describe a killed process.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
 }
@@ -303,15 +309,15 @@ export interface Work {
   readonly lane: IntakeLane;
   readonly tasks: readonly Task[];
   readonly notes: RunNotes;
-  /** Set for a run that only proposes sub-tasks of its lane's issue. */
+  /** The proposal of a run that only proposes sub-tasks of its lane's issue, otherwise null. */
   readonly proposal: Proposal | null;
-  /** State of the lane before this run, which counts if the commits cannot be published. */
+  /** State of the lane before this run, which is saved if the commits cannot be published. */
   readonly stateBefore: LaneState;
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
   /**
-   * This run's newest verification in a clean clone, its commit, and the number of iterations before it; null when
-   * there was none.
+   * This run's newest verification in a clean clone, its commit, and the number of iterations before it; null if there
+   * was none.
    */
   readonly cleanVerification: {
     readonly commit: ObjectId;
@@ -322,25 +328,25 @@ export interface Work {
   readonly base: ObjectId;
   /** Tip of the lane's branch on this machine. */
   readonly head: ObjectId;
-  /** Tip of the branch on the remote, as far as this run knows; null when there is none. */
+  /** Tip of the branch on the remote, as far as this run knows; null if there is none. */
   readonly remoteHead: ObjectId | null;
   /** The state at `remoteHead`, and the number of iterations that had led to it. */
   readonly lastPublished: { readonly state: LaneState; readonly iterations: number };
-  /** Set when this run made commits. */
+  /** True if this run made commits. */
   readonly hasNewCommits: boolean;
   readonly withheld: readonly WithheldChange[];
   /** Changes of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
   /**
-   * Measured isolation of everything that runs the lane's code; null when the loop has not begun, or nothing was
+   * Measured isolation of everything that runs the lane's code; null if the loop has not begun, or nothing was
    * measured.
    */
   readonly isolation: IsolationFacts | null;
   readonly isolationFrom: IsolationSource;
-  /** The task whose issue says that the run is at work; null when none does. */
+  /** The task whose issue says that the run is at work, or null if no issue says so. */
   readonly shown: TaskId | null;
-  /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
+  /** The run's own limit that kept it from waiting for a usage limit, or null if no limit did. */
   readonly waitSkippedBy: RunBound | null;
   readonly agent: AgentIdentity;
   readonly startedAt: number;
@@ -348,21 +354,23 @@ export interface Work {
   readonly outcome: Outcome;
 }
 
-/** A proposal of sub-tasks: the hash of the issue's text, and the agent's final message; null when no call ended. */
+/**
+ * A proposal of sub-tasks: the hash of the issue's text, and the agent's final message, which is null if no call ended.
+ */
 export interface Proposal {
   readonly text: string;
   readonly words: string | null;
 }
 
 /**
- * Returns a lane's state as it is stored at any moment of a run, without copies of other lanes' data. `transcript` is
- * the one that is stored next to it.
+ * Returns a lane's state in its stored form at any moment of a run, without copies of other lanes' data. `transcript`
+ * is the one that is stored next to it.
  */
 export function documentOf(
   state: LaneState,
   { transcript, redact }: { readonly transcript: LaneState['transcript']; readonly redact: (text: string) => string },
 ): string {
-  // Texts are redacted one by one, so that a secret that is also a word of the format does not destroy the document.
+  // Redact texts one by one, so that a secret that is also a word of the format does not destroy the document.
   return serializeState({ ...mapTexts(withoutCopies(state), redact), transcript });
 }
 
@@ -377,7 +385,7 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
 }
 
 /**
- * Returns the work's state for others to build on. Tasks that the loop finished do not count as done before its final
+ * Returns the work's state for others to build on. Tasks that the loop finished are not done in it before their final
  * verification in a clean clone.
  */
 export function selectStateToBuildOn(
@@ -386,7 +394,7 @@ export function selectStateToBuildOn(
   now: number,
 ): LaneState {
   const { headVerification } = state;
-  // After the last iteration, the loop itself commits at most marks in task files.
+  // After the last iteration, the loop itself commits at most marks in task files, so the verification is still valid.
   const isNewest = cleanVerification?.after === journal.length;
   const proven = isNewest ? [head, cleanVerification.commit] : [head];
   const isProven = headVerification?.kind === 'passed' && proven.includes(headVerification.commit);

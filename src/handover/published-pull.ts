@@ -65,7 +65,7 @@ function toPullTask(
   };
 }
 
-/** True if this run answered a thread or a review. */
+/** Returns true if this run answered a thread or a review. */
 function answersReview({ state: { feedback }, startedAt }: Work): boolean {
   return Object.values(feedback.items).some(
     ({ kind, answer }) => isOfPeople(kind) && answer !== null && answer.at >= startedAt,

@@ -55,34 +55,35 @@ export interface AnsweredReport extends RunFacts, ReportSetting, LaneFacts {
 /** The report of a run that worked, as far as it got. */
 export interface WorkedReport extends RunFacts, ReportSetting, LaneFacts {
   readonly kind: 'worked';
-  /** Tasks that this branch has work of but that are no longer listed: closed, without the label, or deleted. */
+  /** Tasks with work on this branch that are no longer listed: closed, without the label, or deleted. */
   readonly unlisted: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
-  /** Tokens of this run; `costUsd` is its cost. */
+  /** Tokens that this run used. */
+  /** Cost of this run in US dollars. */
   readonly tokens: number;
   readonly costUsd: number;
-  /** Similar tasks and advice for the issue before its first iteration; null for any other. */
+  /** Similar tasks and advice for the issue before its first iteration; null in any other case. */
   readonly forecast: Forecast | null;
   /** Sentence part for people, e.g. `resumed, 2 h old`. */
   readonly session: string;
-  /** Result of saving the state; null when it is not known yet. */
+  /** Result of saving the state, or null if it is not known yet. */
   readonly saved: SavedReport | null;
   readonly withheld: readonly WithheldFile[];
   /** Published files of this run that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   /** The change on the branch, over all runs. */
   readonly change: BranchChange;
-  /** Result of `verify` on the untouched base; null when it is not known. */
+  /** Result of `verify` on the untouched base, or null if it is not known. */
   readonly baseVerification: VerificationRecord | null;
-  /** Result of `verify` on the branch in a clean clone; null when it is not known. */
+  /** Result of `verify` on the branch in a clean clone, or null if it is not known. */
   readonly headVerification: HeadVerification | null;
-  /** Isolation of the agent; null when nothing was measured. */
+  /** Isolation of the agent, or null if nothing was measured. */
   readonly isolation: IsolationReport | null;
   readonly agent: AgentIdentity;
-  /** The task whose issue says that the run is at work; null when none does. */
+  /** The task whose issue says that the run is at work, or null if no issue says so. */
   readonly shown: TaskId | null;
-  /** The run's own limit that kept it from waiting for a usage limit; null when there is none. */
+  /** The run's own limit that kept it from waiting for a usage limit, or null if no limit did. */
   readonly waitSkippedBy: RunBound | null;
 }
 
@@ -105,19 +106,19 @@ export interface RunFacts {
   /** `https://github.com/owner/repo`, for links to commits. */
   readonly repositoryUrl: string;
   readonly runUrl: string;
-  /** Page of the log: the step's page if it is known, else `runUrl`. */
+  /** Page of the log: the step's page if it is known, otherwise `runUrl`. */
   readonly logUrl: string;
   /** Instants in ms. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Requests of the run to GitHub's API; null when they are not counted yet. */
+  /** Requests of the run to GitHub's API, or null if they are not counted yet. */
   readonly requests: RequestsSent | null;
 }
 
 /** The settings of a run, and problems other than those of its work. */
 export interface ReportSetting {
   readonly policy: Policy;
-  /** Agents in the order in which they are called. `model` null = the agent's own choice. */
+  /** Agents in the order in which they are called. A null `model` is the agent's own choice. */
   readonly agents: readonly { readonly name: AgentName; readonly model: string | null }[];
   readonly prices: Prices;
   readonly taskLabel: string;
@@ -127,17 +128,17 @@ export interface ReportSetting {
   readonly warnings: readonly string[];
   /** Files and settings of other Ralphs, used or unused, one line each. */
   readonly found: readonly string[];
-  /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
+  /** The open pull requests of Ralph's branches in the order in which to merge them, or null if they were not read. */
   readonly train: Train | null;
-  /** Percentage of test-only iterations from which the report points them out. */
+  /** Percentage of test-only iterations at which the report mentions them. */
   readonly testOnlyPercent: number;
-  /** Set when reviews of the pull request are answered. */
+  /** True if reviews of the pull request are answered. */
   readonly answersReviews: boolean;
   /** The search that makes issues tasks as well; null when there is none. */
   readonly issueQuery: string | null;
 }
 
-/** The findings of `doctor`; empty when it was not asked for. */
+/** The findings of `doctor`; empty if nobody asked for them. */
 interface SetUpFacts {
   readonly findings: readonly Finding[];
 }
@@ -146,9 +147,9 @@ interface SetUpFacts {
 export interface LaneFacts {
   readonly lane: LaneId;
   readonly branch: string;
-  /** The base branch; null when this run did not look it up. */
+  /** The base branch, or null if this run did not look it up. */
   readonly baseBranch: string | null;
-  /** Tip of the branch on the remote; null when there is none. */
+  /** Tip of the branch on the remote, or null if there is none. */
   readonly headSha: string | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   /** Every eligible task of the lane, in the order of work. */
@@ -157,11 +158,13 @@ export interface LaneFacts {
   readonly feedback: readonly TaskReport[];
   /** Requests of people and CI to the pull request over all runs, with the answers. */
   readonly answers: Feedback;
-  /** Checks of the pull request's head; null when they were not read. */
+  /** Checks of the pull request's head, or null if they were not read. */
   readonly checks: ChecksSummary | null;
-  /** Failure of `verify` on the base branch; null when it passes or was not checked. */
+  /** Failure of `verify` on the base branch; null if it passes or was not checked. */
   readonly redBase: RedBase | null;
-  /** People's decisions on the pull request's head as the run began; null when there are none, or not read. */
+  /**
+   * People's decisions on the pull request's head when the run began; null if there were none, or they were not read.
+   */
   readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
   /** The failed call that opened the circuit; null when it is not open, or none did. */
@@ -177,21 +180,21 @@ export interface LaneFacts {
 /** The state of a lane, for the answer to a command. */
 export interface LaneView {
   readonly lane: LaneId;
-  /** The stored state; null when the lane has not run yet, or its state could not be read. */
+  /** The stored state; null if the lane has not run yet, or its state could not be read. */
   readonly state: LaneState | null;
   /** Text such as `restored #40 (cache and ref)`, or why no state was restored. */
   readonly restored: string;
-  /** The lease of another run; null when the lane is free. */
+  /** The lease of another run, or null if the lane is free. */
   readonly claimedBy: Lease | null;
   readonly tasks: readonly TaskReport[];
   readonly circuit: CircuitWord;
-  /** Instant at which an open circuit is probed; null when it is not open. */
+  /** Instant at which an open circuit is probed, or null if it is not open. */
   readonly probeAt: number | null;
   /** Usage of the repository's windows, including reservations by runs of other lanes. */
   readonly usage: OpenUsage;
   /** Limits of the windows; 0 = no limit. */
   readonly limits: Pick<Policy, 'maxCallsPerHour' | 'maxTokensPerHour' | 'maxCostUsdPerDay'>;
-  /** The effect of the order that this run was given; null when it was given none. */
+  /** The effect of the order that this run was given, or null if it was given none. */
   readonly receipt: Receipt | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   readonly taskLabel: string;
@@ -206,13 +209,13 @@ export interface TaskReport {
   readonly progress: ShownProgress;
   /** The task's share of the branch, over all runs. */
   readonly share: TaskShare;
-  /** Address of the comment that asks a person about the task, if another branch asked; null when there is none. */
+  /** Address of the comment that asks a person about the task, if another branch asked, otherwise null. */
   readonly asked: string | null;
 }
 
 type CircuitWord = CircuitView['kind'];
 
-/** `where` is the store that holds the copy, e.g. `cache`. */
+/** The result of saving the state. `where` is the store that has the copy, such as `cache`. */
 export type SavedReport =
   | { readonly kind: 'saved'; readonly sequence: number; readonly where: string }
   | { readonly kind: 'not-saved'; readonly why: string };

@@ -7,8 +7,8 @@ import type { PushResult, Remote } from '../ports/remote.ts';
 import type { Work } from './intake.ts';
 
 /**
- * The dependencies of signing; `sign` never rejects. `repository` is null when the work tree is in another job or no
- * longer used, `record` when this job keeps no record.
+ * The dependencies of signing; `sign` never rejects. `repository` is null if the work tree is in another job or no
+ * longer used. `record` is null if this job keeps no record.
  */
 export interface SignDeps {
   readonly remote: Pick<Remote, 'sign'>;
@@ -17,14 +17,14 @@ export interface SignDeps {
   readonly log: Pick<Log, 'info'>;
 }
 
-/** Result of a push. `taken` is the work after the push, with the ids that its commits have then. */
+/** Result of a push. `taken` is the work after the push, with the ids that its commits then have. */
 interface Pushed {
   readonly result: PushResult;
   readonly taken: Work;
 }
 
 /**
- * Pushes the work, with its commits signed first if signatures are wanted. If only the server's answer asks for
+ * Pushes the work, with its commits signed first if signatures are required. If only the server's answer requires
  * signatures, signs the commits and pushes again. `push` gets the work with the ids of the signed commits.
  */
 export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work) => Promise<Pushed>): Promise<Pushed> {
@@ -38,8 +38,8 @@ export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work
 }
 
 /**
- * Signs the commits that the remote branch lacks, if signatures are wanted. Then replaces their ids with those of the
- * signed commits everywhere in the work, on disk as well, so that a run that is killed right after this continues with
+ * Signs the commits that the remote branch lacks, if signatures are required. Then replaces their ids with those of the
+ * signed commits everywhere in the work, also on disk, so that a run that is killed right afterwards continues with
  * them. Only the journal file, which is never rewritten, keeps the old ids; both commits have the same trailers.
  */
 async function signWork(

@@ -19,7 +19,7 @@ interface RunEnding {
   readonly requestedBy: string | null;
   readonly headSha: string | null;
   readonly pullRequest: number | null;
-  /** See `StoredRun`. */
+  /** The number of requests, as in `StoredRun`. */
   readonly requests: number | null;
   readonly journal: string | null;
   readonly redact: (text: string) => string;

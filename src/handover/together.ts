@@ -14,6 +14,6 @@ export interface ParallelEnd {
 export interface EndOfLane {
   readonly lane: LaneId;
   readonly branch: string;
-  /** The run on this lane as the state keeps it; null if none of its jobs published anything. */
+  /** The run on this lane in its stored form, or null if none of its jobs published anything. */
   readonly run: StoredRun | null;
 }

@@ -12,7 +12,7 @@ interface UnverifiedDeps {
 }
 
 /**
- * Returns the work at a head that differs from the loop's, in a job that cannot verify it: tasks that this run finished
+ * Returns the work at a head that differs from the loop's, in a job that cannot verify it. Tasks that this run finished
  * wait until the next run verifies the head, without a call, and the run is not complete.
  */
 export function judgeUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {

@@ -20,12 +20,12 @@ import { toOneLine } from '../core/text/phrase.ts';
 import { tryJson } from '../core/text/try-json.ts';
 import { type HandedFile, handedFileSchema, type HandedIntake, beginWork, type Work } from './intake.ts';
 
-/** Maximum length of a sentence, in characters, whatever text another job put there. */
+/** Maximum length of a sentence from another job, in characters. */
 const MAX_SENTENCE_CHARS = 1000;
 /** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
 /**
- * Maximum number of entries of each list that is handed over; enough that a run is not lost because it left out many
+ * Maximum number of entries of each list in the hand-over; high enough that a run is not lost because it left out many
  * files or gave many warnings.
  */
 const MAX_ENTRIES = 1000;
@@ -41,7 +41,7 @@ const foundTaskSchema = queuedTaskSchema.extend({
   title: words,
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: countSchema }),
-    // Without an issue number, because an entry that an agent wrote must not close an issue.
+    // Omit the issue number, because an entry that an agent wrote must not close an issue.
     z.object({
       kind: z.literal('prd'),
       path: z.string().max(MAX_PATH_CHARS),
@@ -62,13 +62,13 @@ const workSchema = z.object({
   head: objectId,
   withheld: z.array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: words })).max(MAX_ENTRIES),
   warnings: z.array(words).max(MAX_WARNINGS),
-  /** The loop of an earlier version hands over no isolation facts. */
+  /** The isolation facts; the loop of an earlier version hands over none. */
   isolation: isolationFacts.nullable().default(null),
   agent: z.object({ name: words, version: words }),
   startedAt: anyInstant,
   endedAt: anyInstant,
   outcome: outcomeSchema,
-  /** The agent's final message in a run that proposes sub-tasks; null in any other. */
+  /** The agent's final message in a run that proposes sub-tasks, otherwise null. */
   proposal: z.string().max(MAX_PROPOSAL_CHARS).nullable().default(null),
 });
 
@@ -83,7 +83,7 @@ const parcelSchema = z.discriminatedUnion('kind', [
     ...common,
     kind: z.literal('work'),
     work: workSchema,
-    /** The bundle of the commits; null when there are none. */
+    /** The bundle of the commits, or null if there are none. */
     commits: handedFileSchema.nullable(),
     session: handedFileSchema.nullable(),
   }),
@@ -112,7 +112,7 @@ export type ReceivedWork =
     }
   /** The loop's job ended before a call, or never began. */
   | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' | 'cancelled' }> }
-  /** `why` is a sentence. */
+  /** The hand-over cannot be used; `why` is a sentence. */
   | { readonly kind: 'unusable'; readonly why: string };
 
 /** Returns the text of a parcel, for the job that publishes the work. */
@@ -158,7 +158,7 @@ export function serializeFailure({ reason, message }: Extract<Outcome, { kind: '
 
 /**
  * Parses the hand-over of the loop's job, which is untrusted because an agent ran there, and checks it against the
- * gate's hand-over. `text` is null when nothing was handed over.
+ * gate's hand-over. `text` is null if nothing was handed over.
  */
 export function receiveWork(
   text: string | null,
@@ -259,13 +259,13 @@ export function createLostWork(
   return { ...work, state: { ...state, windows, ledger }, outcome };
 }
 
-/** Returns the reported outcome, with its sentences attributed to the loop; null when no loop can end with it. */
+/** Returns the reported outcome, with its sentences attributed to the loop, or null if no loop can end with it. */
 function possibleOutcome(
   outcome: Outcome,
   { policy, isProposal }: { readonly policy: Policy; readonly isProposal: boolean },
   now: number,
 ): Outcome | null {
-  // A run for a proposal works on no task, so it cannot complete any.
+  // A run for a proposal works on no task, so it cannot end as complete.
   if (isProposal && outcome.kind === 'complete') return null;
   switch (outcome.kind) {
     case 'failed':
@@ -291,7 +291,7 @@ function reportedBy(message: string): string {
 }
 
 /**
- * Returns true for a task marked done without proof: no journal entry finished the issue and no verification of the
+ * Returns true if a task is marked done without proof: no journal entry finished the issue and no verification of the
  * head confirmed it, or the run did not end by completing the prompt.
  */
 function isDoneWithoutProof(
@@ -322,7 +322,7 @@ function claimsAllDone(entry: JournalEntry | undefined, id: TaskId): boolean {
   );
 }
 
-/** Parses the lines of the journal; null when a line is not an iteration, or their numbers are not 1, 2, 3 … */
+/** Parses the lines of the journal. Returns null if a line is not an iteration, or the numbers are not 1, 2, 3 … */
 function parseJournalEntries(lines: readonly string[]): readonly JournalEntry[] | null {
   const entries = lines.flatMap((line) => {
     const parsed = parseJournalLine(line);

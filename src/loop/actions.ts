@@ -29,12 +29,12 @@ type Parked = Extract<Outcome, { kind: 'parked' }>;
 const ASK_MS = MINUTE_MS;
 
 /**
- * Interval at which a run renews its claim while it waits beyond its time. A claim lasts ten minutes longer than that.
+ * Interval at which a run renews its claim while it waits beyond its time. A claim lasts ten minutes longer than this.
  */
 const CLAIM_MS = 5 * MINUTE_MS;
 
 /**
- * The end of a wait. `over` carries the work and the policy from now on. `ended`: a person or a signal ends the run.
+ * The end of a wait. `over` has the work and the policy from now on. `ended`: a person or a signal ends the run.
  * `unknown`: the run could not find out how many calls and tokens it may still use.
  */
 type Waited =
@@ -49,11 +49,11 @@ export interface RunNow {
   /** The limits of the run from now on. */
   readonly policy: Policy;
   readonly known: LoopFacts;
-  /** The tests of the base branch; null while this run has not verified it. */
+  /** The tests of the base branch, or null while this run has not verified it. */
   readonly baseTests: TestReport | null;
 }
 
-/** A run with what its actions need. */
+/** A run with the dependencies of its actions. */
 interface Setting {
   readonly deps: LoopDeps;
   readonly run: RunNow;
@@ -73,7 +73,7 @@ export async function performAction(
     case 'open-branch':
       return after(run, await openBranch(deps, work, opened.base), { stage: 'opened' });
     case 'verify-base': {
-      // A run that is stopped early must not wait for the verification of the base.
+      // A run that is stopped early must not wait for the verification of the base, so listen to both signals.
       const signal = AbortSignal.any([deps.signal, deps.ending]);
       const { report, ...verified } = await verifyBase({ ...deps, signal }, work, opened.base);
       return after({ ...run, baseTests: report }, verified, { stage: 'base-verified', isBaseVerified: true });
@@ -134,8 +134,8 @@ async function push(deps: LoopDeps, { work, known }: RunNow): Promise<WorkAfterA
 }
 
 /**
- * Returns the end of a run whose push failed, which names a person who closed the pull request or deleted the branch as
- * the cause.
+ * Returns the end of a run whose push failed. If a person closed the pull request or deleted the branch, names that
+ * person as the cause.
  */
 async function endOfPush({ lookAtPeople: look }: LoopDeps, work: Work, end: Outcome): Promise<Outcome> {
   const by = (await look?.(work, null))?.lane ?? null;
@@ -152,7 +152,7 @@ async function lookAtPeople(deps: LoopDeps, run: RunNow, task: Task): Promise<Ru
   return { ...run, known, soFar: { ...run.soFar, stoppedBy: takenBack.lane ?? run.soFar.stoppedBy } };
 }
 
-/** Takes a task out of the run, and records that in the journal. */
+/** Removes a task from the run, and records that in the journal. */
 function withdraw({ clock, log, appendJournal }: LoopDeps, work: Work, withdrawal: Withdrawal): Work {
   appendJournal(
     serializeEvent({
@@ -191,7 +191,7 @@ function afterWaiting(
     case 'over':
       return after({ ...run, known, policy: waited.policy }, continuing(waited.work), {});
     case 'ended':
-      // The run still cannot make a call; `stoppedBy` keeps it from waiting again.
+      // The run still cannot make a call, so set `stoppedBy`, which keeps it from waiting again.
       return { ...run, soFar: { ...run.soFar, stoppedBy: waited.stoppedBy ?? run.soFar.stoppedBy }, known };
     case 'unknown':
       return { ...run, known: updateFacts(known, { ending }) };
@@ -237,7 +237,7 @@ async function waitForLimit(
   return askForMore(deps, { work, waitedFrom, reason: outcome.reason });
 }
 
-/** Renews the claim. Changes nothing when there is no claim or the store does not answer. */
+/** Renews the claim. Changes nothing if there is no claim or the store does not answer. */
 async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): Promise<void> {
   await store.update(renewLease(lane.id, leaseOf(run, clock.now())));
 }
@@ -250,7 +250,8 @@ async function askForMore(
   const { clock, log, waitPolicy } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = extendPolicyByWait(deps.config.policy, resumedAt - waitedFrom);
-  // Unless `on-limit` is `wait`, the run waited for the circuit of a step, which does not change what it may use.
+  // Unless `on-limit` is `wait`, the run waited for the circuit of a step. That does not change what it may use, so
+  // nothing is renewed.
   const renewed =
     waitPolicy === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
@@ -261,7 +262,7 @@ async function askForMore(
     );
     return { kind: 'unknown' };
   }
-  // The wait has extended the run's time, and its claim must outlast that.
+  // The wait has extended the run's time, so renew the claim, which must outlast that time.
   if (maxRunMs !== deps.config.policy.maxRunMs) await renewClaim(deps, work);
   const { windows } = renewed;
   const policy = { ...renewed.policy, maxRunMs, maxWaitMs };

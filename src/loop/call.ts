@@ -34,7 +34,7 @@ export interface Iteration {
   readonly step: Iterate;
   /** The agent that the iteration calls. */
   readonly turn: Turn;
-  /** The merge of the base branch, if that is the task; else null. */
+  /** The merge of the base branch if that is the task, otherwise null. */
   readonly merge: MergeToFinish | null;
   readonly opened: OpenedLane;
   /** Instant of the decision to iterate, which is when the call is charged. */
@@ -46,9 +46,12 @@ export interface CalledAgent {
   /** The work after the call; its state has every call booked, and is on disk. */
   readonly work: Work;
   readonly usage: CallUsage;
-  /** Instant at which the state lost its conversation, since the agent could not continue it; null when it did not. */
+  /**
+   * Instant at which the state lost its conversation because the agent could not continue it; null if that did not
+   * happen.
+   */
   readonly sessionDroppedAt: number | null;
-  /** The earlier call, also charged, that failed to continue the conversation; null when there was none. */
+  /** The earlier call, also charged, that failed to continue the conversation, or null if there was none. */
   readonly failed: FailedCall | null;
 }
 
@@ -58,12 +61,13 @@ interface FailedCall {
   readonly agentRun: AgentRun;
 }
 
-/** The parts of a call that may differ within one iteration. */
+/** The parts of a call that may differ between calls of one iteration. */
 export interface CallSetting
   extends
     Pick<PromptParts, 'aim' | 'promptTemplate' | 'promptPath' | 'setup' | 'pipeline'>,
     Pick<AgentCall, 'model' | 'allowedTools' | 'timeoutMs' | 'resume'> {
-  /** Amount that the run has spent so far, and its number of calls. */
+  /** Amount that the run has spent so far, in US dollars. */
+  /** Number of calls that the run has made so far. */
   readonly spentUsd: number;
   readonly calls: number;
 }
@@ -86,9 +90,9 @@ export function settingOfPlainCall({ config, prompt }: LoopDeps, { work, soFar }
 }
 
 /**
- * Calls the agent. If it fails and the conversation that it continued may be the cause, calls it once more in a new
- * one. Each call is booked as it ends. `treeBefore` is the content before the call, `listed` the items of the task
- * files, and `notes` the logs in which an agent keeps what it learns.
+ * Calls the agent. If the call fails and the conversation that it continued may be the cause, calls the agent once more
+ * in a new one. Books each call when it ends. `treeBefore` is the content before the call, `listed` are the items of
+ * the task files, and `notes` are the logs in which an agent keeps what it learns.
  */
 export async function callAgent(
   deps: LoopDeps,
@@ -130,7 +134,7 @@ export async function callAgent(
   const { endedAt } = usage;
   if (agentRun.analysis.agentError?.kind === 'unknown-session') {
     deps.log.info('The agent no longer knows the session, so it is called again in a new one.');
-    // The first call is not charged again: the CLI refused before it asked the provider for anything.
+    // Do not charge the first call again: the CLI refused before it asked the provider for anything.
     const fresh = { ...first.work, state: resetSession(first.work.state, 'unknown_session', endedAt) };
     const again = await call(fresh, endedAt, { ...setting, resume: null });
     return { ...withUsageOfBoth(first, again), sessionDroppedAt: endedAt, failed: null };
@@ -167,7 +171,7 @@ export async function callAndBook(
   const { call, work, task, startedAt } = made;
   const spending = (spent: Spent): void => {
     const usage = { startedAt, endedAt: deps.clock.now(), ...spent };
-    // A disk that cannot be written is reported at the end of the call.
+    // Ignore a disk that cannot be written, which is reported at the end of the call.
     tryTo(() => {
       deps.record({ ...work, state: bookCallUsage(work.state, usage) });
     });
@@ -192,11 +196,11 @@ function tryTo(act: () => void): void {
   try {
     act();
   } catch {
-    // Ignored: the caller does not depend on `act`.
+    // Ignore the error, because the caller does not depend on `act`.
   }
 }
 
-/** Returns the second of two calls with the usage of both, because the first is not charged separately. */
+/** Returns the second of two calls with the usage of both, because the first is not booked separately. */
 function withUsageOfBoth(first: BookedCall, second: BookedCall): BookedCall {
   const usage = addUsage(first.usage, second.usage);
   const { tokens, outputTokens, costUsd } = usage;
@@ -219,7 +223,10 @@ function sumOf(first: number | null, second: number | null): number | null {
   return second === null || first === null ? (second ?? first) : first + second;
 }
 
-/** Composes the prompt of a call. `listed`: the items of the task files; `notes`: logs of what agents learned. */
+/**
+ * Composes the prompt of a call. `listed` are the items of the task files, and `notes` are the logs of what agents
+ * learned.
+ */
 export async function composeCallPrompt(
   deps: Pick<LoopDeps, 'config' | 'prompt' | 'readLearnings'>,
   { work, soFar, step, merge }: Pick<Iteration, 'work' | 'soFar' | 'step' | 'merge'>,
@@ -231,7 +238,7 @@ export async function composeCallPrompt(
 ): Promise<string> {
   const { listed, notes, setting } = asked;
   const { workingDirectory, policy, verify } = deps.config;
-  // The item may have moved in its file since the gate read it.
+  // Look up the item again, because it may have moved in its file since the gate read it.
   const item = listed.find(({ task }) => task.id === step.task.id);
   return composePrompt({
     aim: setting.aim,
@@ -268,8 +275,8 @@ export async function composeCallPrompt(
 }
 
 /**
- * Returns the set-up instructions for the queue's first iteration; empty for any other. Issues' own branches begin from
- * a project that is set up.
+ * Returns the set-up instructions for the queue's first iteration, and an empty text for any other. Issues' own
+ * branches begin from a project that is set up.
  */
 export function selectSetupInstructions(
   { setup }: LoopDeps['prompt'],
@@ -284,13 +291,18 @@ function titlesOfOtherTasks({ tasks, state }: Work, { id }: Task): readonly stri
     .map(({ title }) => title);
 }
 
-/** Returns the newest verification, which also counts for later iterations that changed nothing. */
+/**
+ * Returns the newest verification, which is also valid for later iterations that changed nothing; null if there is
+ * none.
+ */
 function lastVerificationOf({ journal, cleanVerification }: Work): Verification | null {
   if (cleanVerification?.after === journal.length) return cleanVerification.verification;
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 
-/** Returns the maximum cost of one call in US dollars, which enforces the limits during the call; null = no limit. */
+/**
+ * Returns the maximum cost of one call in US dollars, which enforces the limits during the call; null means no limit.
+ */
 export function computeBudgetLeft(
   { state }: Pick<Work, 'state'>,
   spentUsd: number,
@@ -307,7 +319,7 @@ function leastOf(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }
 
-/** Returns the maximum tokens of one call; null = no limit. */
+/** Returns the maximum number of tokens of one call; null means no limit. */
 export function computeTokensLeft({ state }: Pick<Work, 'state'>, { maxTokensPerHour }: Policy): number | null {
   return maxTokensPerHour > 0 ? Math.max(0, maxTokensPerHour - (state.windows.hour?.tokens ?? 0)) : null;
 }

@@ -52,7 +52,7 @@ export async function commitWork(
   const marked = committed.lookAt.filter(({ kind }) => kind === 'conflict-markers').flatMap(({ files }) => files);
   return {
     committed: { ...committed, lockFiles: lockFiles ?? [], marked: marked.map(({ path }) => path) },
-    work: withCommit(work, committed),
+    work: addCommitToWork(work, committed),
   };
 }
 
@@ -72,7 +72,7 @@ export function commitMessageOf(
 }
 
 /** Returns the work after a commit. */
-export function withCommit(work: Work, committed: CommittedIteration): Work {
+export function addCommitToWork(work: Work, committed: CommittedIteration): Work {
   return {
     ...work,
     head: committed.head,

@@ -26,8 +26,8 @@ interface Beginning {
 }
 
 /**
- * The withdrawals by people while the run works; a field is null when none is known. `task`: how they withdrew the
- * task's issue. `lane`: how they withdrew the lane, in words that complete "stopped by …".
+ * The withdrawals by people while the run works; a field is null if no withdrawal is known. `task`: how they withdrew
+ * the task's issue. `lane`: how they withdrew the lane, in words that complete "stopped by …".
  */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
@@ -55,8 +55,8 @@ type Outlet =
   | { readonly kind: 'hand-over'; readonly handOver: (work: Work) => Promise<void> };
 
 /**
- * The policy of a waiting run. `policy` is the user's, before a reservation tightens it. `renew` reserves the budget
- * for the rest of a run that takes `maxRunMs` in total; never throws.
+ * The policy of a waiting run. `policy` is the user's policy, before a reservation tightens it. `renew` reserves the
+ * budget for the rest of a run that takes `maxRunMs` in total; never throws.
  */
 interface WaitPolicy {
   readonly policy: Policy;
@@ -73,8 +73,8 @@ export interface OpenedAgent {
 }
 
 /**
- * An agent that the run may call. `open` installs and loads it, once, or throws a UserError. `opened` returns null
- * until then.
+ * An agent that the run may call. `open` installs and loads it once, or throws a UserError. `opened` returns null until
+ * then.
  */
 export interface LoopAgent {
   readonly name: AgentName;
@@ -82,7 +82,7 @@ export interface LoopAgent {
   readonly opened: () => OpenedAgent | null;
 }
 
-/** The work after an action. `end` is why the run ends here; null when it continues. */
+/** The work after an action. `end` is the reason why the run ends here, or null if it continues. */
 export interface WorkAfterAction {
   readonly work: Work;
   readonly end: Outcome | null;
@@ -118,17 +118,17 @@ export interface LoopDeps {
   readonly outlet: Outlet;
   readonly verifier: Verifier;
   readonly commands: CommandRunner;
-  /** The steps of an iteration, as the base branch has them; null = an iteration is one agent call. */
+  /** The steps of an iteration, as the base branch has them; null means that an iteration is one agent call. */
   readonly pipeline: Pipeline | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly sleep: Sleep;
   /**
    * Finds out whether people have withdrawn the task or the lane since the run began, with at most three requests;
-   * never throws. Null = this job cannot ask.
+   * never throws. Null if this job cannot ask.
    */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
-  /** The policy for waiting; null = the run cannot wait for the end of a limit. */
+  /** The policy for waiting, or null if the run cannot wait for the end of a limit. */
   readonly waitPolicy: WaitPolicy | null;
   readonly store: Pick<StateStore, 'read' | 'update' | 'transcript'>;
   /** UUID of this run's process tree. */
@@ -136,12 +136,12 @@ export interface LoopDeps {
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-  /** Aborted when only this run is asked to end after its iteration; the reason is the name of the person. */
+  /** Aborted if only this run must end after its iteration; the reason is the name of the person. */
   readonly ending: AbortSignal;
   readonly prompt: UserPrompt;
   /**
-   * Returns the present text of the lane's notebook and those of other lanes that its agent may read; empty when there
-   * are none.
+   * Returns the present text of the lane's notebook and of those other lanes' notebooks that its agent may read; empty
+   * if there are none.
    */
   readonly readLearnings: (lane: LaneId) => Promise<string>;
   readonly files: WorkFiles;
@@ -160,9 +160,9 @@ export interface LoopDeps {
   readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
-  /** Keeps a patch of unpublished work beside the journal; never throws. */
+  /** Keeps a patch of unpublished work next to the journal; never throws. */
   readonly keepPatch: (name: string, patch: string) => void;
-  /** Returns the hash of the journal's last line; null when the journal is empty. */
+  /** Returns the hash of the journal's last line, or null if the journal is empty. */
   readonly journalHash: () => string | null;
   /** Writes the work to disk. It is called at every point after which the work must not be lost. */
   readonly record: (work: Work) => void;

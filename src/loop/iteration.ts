@@ -71,12 +71,12 @@ export async function runIteration(
         ...iteration.work,
         state: isForgotten ? resetSession(ready, 'unknown_session', iteration.startedAt) : ready,
       };
-      // The call is charged and on disk before it is made, so a killed run gets no call for free.
+      // Charge the call and record it before it is made, so that a killed run gets no call for free.
       deps.record(begun);
       const listed = await readFileTasks(deps, begun.tasks);
       const aside = await readSetAsideFiles(deps);
       const made = await runCallOrSteps(deps, { ...iteration, work: begun, before, listed, ...aside });
-      // The marker is a message to the loop, so it is removed before the content is measured.
+      // The marker is a message to the loop, so remove it before the content is measured.
       const markedLast = await takeDoneMarker(deps, aside);
       const left = await deps.repository.snapshot();
       const listedAfter = await readFileTasks(deps, begun.tasks);
@@ -99,7 +99,8 @@ export async function runIteration(
       return { ...concluded, work: marked };
     },
   );
-  // Printed outside of the log group, so that people who keep the group closed still see the result of each iteration.
+  // Print this outside of the log group, so that people who keep the group closed still see the result of each
+  // iteration.
   const entry = finished.work.journal.at(-1);
   if (entry !== undefined) deps.narrate(entry, finished.work);
   return finished;
@@ -111,7 +112,7 @@ export async function runIteration(
  */
 function taskTreeOf({ work, step, opened }: Iteration, before: TreeSnapshot): string {
   // After a lost state or a faster run, the branch has commits that the state does not know and that may belong to this
-  // task, so its progress is compared with the base.
+  // task, so compare the task's progress with the base.
   const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
   const unknown =
     startedTree === null &&
@@ -126,15 +127,16 @@ interface IterationResult {
   /** The work with every charged call and every commit so far. */
   readonly work: Work;
   readonly output: StepOutput;
-  /** Usage of the one call, as it is booked; null when each step of the pipeline has its own. */
+  /** Usage of the only call, as it is booked; null if each step of the pipeline has its own usage. */
   readonly usage: CallUsage | null;
   readonly sessionDroppedAt: number | null;
   readonly madeAgain: JournalEntry['madeAgain'];
-  /** Path of the marker that a step made, which is already removed; null when there was none, or no pipeline. */
+  /** Path of the marker that a step made, which is already removed; null if there was none, or no pipeline. */
   readonly doneMarker: string | null;
   /** Records of the pipeline's steps; empty without a pipeline. */
   readonly steps: readonly StepRecord[];
-  /** Commits that were made between steps. `base`: the content that the last commit is compared with. */
+  /** Commits that were made between steps. */
+  /** The content with which the last commit is compared. */
   readonly earlier: readonly CommitResult[];
   readonly base: TreeSnapshot;
 }
@@ -163,7 +165,7 @@ async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & BegunIterat
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: output, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  // `madeAgain` is null because the record of each step already has both calls.
+  // Leave `madeAgain` null, because the record of each step already has both calls.
   return { work, output, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
@@ -203,7 +205,7 @@ async function conclude(
   const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
   const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
   const isUncounted = withheld.length < work.withheld.length || committed.publishedPaths.length > 0;
-  // Ignored files, such as packages and builds, are named only if the agent reports changes and none are visible.
+  // Name ignored files, such as packages and builds, only if the agent reports changes and none are visible.
   const isUnseen = before.tree === after.tree && !isUncounted && (analysis.signal.filesModified ?? 0) > 0;
   const beside = [
     ...committed.beside.map(({ name }) => name),
@@ -245,7 +247,7 @@ async function conclude(
     ...(committed.lockFiles.length === 0 ? {} : { lockFiles: committed.lockFiles }),
   };
   const now = deps.clock.now();
-  // Entries that the agent added are work of the lane like any other, so this run works on them, too.
+  // Entries that the agent added are work of the lane like any other, so add them to this run's tasks.
   const found = tasksOfNewItems(items)
     .filter(({ id }) => deps.redact(id) === id)
     .map((item) => toRootTask(deps.config.workingDirectory, item));
@@ -309,7 +311,7 @@ function namedFirst(paths: readonly string[], deciding: readonly string[]): read
 }
 
 /**
- * Returns the state with the files that were left out of the branch. Redacts paths before it cuts them, since a cut
+ * Returns the state with the files that were left out of the branch. Redacts paths before it cuts them, because a cut
  * secret is not recognized.
  */
 function withLeftOut(
@@ -331,7 +333,7 @@ function withLeftOut(
 }
 
 /**
- * Returns the number of lines to review so far, which decides whether another task begins; null when it is unknown or
+ * Returns the number of lines to review so far, which decides whether another task begins; null if it is unknown or
  * unlimited.
  */
 async function linesOfBranch({ repository, config, signal }: LoopDeps): Promise<number | null> {

@@ -30,7 +30,7 @@ interface Rewrite {
 
 const PRD_PATH = '.ralph/prd.json';
 
-/** The files to write. `obstacle` is the problem that keeps others from being written; null when there is none. */
+/** The files to write. `obstacle` is the problem that keeps others from being written, or null if there is none. */
 interface Rewrites {
   readonly rewrites: readonly Rewrite[];
   readonly obstacle: string | null;
@@ -53,7 +53,7 @@ export async function runIterations(given: LoopDeps, intake: WorkIntake): Promis
     let run: RunNow = { work, soFar, policy, known, baseTests: null };
     const setting = { turns, askOrders: createOrderPoll(given), opened: intake.opened };
     for (;;) {
-      // Waiting changes the limits of the run.
+      // Waiting changes the limits of the run, so use its present policy.
       const deps: LoopDeps = { ...given, config: { ...given.config, policy: run.policy } };
       const situation = situationOf(deps, run);
       const action = decideLoopAction(isProposal ? situationOfProposal(situation) : situation);
@@ -149,7 +149,7 @@ async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   return { ...work, state: merged === null ? state : markDoneUnder(state, taskId, merged.id) };
 }
 
-/** Returns the prompt with its documents as of the lane's newest commit; null when there is no prompt. */
+/** Returns the prompt with its documents as of the lane's newest commit, or null if there is no prompt. */
 async function publishedPrompt(deps: Pick<LoopDeps, 'config' | 'repository' | 'sha256'>): Promise<Task | null> {
   const { config, repository, sha256 } = deps;
   const { promptFile } = config;
@@ -159,7 +159,7 @@ async function publishedPrompt(deps: Pick<LoopDeps, 'config' | 'repository' | 's
   return createPromptTask({ ...documents, ...texts }, { promptFile, sha256 });
 }
 
-/** Measures everything on the branch, also of earlier runs, since the pull request covers all of it. */
+/** Measures everything on the branch, including the work of earlier runs, because the pull request covers all of it. */
 async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<Work> {
   const review = signal.aborted ? null : await repository.review().catch(() => null);
   if (review === null) return work;
@@ -169,8 +169,8 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
 
 /**
  * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads
- * only texts of the verified head, since the work tree may have changed. After a kill or a failure, the next run makes
- * up for it.
+ * only texts of the verified head, because the work tree may have changed. After a kill or a failure, the next run does
+ * this.
  */
 async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   if (!work.hasNewCommits || deps.signal.aborted) return work;
@@ -179,8 +179,8 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     if (obstacle !== null) deps.log.warning(obstacle);
     const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
     if (rewrites.length === 0) return warned;
-    // Commit all or nothing: if an archive must not be published, for example because it repeats a key, the entries
-    // moved into it would be lost.
+    // Commit all or nothing. If an archive must not be published, for example because it repeats a key, the entries
+    // moved into it would otherwise be lost.
     const { head, withheld } = await deps.repository.commitTexts({
       texts: Object.fromEntries(rewrites.map(({ path, text }) => [path, text])),
       message: 'Archive finished tasks and old notes',
@@ -196,7 +196,7 @@ async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
 }
 
 /**
- * Lists each archive before the file that its entries come from, so that an entry is for a moment in both rather than
+ * Lists each archive before the file from which its entries come, so that an entry is for a moment in both rather than
  * in neither.
  */
 async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {

@@ -10,7 +10,7 @@ import type { Work } from '../handover/intake.ts';
 import type { FileTexts, OpenedLane } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 
-/** Files that count neither as content nor as tasks, as they were before a call. */
+/** Files that are neither content nor tasks, as they were before a call. */
 interface SetAsideFiles {
   /** Logs in which an agent keeps what it learns. */
   readonly notes: FileTexts;
@@ -23,8 +23,8 @@ const MAX_NAMED = 3;
 
 /**
  * Writes the progress of prd entries back into the file, in a commit after the iteration's, so that the branch is right
- * whether or not the agent did it. Reads only texts of the branch. Marks nothing on a branch without commits, since
- * there is nothing to review. After a kill or a failure, the next iteration makes up for it.
+ * whether or not the agent did it. Reads only texts of the branch. Marks nothing on a branch without commits, because
+ * there is nothing to review. After a kill or a failure, the next iteration does this.
  */
 export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, signal, log } = deps;
@@ -48,9 +48,9 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     });
     const marked: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
     if (head === work.head) return marked;
-    // If the agent has changed the file, keep its version: the next iteration commits it and marks the entries again.
+    // If the agent has changed the file, keep its version. The next iteration commits it and marks the entries again.
     await deps.files.replace({ path, old, text: made.text }).catch(() => undefined);
-    // The changes that a later verification makes are measured against this snapshot.
+    // Take a snapshot, because the changes that a later verification makes are measured against it.
     await repository.snapshot();
     const done = [...made.marked].filter(([, mark]) => mark === 'done').map(([id]) => id);
     const tasks = withChangedTasks(work.state.tasks, done, (progress) => ({ ...progress, unmarked: undefined }));
@@ -86,7 +86,7 @@ export async function readFileTasks(
 ): Promise<readonly FileTask[]> {
   const sources = fileSourcesOf(laneTasks);
   if (sources.length === 0) return [];
-  // The parsers are loaded here, since a run that ends in the gate does not need them.
+  // Load the parsers only here, because a run that ends in the gate does not need them.
   const { parseTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
   const archivePaths = sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
   return parseTaskFilesAndArchive(
@@ -106,8 +106,8 @@ export async function readSetAsideFiles({ files, prompt }: Pick<LoopDeps, 'files
 }
 
 /**
- * Removes the marker file with which the agent reported in this call that everything is done, so that it counts for one
- * call only. Returns its path, or null if the agent made none.
+ * Removes the marker file with which the agent reported in this call that everything is done, so that the marker is
+ * valid for one call only. Returns its path, or null if the agent made none.
  */
 export async function takeDoneMarker(
   { files, prompt, log, redact }: Pick<LoopDeps, 'files' | 'prompt' | 'log' | 'redact'>,

@@ -16,7 +16,7 @@ import { computeBudgetLeft, callAndBook, computeTokensLeft } from './call.ts';
 import type { LoopDeps } from './deps.ts';
 import type { AgentTurns } from './turns.ts';
 
-/** The loop facts of a run that only proposes: it opens no branch, and its issue may have any label. */
+/** The loop facts of a run that only proposes. It opens no branch, and its issue may have any label. */
 export const PROPOSING = { ...NOTHING_KNOWN, stage: 'ready' } as const;
 
 /** Returns the situation without the earlier work on the issue, so that it does not prevent the call. */
@@ -46,7 +46,7 @@ export async function proposeTasks(
   const { opened } = await turns.take(work.state, step.agent);
   const state = chargeCallAt(switchAgent(work.state, step.agent, 'by_order', startedAt), policy, startedAt);
   const begun: Work = { ...work, state, agent: opened.called };
-  // The call is charged and on disk before it is made.
+  // Charge the call and record it before it is made, so that a killed run gets no call for free.
   deps.record(begun);
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
   deps.log.info(`Proposing sub-tasks: one call that only reads (${READING_TOOLS.join(', ')}) …`);
@@ -100,7 +100,7 @@ function isFailedCall({ analysis, end, finalMessage }: AgentRun): boolean {
   return !hasEnded || analysis.agentError !== null || analysis.usageLimit !== null || finalMessage.trim() === '';
 }
 
-/** Returns the outcome if the call was cancelled or the agent cannot log in, or null. */
+/** Returns the outcome if the call was cancelled or the agent cannot log in, otherwise null. */
 function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
   if (end.kind === 'cancelled') return { kind: 'cancelled', reason: 'signal' };
   const problem = accessErrorOf(analysis);
@@ -109,7 +109,10 @@ function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
   return { kind: 'failed', reason: 'configuration', message };
 }
 
-/** Returns the outcome of a run whose call failed: parked if a limit is the cause, so that people learn its end. */
+/**
+ * Returns the outcome of a run whose call failed. It is parked if a limit is the cause, so that people learn when the
+ * limit ends.
+ */
 function outcomeOfFailure(
   { config: { policy } }: LoopDeps,
   { state, work, soFar, now }: { readonly state: LaneState; readonly now: number } & Pick<RunNow, 'work' | 'soFar'>,

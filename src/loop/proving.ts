@@ -30,7 +30,7 @@ interface Proving {
   readonly base: { readonly commit: string; readonly tests: TestReport | null };
 }
 
-/** A work with the tests of its base branch, see RunNow. */
+/** A work with the tests of its base branch, as in RunNow. */
 interface Proven {
   readonly work: Work;
   readonly baseTests: TestReport | null;
@@ -48,7 +48,7 @@ interface Planned {
  */
 export async function proveTests(given: LoopDeps, work: Work, proving: Proving): Promise<Proven> {
   const { proveTests: mode } = given.config;
-  // A run that is asked to end does not wait for proofs.
+  // A run that must end does not wait for proofs, so listen to both signals.
   const deps: LoopDeps = { ...given, signal: AbortSignal.any([given.signal, given.ending]) };
   const unproven: Proven = { work, baseTests: proving.base.tests };
   if (mode === 'false' || deps.signal.aborted) return unproven;
@@ -64,7 +64,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   }
   const proofs = new Map<TaskId, TaskProof>(planned.map(({ own: { task } }) => [task, { task, proof: CUT_OFF }]));
   const proven = (): Work => ({ ...work, state: recordProofs(work.state, [...proofs.values()]) });
-  // If the run is killed from here on, its tasks are done, and the next run makes the missing proofs.
+  // Record the tasks as done now: if the run is killed from here on, the next run makes the missing proofs.
   deps.record(proven());
   let baseTests = proving.base.tests;
   for (const one of planned) {
@@ -89,7 +89,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   return { work: proven(), baseTests };
 }
 
-/** Returns how long `verify` takes on the base; on the head if the base is not known to pass. */
+/** Returns the usual time of `verify` on the base, or on the head if the base is not known to pass. */
 function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Proving): number {
   return (base?.kind === 'passed' ? base.durationMs : undefined) ?? head.durationMs;
 }
@@ -106,7 +106,7 @@ function planOf(own: TaskChanges): readonly Planned[] {
   return plan.kind === 'none' ? [] : [{ own, plan }];
 }
 
-/** Proves the tests of one task; null if the run has to end. */
+/** Proves the tests of one task, or returns null if the run has to end. */
 async function proveTask(
   deps: LoopDeps,
   work: Work,
@@ -141,7 +141,7 @@ async function proveTask(
   };
 }
 
-/** Runs the verify commands on a commit, if they fit into the rest of the run; null if the run has to end. */
+/** Runs the verify commands on a commit, if they fit into the rest of the run; returns null if the run has to end. */
 async function runForProof(
   deps: LoopDeps,
   work: Work,

@@ -38,7 +38,7 @@ type PushWithStateDeps = PushDeps &
 
 /**
  * Creates the branch before the first call. Probes a push that was refused before, and a merge that the token may not
- * push, since work that cannot be pushed is not worth a call. Does nothing in a loop that hands over, because the
+ * push, because work that cannot be pushed is not worth a call. Does nothing in a loop that hands over, because the
  * gate's job has done it. `base` is the tip of the base branch.
  */
 export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Promise<WorkAfterAction> {
@@ -49,7 +49,7 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
   const at = { branch, commit: work.base, since: work.base };
   const { refusedPush } = work.state;
   if (refusedPush !== null) {
-    // If a push failed although its probe had succeeded, probes do not count for a day.
+    // If a push failed although its probe had succeeded, do not trust probes for a day.
     const isPinned = refusedPush.unprobed === true && Math.abs(deps.clock.now() - refusedPush.at) < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
     const probed = afterPush(
@@ -72,7 +72,7 @@ function makeBranch(
     case 'fresh':
       return remote.pushOn({ ...at, at: null });
     case 'reuse':
-      // The branch moves forward to the base, or to a merge of both: no commit on it is rewritten.
+      // Move the branch forward to the base, or to a merge of both, which rewrites no commit on it.
       return remote.pushOn({ ...at, at: start.mergedHead });
     default:
       return remote.push({ ...at, start });
@@ -106,7 +106,7 @@ async function setAsideForbiddenMerge(
   return { work: { ...work, state }, end: null };
 }
 
-/** Maximum number of tries of one push; each leaves out the files refused before. */
+/** Maximum number of attempts of one push; each leaves out the files that were refused before. */
 const MAX_TRIES = 5;
 
 /**
@@ -140,8 +140,8 @@ export async function pushIteration(deps: PushWithStateDeps, made: Work): Promis
 }
 
 /**
- * Returns the refusal if it is about the content of the commits, else null. An unknown rule is about content if the
- * server would accept an empty commit.
+ * Returns the refusal if it is about the content of the commits, otherwise null. An unknown rule is about content if
+ * the server would accept an empty commit.
  */
 async function contentRefused(
   remote: Pick<Remote, 'probePush'>,
@@ -157,7 +157,7 @@ async function contentRefused(
   return probed.kind === 'pushed' ? blameContent(refusal) : null;
 }
 
-/** The reason for leaving the push to the end of the run, when it is known why the branch is gone. */
+/** The reason for leaving the push to the end of the run if it is known why the branch is gone. */
 const GONE = 'It was removed while this run worked, as merging a pull request can do.';
 
 async function isBranchGone(remote: Pick<Remote, 'branches'>, { lane: { branch } }: Work): Promise<boolean> {
@@ -222,7 +222,7 @@ export async function handOverNow({ outlet }: Pick<LoopDeps, 'outlet'>, work: Wo
 }
 
 /**
- * Returns the document of the state that counts if the run is killed right after this push. It names the stored
+ * Returns the document of the state that applies if the run is killed right after this push. It names the stored
  * conversation, because the current one is not stored yet.
  */
 export function buildKilledDocument(

@@ -8,7 +8,8 @@ import { sealedTranscriptOf } from '../handover/conversations.ts';
 import type { LoopDeps, OpenedAgent } from './deps.ts';
 
 /**
- * An agent that is ready for a call. `isForgotten`: its conversation in the state cannot be continued on this machine.
+ * An agent that is ready for a call. `isForgotten` is true if its conversation in the state cannot be continued on this
+ * machine.
  */
 export interface Turn {
   readonly opened: OpenedAgent;
@@ -31,7 +32,8 @@ export function createTurns(deps: TurnDeps): AgentTurns {
   return {
     take: async (state, name) => {
       const opened = await (deps.agents.find((agent) => agent.name === name) ?? deps.agents[0]).open();
-      // Import only at an agent's first turn: sessions that begin later in this run are already on this machine.
+      // Import only at an agent's first turn, because sessions that begin later in this run are already on this
+      // machine.
       const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
       if (session === null) return { opened, isForgotten: false };
@@ -72,8 +74,8 @@ export async function findSessionToResume(
 }
 
 /**
- * Imports the stored transcript, so that the agent can continue the session. Returns why that is not possible, in
- * words, or null on success.
+ * Imports the stored transcript, so that the agent can continue the session. Returns the reason why that is impossible,
+ * in words, or null on success.
  */
 async function importTranscript(
   { seal, store }: TurnDeps,

@@ -25,14 +25,14 @@ const MAX_TEXT_CHARS = 4_000;
 const MAX_ITEMS = 50;
 
 /**
- * Minimum time for verification in the work tree, in ms, even when the run's time is nearly up: an unverified iteration
- * is worth little.
+ * Minimum time for verification in the work tree, in ms, even if the run's time is nearly over, because an unverified
+ * iteration is worth little.
  */
 const MIN_VERIFY_MS = MINUTE_MS;
 
 /**
- * Minimum time for verification in a clean clone, in ms, whatever is left of the run: without it, finished tasks do not
- * count.
+ * Minimum time for verification in a clean clone, in ms, even if the run's time is over. Without this verification,
+ * finished tasks are not done.
  */
 const MIN_CLEAN_VERIFY_MS = 2 * MINUTE_MS;
 
@@ -87,7 +87,7 @@ async function verifyUnknownBase(
   { base, onReport }: { readonly base: string; readonly onReport: (report: TestReport) => void },
 ): Promise<WorkAfterAction> {
   if (!deps.config.policy.verifies) return { work, end: null };
-  // The gate's job has another environment when a run has three jobs, so this job checks its own.
+  // In a run of three jobs, the gate's job has another environment, so check this job's own.
   const { verifyProblems } = deps.context;
   if (verifyProblems.length > 0)
     return { work, end: { kind: 'failed', reason: 'configuration', message: verifyProblems.join('\n') } };
@@ -96,7 +96,7 @@ async function verifyUnknownBase(
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const { verification, report, isWhole } = await verifyClean(deps, work, base);
   onReport(isWhole ? report : NO_TESTS);
-  // The agent's work could not be verified either, so none of it would count.
+  // The agent's work could not be verified either and would be lost, so end the run.
   if (verification.kind === 'impossible') {
     const message = `verify cannot run in a clean clone of the base branch, so no call was made. ${completeSentence(verification.why)}`;
     return { work, end: { kind: 'failed', reason: 'infrastructure', message } };
@@ -165,7 +165,10 @@ export async function verifyHead(
   return { work: verified, end: null, passed };
 }
 
-/** A head that passed in a clean clone, with the tests that its output names (none if it is too long to be read). */
+/**
+ * A head that passed in a clean clone, and the tests that its output names, which are empty if it is too long to be
+ * read.
+ */
 export interface PassedHead {
   readonly commit: string;
   readonly report: TestReport;
@@ -175,7 +178,7 @@ export interface PassedHead {
 interface CleanVerification {
   readonly verification: Verification | { readonly kind: 'impossible'; readonly why: string };
   readonly report: TestReport;
-  /** False if the report is only of the end of a longer output. */
+  /** False if the report is only the end of a longer output. */
   readonly isWhole: boolean;
 }
 
@@ -192,8 +195,8 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
 }
 
 /**
- * Runs the verify commands on a commit in a clean clone. `timeoutOf` is asked once the clone is there, which may take
- * minutes.
+ * Runs the verify commands on a commit in a clean clone. Calls `timeoutOf` only once the clone exists, because cloning
+ * may take minutes.
  */
 export async function verifyAt(
   deps: LoopDeps,
@@ -206,7 +209,7 @@ export async function verifyAt(
     report = parseTestReport(deps.redact(text));
     isWhole = isAll;
   };
-  // `putBack` needs a snapshot, which no iteration has taken yet.
+  // `putBack` needs a snapshot, and no iteration has taken one yet.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
     .checkOutCommitAlone(commit, signal)
@@ -214,7 +217,7 @@ export async function verifyAt(
     .catch((error: unknown) =>
       signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );
-  // Undo whatever the commands wrote into the work tree, because it would count as the next iteration's.
+  // Undo everything that the commands wrote into the work tree, because it would look like work of the next iteration.
   if (!signal.aborted) await putBack(deps);
   return { verification, report, isWhole };
 }

@@ -4,7 +4,7 @@ export interface SandboxProgram {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The tree that the program finds in place of the checkout, if the sandbox can do that; null = none. */
+  /** The tree that the program finds in place of the checkout, if the sandbox can do that; null means none. */
   readonly tree: string | null;
 }
 
@@ -12,7 +12,7 @@ export interface SandboxProgram {
 export interface AgentSandboxFolders {
   /** Home of the sandbox's user, who owns it. */
   readonly home: string;
-  /** Folder of the trees that the lane's code runs in. We create each tree and then give it to the sandbox's user. */
+  /** Folder of the trees in which the lane's code runs. We create each tree and then give it to the sandbox's user. */
   readonly trees: string;
   /** Folder of the agent's conversation; we own it until it is given to the sandbox's user. */
   readonly session: string;
@@ -21,21 +21,21 @@ export interface AgentSandboxFolders {
 }
 
 /**
- * The sandbox in which all of the lane's code runs, as a user of its own. It is null without isolation; programs then
- * run as this user.
+ * The sandbox in which all of the lane's code runs, as a separate user. It is null without isolation; programs then run
+ * as this user.
  */
 export interface AgentSandbox {
   readonly folders: AgentSandboxFolders;
   /**
-   * Returns the program to start instead, so that the given one runs in the sandbox; throws a UserError when the
-   * sandbox is lost.
+   * Returns the program to start instead, so that the given one runs in the sandbox; throws a UserError if the sandbox
+   * is lost.
    */
   enter(program: SandboxProgram): Promise<Omit<SandboxProgram, 'tree'>>;
   /** Returns the path at which a program that runs with `tree` finds it. */
   seenAt(tree: string): string;
   /**
-   * Asks every process in the sandbox to end, and kills what is left after `graceMs`; returns descriptions of the
-   * processes that survive, usually none.
+   * Asks every process in the sandbox to end, and kills those that remain after `graceMs`. Returns descriptions of the
+   * processes that survive, which is usually an empty list.
    */
   end(graceMs: number): Promise<readonly string[]>;
   /**

@@ -4,26 +4,26 @@ import type { Spent } from '../core/spending/meter.ts';
 import type { KindOfDenial } from '../core/lane/denials.ts';
 import type { AgentEnd, Verification } from '../core/evidence.ts';
 
-/** One agent call. `signal` aborts it: the whole process tree is ended before `call` settles. */
+/** One agent call. `signal` aborts it; the whole process tree is ended before `call` settles. */
 export interface AgentCall {
   readonly prompt: string;
-  /** The conversation that the call continues; null = it begins one. */
+  /** The conversation that the call continues; null means that it begins one. */
   readonly resume: string | null;
   readonly timeoutMs: number;
   /** The limit that decides `timeoutMs`. */
   readonly timeoutOf: Extract<AgentEnd, { kind: 'timeout' }>['of'];
-  /** Amount that the run may still spend, in US dollars; null = no limit. */
+  /** Amount that the run may still spend, in US dollars; null means no limit. */
   readonly budgetUsd: number | null;
-  /** Tokens that are left in this hour; null = no limit. */
+  /** Tokens that are left in this hour; null means no limit. */
   readonly tokensLeft: number | null;
   /** Texts that, by agreement, say in the final message that everything is done. */
   readonly doneTexts: readonly string[];
-  /** Model of the call; null = the one that the agent was set up with. */
+  /** Model of the call; null means the one with which the agent was set up. */
   readonly model: string | null;
-  /** Allowed tools of the call; null = those that the agent was set up with. */
+  /** Allowed tools of the call; null means those with which the agent was set up. */
   readonly allowedTools: readonly string[] | null;
   readonly signal: AbortSignal;
-  /** Receives what the call has spent so far, if requests are counted, so that it is on record after a kill. */
+  /** Receives the call's usage so far, if requests are counted, so that it is on record after a kill. */
   readonly spending?: (spent: Spent) => void;
 }
 
@@ -36,7 +36,7 @@ export interface AgentRun {
   /** The agent's last message, unchanged: untrusted data. */
   readonly finalMessage: string;
   readonly outputChars: number;
-  /** True if the final message ends in a status block that does not count, because it is in a code fence. */
+  /** True if the final message ends in a status block that is ignored because it is in a code fence. */
   readonly fencedBlock: boolean;
   readonly durationMs: number;
   /** MCP servers that the agent was given and could not use, each with its state: `docs (failed)`. */
@@ -51,17 +51,17 @@ export interface AgentIdentity {
 
 /** A coding agent's CLI. */
 export interface Agent {
-  /** Installs the CLI when it is absent and returns its name and version; throws UserError when it cannot. */
+  /** Installs the CLI if it is absent and returns its name and version; throws UserError if that fails. */
   prepare(): Promise<AgentIdentity>;
   call(call: AgentCall): Promise<AgentRun>;
   readonly kindOfDenial: KindOfDenial;
-  /** Name and address for the co-author line of commits, `Name <address>`; null when commits do not name the agent. */
+  /** Name and address for the co-author line of commits, `Name <address>`, or null if commits do not name the agent. */
   readonly coAuthor: string | null;
-  /** Returns the session's transcript without secrets; null when there is none that can be kept. */
+  /** Returns the session's transcript without secrets, or null if there is none that can be kept. */
   exportSession(sessionId: string): Promise<Uint8Array | null>;
-  /** Puts a transcript where the CLI finds it; returns false when the data cannot be a transcript. */
+  /** Puts a transcript where the CLI finds it; returns false if the data cannot be a transcript. */
   importSession(sessionId: string, transcript: Uint8Array): Promise<boolean>;
-  /** Ends every process that any call left behind. */
+  /** Ends every process that a call has left running. */
   sweep(): Promise<void>;
 }
 
@@ -70,14 +70,14 @@ export interface Verifier {
   verify(call: VerifyCall): Promise<Verification>;
 }
 
-/** A verification. `folder` is where the commands run; null = the work tree. */
+/** A verification. `folder` is the folder in which the commands run; null means the work tree. */
 export interface VerifyCall {
   readonly folder: string | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /**
-   * Gets the end of what the commands printed, and the JUnit files that they wrote; `isWhole` is false if there was
-   * more. Not called if the commands were cut off. Null if the caller needs no report.
+   * Receives the end of the commands' output and the JUnit files that they wrote; `isWhole` is false if there was more.
+   * Not called if the commands were cut off. Null if the caller needs no report.
    */
   readonly onReport: ((report: string, isWhole: boolean) => void) | null;
 }
@@ -88,7 +88,7 @@ export interface CommandRunner {
   run(call: CommandCall): Promise<CommandRun>;
 }
 
-/** A command for bash. `folder` is the folder of the repository where it runs; null = the working directory. */
+/** A command for bash. `folder` is the folder of the repository in which it runs; null means the working directory. */
 export interface CommandCall {
   readonly command: string;
   readonly folder: Folder | null;

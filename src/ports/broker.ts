@@ -1,10 +1,10 @@
 import type { Bill, CallLimits, Spent } from '../core/spending/meter.ts';
 
-/** Connects an agent with its model: the agent holds placeholders, the broker the keys. */
+/** Connects an agent with its model. The agent holds placeholders, and the broker holds the keys. */
 export interface Broker {
   /**
-   * Opens the broker for one call. `hear` receives what the provider does, as it happens; `spending` receives what the
-   * call has spent, whenever a request ends.
+   * Opens the broker for one call. `hear` receives the provider's reactions as they happen. `spending` receives the
+   * call's usage so far whenever a request ends.
    */
   open(
     limits: CallLimits,
@@ -13,7 +13,7 @@ export interface Broker {
   ): Promise<BrokeredCall>;
 }
 
-/** The provider's reactions to those requests of a call that are not free, whatever the CLI reports. */
+/** The provider's reactions to those requests of a call that are not free, regardless of what the CLI reports. */
 export type ProviderSign =
   /** A request was sent to the provider, or the provider has answered one. */
   | { readonly kind: 'asked' | 'answered' }
@@ -22,11 +22,11 @@ export type ProviderSign =
 
 /** A failed request: the provider answered with an error or not at all. */
 export interface ProviderFailure {
-  /** HTTP status; null when no answer came. */
+  /** HTTP status, or null if no answer came. */
   readonly status: number | null;
-  /** The provider's own words, or what is wrong with the connection; null when there are none. */
+  /** The provider's own words, or the problem of the connection; null if there are none. */
   readonly words: string | null;
-  /** Time that the provider asks to wait, in ms; null when it gives none. */
+  /** Time for which the provider asks to wait, in ms, or null if it gives none. */
   readonly waitMs: number | null;
 }
 
@@ -57,7 +57,7 @@ export interface BrokerAnswer {
 /** The broker's decision on a request. */
 export type Reading =
   | { readonly kind: 'answered'; readonly answer: BrokerAnswer }
-  /** `why` is for the log. */
+  /** The request is refused; `why` is for the log. */
   | { readonly kind: 'refused'; readonly answer: BrokerAnswer; readonly why: string }
   | {
       readonly kind: 'forwarded';
@@ -69,44 +69,46 @@ export type Reading =
       readonly expected: Spent;
       /** Maximum usage of the request. */
       readonly atMost: Spent;
-      /** The requested model if its price is not known; null when the price is known or the request is free. */
+      /** The requested model if its price is not known; null if the price is known or the request is free. */
       readonly unpriced: string | null;
-      /** Creates the reader of the answer; null when the request is free. */
+      /** Creates the reader of the answer; null if the request is free. */
       readonly account: ((contentType: string) => AnswerMeter) | null;
     };
 
 /** Reads the usage of a request from the answer while it passes. */
 export interface AnswerMeter {
   push(text: string): void;
-  /** Returns the usage according to what has passed so far. */
+  /** Returns the usage according to the part that has passed so far. */
   spent(): Spent;
-  /** True if the provider has reported the usage of the whole answer. */
+  /** Returns true if the provider has reported the usage of the whole answer. */
   isComplete(): boolean;
 }
 
-/** Returns the headers that identify the sender of this request to a provider, in place of a key. */
+/** Returns the headers that identify the sender of this request to a provider instead of a key. */
 export type Sign = (request: {
   readonly url: string;
   readonly body: string;
 }) => Promise<Readonly<Record<string, string>>>;
 
-/** One provider's protocol, as far as a broker needs it; pure. */
+/** One provider's protocol, as far as a broker needs it, in pure functions. */
 export interface ModelProtocol {
-  /** Decides on a request. `secretFor` returns the key for a placeholder, or null when it is unknown or void. */
+  /**
+   * Decides on a request. `secretFor` returns the key for a placeholder, or null if the placeholder is unknown or void.
+   */
   read(request: AgentRequest, secretFor: (placeholder: string) => string | null): Reading;
   /** Answer to a request beyond the limits, in the provider's own words, so that the CLI ends without another try. */
   readonly exhausted: BrokerAnswer;
   /**
-   * Returns the provider's error that ends a stream of this content type in the middle. Empty = the stream just breaks
-   * off; null = this is not a stream, and it passes to its end.
+   * Returns the provider's error that ends a stream of this content type in the middle. An empty text means that the
+   * stream just breaks off. Null means that this is not a stream and passes to its end.
    */
   exhaustedIn(contentType: string): string | null;
-  /** Answers a request for a model without a known price while a limit in dollars holds. */
+  /** Answers a request for a model without a known price while a limit in dollars applies. */
   withoutPrice(model: string): BrokerAnswer;
-  /** True if the price of a model is known; `model` is the name in the user's settings. */
+  /** Returns true if the price of a model is known; `model` is the name in the user's settings. */
   hasPrice(model: string): boolean;
   /** Answer to a request that is larger than any provider accepts. */
   readonly tooLarge: BrokerAnswer;
-  /** Returns the answer when the provider cannot be reached; the CLI may try again. */
+  /** Returns the answer for a provider that cannot be reached; the CLI may try again. */
   unreachable(why: string): BrokerAnswer;
 }

@@ -15,7 +15,7 @@ import type { ClosedPull } from '../core/snapshot/stored-pull.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 import type { TaskIssue } from '../core/tasks/issue-task.ts';
 
-/** An account on GitHub. `id` is GitHub's number, which a rename does not change; null if it is unknown. */
+/** An account on GitHub. `id` is GitHub's number, which a rename does not change; it is null if it is unknown. */
 export interface Account {
   readonly login: string;
   readonly id: number | null;
@@ -31,14 +31,14 @@ export interface Issue extends TaskIssue {
 export type IssueHistory = ConsentHistory<Account>;
 export type IssueComment = RawComment<Account>;
 
-/** An issue or pull request that a task depends on. `elsewhere` names its repository if that is another one. */
+/** An issue or pull request on which a task depends. `elsewhere` names its repository if that is another one. */
 export interface Dependency {
   readonly number: number;
   readonly state: IssueState;
   readonly elsewhere: string | null;
 }
 
-/** A label of Ralph's, created with colour (six hex digits) and description when the repository lacks it. */
+/** A label of Ralph's, created with colour (six hex digits) and description if the repository lacks it. */
 export interface LabelDefinition {
   readonly name: string;
   readonly color: string;
@@ -70,20 +70,20 @@ export interface DashboardIssue {
   readonly edits: number;
 }
 
-/** An issue that this account made; `id` is GitHub's internal id, and `number` the one that people see. */
+/** An issue that this account made. `id` is GitHub's internal id, and `number` is the one that people see. */
 export interface OpenedIssue {
   readonly number: number;
   readonly id: number;
 }
 
-/** `id` is GitHub's id of the comment. */
+/** A comment that was written; `id` is GitHub's id of it. */
 interface WrittenComment {
   readonly id: number;
 }
 
 export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
 
-/** A commit to create. Its tree and its parents are in the repository already. */
+/** A commit to create. Its tree and its parents are already in the repository. */
 interface CommitToMake {
   readonly message: string;
   readonly tree: ObjectId;
@@ -106,8 +106,8 @@ export interface SettingsQuery {
 }
 
 /**
- * The writes that help people but that no run depends on, as an adapter makes them. They throw UserError for what
- * GitHub refuses; a run gets them as `Wishes` instead.
+ * The writes that help people but on which no run depends, as an adapter makes them. They throw UserError if GitHub
+ * refuses; a run gets them as `Wishes` instead.
  */
 export interface WishWrites {
   /** Replies in the review thread whose first comment is `replyTo`. */
@@ -115,9 +115,8 @@ export interface WishWrites {
   /** Marks a thread, by its GraphQL id, as resolved. */
   resolveThread(thread: string): Promise<void>;
   /**
-   * Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the
-   * text is already there. `body` may be computed from the comment's present text, which is null when there is no
-   * comment.
+   * Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing if the text
+   * is already there. `body` may be computed from the comment's present text, which is null if there is no comment.
    */
   upsertComment(
     number: number,
@@ -126,8 +125,8 @@ export interface WishWrites {
   ): Promise<WrittenComment>;
   /**
    * Marks our own notifications as settled: adds the reason below the first line of each, with one write for all.
-   * `closing` hides a comment as resolved, so that no later `upsertComment` finds it. Comments that are gone, settled
-   * already, or not ours stay as they are.
+   * `closing` hides a comment as resolved, so that no later `upsertComment` finds it. Leaves comments that are gone,
+   * already settled, or not our own.
    */
   settleComments(
     settled: readonly { readonly id: number; readonly words: string; readonly closing: boolean }[],
@@ -152,8 +151,8 @@ export interface WishWrites {
     of: { readonly logins: readonly string[]; readonly teams: readonly string[] },
   ): Promise<void>;
   /**
-   * Switches on GitHub's auto-merge for the open pull request of a branch if it is at `head`, with the repository's
-   * default way to merge. Never merges.
+   * Enables GitHub's auto-merge for the open pull request of a branch if it is at `head`, with the repository's default
+   * merge method. Never merges.
    */
   armAutoMerge(
     branch: string,
@@ -161,22 +160,22 @@ export interface WishWrites {
   ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed'; readonly detail: string }>;
   /** Switches auto-merge of a branch's pull request off if this token's account switched it on; returns whether. */
   disarmAutoMerge(branch: string): Promise<boolean>;
-  /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
+  /** Rewrites descriptions of pull requests with one request, and a second one if any of them changes. */
   rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
-  /** Returns an issue as a dashboard; null when it no longer exists. Takes one request. */
+  /** Returns an issue as a dashboard, or null if it no longer exists. Takes one request. */
   readDashboard(number: number): Promise<DashboardIssue | null>;
   /**
-   * Replaces the body of the dashboard and returns the issue with the versions before that, in one request; null when
-   * it no longer exists. Notifies nobody.
+   * Replaces the body of the dashboard in one request. Returns the issue with the versions before that, or null if it
+   * no longer exists. Notifies nobody.
    */
   writeDashboard(id: string, body: string): Promise<DashboardIssue | null>;
-  /** Returns this account's dashboard, found by the beginning of its body, or makes one. Takes two requests. */
+  /** Finds this account's dashboard by the beginning of its body, or makes one. Takes two requests. */
   openDashboard(text: {
     readonly title: string;
     readonly body: string;
   }): Promise<{ readonly isNew: boolean; readonly issue: Pick<DashboardIssue, 'number' | 'id'> }>;
   assign(number: number, logins: readonly string[]): Promise<void>;
-  /** Adds and removes labels, and creates missing ones. Sends requests only for what differs from `from`. */
+  /** Adds and removes labels, and creates missing ones. Sends requests only for differences from `from`. */
   changeLabels(
     number: number,
     change: {
@@ -191,14 +190,16 @@ export interface WishWrites {
 }
 
 /**
- * The result of a wish. `why` is a sentence with GitHub's answer. `isLasting` is set when GitHub would refuse again, as
+ * The result of a wish. `why` is a sentence with GitHub's answer. `isLasting` is true if GitHub would refuse again, as
  * in a locked conversation; otherwise GitHub was out of reach or asked for a pause.
  */
 export type WishResult<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
-/** Like `WishWrites`, but no method rejects, so none can end a run. Refusals are listed in `refusedWishes`. */
+/**
+ * The wishes. They are like `WishWrites`, but never reject, so none can end a run. `refusedWishes` lists the refusals.
+ */
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
@@ -206,14 +207,14 @@ export type Wishes = {
 };
 
 /**
- * The reads, and the writes that a run depends on. Methods throw UserError with what to do when the token lacks a
- * permission or the API is rate-limited.
+ * The reads, and the writes on which a run depends. Methods throw UserError with advice if the token lacks a permission
+ * or the API is rate-limited.
  */
 interface DecidingForge {
   defaultBranch(): Promise<string>;
   openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
   /**
-   * Returns the issues of this repository that a search finds open, at most the oldest 1,000. GitHub's index may be
+   * Returns the open issues of this repository that a search finds, at most the oldest 1,000. GitHub's index may be
    * minutes behind. Throws UserError if GitHub searched only a part, or refuses the search.
    */
   searchIssues(query: string): Promise<readonly Issue[]>;
@@ -221,11 +222,11 @@ interface DecidingForge {
   /** Returns the names of the repository's labels, at most 1,000. */
   labelNames(): Promise<readonly string[]>;
   permissionOf(login: string): Promise<Permission>;
-  /** Returns the account of this login; null when there is none. */
+  /** Returns the account of this login, or null if there is none. */
   account(login: string): Promise<Account | null>;
   /**
-   * Returns histories by number, many issues per request; an issue that no longer exists is left out. `demands` are the
-   * properties that a query requires: the histories say who gave them to the issue.
+   * Returns histories by number, many issues per request, without issues that no longer exist. `demands` are the
+   * properties that a query requires; the histories say who gave them to the issue.
    */
   issueHistories(
     numbers: readonly number[],
@@ -235,7 +236,7 @@ interface DecidingForge {
   /** Returns the newest 50 comments of each issue, oldest first, many issues per request. */
   commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
   /**
-   * Returns this account's newest comment whose first line is `marker`, among the newest 100 of the issue; null if
+   * Returns this account's newest comment whose first line is `marker`, among the newest 100 of the issue, or null if
    * there is none. `isEdited` is true once anybody has edited it.
    */
   ownComment(
@@ -244,33 +245,36 @@ interface DecidingForge {
   ): Promise<{ readonly body: string; readonly at: number; readonly isEdited: boolean } | null>;
   /** Returns the issues that this account made, among the newest 100 of the repository. */
   ownIssues(): Promise<readonly (OpenedIssue & { readonly body: string })[]>;
-  /** Opens an issue without labels, or takes the `known` one, and makes it a sub-issue of `parent` unless it is one. */
+  /**
+   * Opens an issue without labels, or uses the `known` one, and makes it a sub-issue of `parent` unless it already is
+   * one.
+   */
   openSubIssue(
     parent: number,
     issue: { readonly title: string; readonly body: string },
     known: OpenedIssue | null,
   ): Promise<OpenedIssue>;
-  /** Marks an issue as blocked by the issue with the id `blockedBy`, unless it is marked already. */
+  /** Marks an issue as blocked by the issue with the id `blockedBy`, unless it is already marked. */
   addDependency(number: number, blockedBy: number): Promise<void>;
-  /** Returns what the issue waits for according to GitHub: its dependencies and its sub-issues. */
+  /** Returns the issues for which the issue waits according to GitHub: its dependencies and its sub-issues. */
   dependenciesOf(number: number): Promise<readonly Dependency[]>;
   /** Returns the states of issues and pull requests by number, many per request. */
   statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
   /** Returns the newest pull request whose head is `branch` of this repository. */
   pullRequestOf(branch: string): Promise<PullRequest | null>;
   /**
-   * Returns what people and CI say about the open pull request whose head is `branch` of this repository; null when
-   * there is none. Takes one request as a rule.
+   * Returns what people and CI say about the open pull request whose head is `branch` of this repository, or null if
+   * there is no such pull request. Usually takes one request.
    */
   pullRequestNow(branch: string): Promise<PullRequestNow | null>;
   /**
-   * Returns what people have decided about the open pull request whose head is `branch` of this repository; null when
-   * there is none. Takes one request.
+   * Returns people's decisions on the open pull request whose head is `branch` of this repository, or null if there is
+   * no such pull request. Takes one request.
    */
   headNow(branch: string): Promise<ReviewState | null>;
   /**
-   * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, each only if
-   * `standing` shows the need. Throws UserError if GitHub refuses one of these.
+   * Removes a pull request from the merge queue, makes it a draft and disables its auto-merge, each only if `standing`
+   * shows the need. Throws UserError if GitHub refuses one of these.
    */
   withdrawFromMerging(number: number, standing: ReviewState): Promise<void>;
   /**
@@ -287,10 +291,12 @@ interface DecidingForge {
   checksBefore(tip: ObjectId): Promise<readonly CheckNow[]>;
   /**
    * Returns job, step, annotations and the end of the log of a failed check. Takes at most three requests, and one to
-   * the log storage of GitHub. Never throws for what cannot be read, but says what is missing.
+   * the log storage of GitHub. Never throws for parts that cannot be read, but says which are missing.
    */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
-  /** Returns the numbers of this repository's open pull requests whose head begins with `prefix`, of the newest 100. */
+  /**
+   * Returns the numbers of this repository's open pull requests whose head begins with `prefix`, among the newest 100.
+   */
   openPullRequests(prefix: string): Promise<readonly number[]>;
   /** Returns the branch of a pull request and whether it is from a fork, for comments on it. */
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
@@ -312,12 +318,12 @@ interface DecidingForge {
   /** Turns a pull request that is ready for review into a draft (GraphQL). */
   makeDraft(number: number): Promise<void>;
   /**
-   * Deletes Actions caches whose key begins with `keyPrefix`, except the newest `keep` that a run can find; returns how
-   * many. Time-bounded; never throws, because this is housekeeping.
+   * Deletes Actions caches whose key begins with `keyPrefix`, except the newest `keep` that a run can find, and returns
+   * the number of deleted ones. Time-bounded; never throws, because this is housekeeping.
    */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
   /**
-   * Returns the page of the step that runs now in this run's job on that runner, or of the job; null when the job
+   * Returns the page of the step that runs now in this run's job on that runner, or of the job; returns null if the job
    * cannot be identified. Takes one request.
    */
   stepUrl(run: {
@@ -327,7 +333,7 @@ interface DecidingForge {
   }): Promise<string | null>;
   /**
    * Creates a commit that no ref names, with the token's account as its author. GitHub signs it if that account belongs
-   * to an app; otherwise `reason` is GitHub's word for why not.
+   * to an app; otherwise `reason` is GitHub's word for the missing signature.
    */
   makeCommit(commit: CommitToMake): Promise<MadeCommit>;
   /** Returns the repository's settings that the token can read; changes nothing. */
@@ -346,8 +352,8 @@ export interface Forge extends DecidingForge, Wishes {
 }
 
 /**
- * HTTP requests sent so far, retries included, and the token's hourly budget according to GitHub's newest REST answer,
- * null before the first. `resetAt` is in ms.
+ * The number of HTTP requests sent so far, including retries, and the token's hourly budget according to GitHub's
+ * newest REST answer, which is null before the first one. `resetAt` is in ms.
  */
 export interface RequestsSent {
   readonly sent: number;
@@ -356,7 +362,7 @@ export interface RequestsSent {
   readonly resetAt: number | null;
 }
 
-/** The target of a reaction; `review` has GraphQL's id of a review, or of a comment in one. */
+/** The target of a reaction; `review` has GraphQL's id of a review or of a review comment. */
 export type ReactionTarget =
   | { readonly kind: 'issue'; readonly number: number }
   | { readonly kind: 'comment'; readonly id: number }

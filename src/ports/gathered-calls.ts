@@ -5,8 +5,8 @@ interface WaitingCall<Asked, Answer> {
 }
 
 /**
- * Returns a function that gathers the calls of one turn of the event loop: `answerAll` gets all that was asked, in
- * order, and returns one result for each. If it rejects, all of these calls do.
+ * Returns a function that gathers the calls of one turn of the event loop. `answerAll` receives all of their questions
+ * in order, and returns one result for each. If it rejects, all of these calls reject.
  */
 export function gatherCalls<Asked, Answer>(
   answerAll: (asked: readonly Asked[]) => Promise<readonly PromiseSettledResult<Answer>[]>,

@@ -6,13 +6,15 @@ export type HandoffName =
   | (typeof COMMIT_BUNDLES)[number]
   | 'loop/session.sealed'
   | 'loop/journal.jsonl'
-  // This file is for people: the job that publishes does not read it.
+  // This file is for people, so the job that publishes does not read it.
   | 'loop/beside.patch';
 
-/** The files in which commits are handed over. The second holds new commits while the parcel still names the first. */
+/**
+ * The files in which commits are handed over. The second contains new commits while the parcel still names the first.
+ */
 export const COMMIT_BUNDLES = ['loop/commits.bundle', 'loop/commits.next.bundle'] as const;
 
-/** The hash of a file, in hex digits, and its size, which are known without holding the whole file in memory. */
+/** The hash of a file, in hex digits, and its size, both computed without holding the whole file in memory. */
 interface Fingerprint {
   readonly sha256: string;
   readonly bytes: number;
@@ -24,11 +26,12 @@ interface Fingerprint {
  */
 export interface HandoffFolder {
   /**
-   * Returns the content; null when there is no regular file of that name, or it is larger than any that we hand over.
+   * Returns the content; returns null if there is no regular file of that name, or it is larger than any that we hand
+   * over.
    */
   read(name: HandoffName): Promise<Uint8Array | null>;
   fingerprint(name: HandoffName): Promise<Fingerprint | null>;
-  /** Writes the file whole or not at all; throws UserError when it cannot. */
+  /** Writes the file completely or not at all; throws UserError if that fails. */
   write(name: HandoffName, content: string | Uint8Array): Promise<void>;
   /** Returns the path at which a program writes or reads the file; its folder exists. */
   pathOf(name: HandoffName): Promise<string>;

@@ -3,16 +3,16 @@ export interface Clock {
   now(): number;
 }
 
-/** Waits for `ms`; settles early when the signal is aborted, and never rejects. */
+/** Waits for `ms`. Settles early if the signal is aborted, and never rejects. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /**
- * Sends a body of JSON to the user's webhook; returns why it was not accepted, as a sentence part, or null. `id` names
- * the message in each attempt.
+ * Sends a body of JSON to the user's webhook. Returns the reason why it was not accepted, as a sentence part, or null
+ * if it was. `id` names the message in each attempt.
  */
 export type SendWebhook = (message: { readonly id: string; readonly body: string }) => Promise<string | null>;
 
-/** The look of a line of the log where there are colours; `words` are the agent's and less prominent. */
+/** The style of a line of the log, on a terminal with colours; `words` are the agent's and less prominent. */
 export type Tone = 'good' | 'bad' | 'heading' | 'words';
 
 /** The job log. The adapter cleans text of workflow commands and redacts it. */

@@ -4,14 +4,15 @@ import type { LockTool } from '../core/feedback/conflict/lock-tools.ts';
 /** The checkout's instructions to the agent, read before any agent ran. */
 export interface UserPrompt {
   readonly text: string;
-  /** The file of the text; null = the built-in text. */
+  /** The file of the text; null means the built-in text. */
   readonly path: string | null;
-  /** Text of the set-up that is done once, in the first iteration of the queue; null = none. */
+  /** Text of the set-up that is done once, in the first iteration of the queue; null means no set-up. */
   readonly setup: string | null;
-  /** Files that say how to build and test, in the order in which they are named; `specifications` the same way. */
+  /** Files that describe how to build and test, in the order in which they are named. */
+  /** Files that specify the project, in the order in which they are named. */
   readonly instructions: readonly string[];
   readonly specifications: readonly string[];
-  /** Tools for lock files that the instructions call in their code. */
+  /** Tools for lock files that the code in the instructions calls. */
   readonly lockTools: readonly LockTool[];
   readonly signals: DoneSignals;
 }

@@ -14,7 +14,7 @@ import type { ComparedPull } from '../core/train/train.ts';
  */
 export type LaneStart =
   | { readonly kind: 'fresh' }
-  /** `personHead`: see OpenedLane; absent until the branch was opened. */
+  /** `personHead`: as in OpenedLane; absent until the branch was opened. */
   | { readonly kind: 'continue'; readonly remoteHead: ObjectId; readonly personHead?: ObjectId | null }
   | { readonly kind: 'restart'; readonly mergedHead: ObjectId }
   | { readonly kind: 'reuse'; readonly mergedHead: ObjectId };
@@ -25,24 +25,24 @@ export interface WantedLane {
   readonly start: LaneStart;
 }
 
-/** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
+/** The checkout in the workspace. No method runs hooks, filters or programs that the repository's config names. */
 export interface Repository {
   /**
-   * Returns why there is no checkout to read from, as a sentence for a person; null when there is one. Reads only the
-   * local disk.
+   * Returns the reason why there is no checkout to read from, as a sentence for a person, or null if there is one.
+   * Reads only the local disk.
    */
   missing(): Promise<string | null>;
-  /** Returns everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
+  /** Returns everything that makes the checkout unusable, as sentences for a person; empty if it is usable. */
   problems(): Promise<readonly string[]>;
   /**
-   * Fetches what `start` names; the token is in a header of this one command. `base` is the tip of the base branch that
-   * another job of this run has found. Does not fetch what the checkout already has.
+   * Fetches the commits that `start` names; the token is in a header of this one command. `base` is the tip of the base
+   * branch that another job of this run has found. Does not fetch commits that the checkout already has.
    */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
   /**
    * Returns text files of the checkout as the job made it, and of a lane's branch on the remote (fetched). The last
    * segment of a path may be a pattern such as `.beads/*.jsonl`, or `specs/**` for everything below a folder. Reads
-   * only the local disk when the checkout lacks the files and no lane is asked for.
+   * only the local disk if the checkout lacks the files and no lane is requested.
    */
   readTexts(
     paths: readonly string[],
@@ -55,26 +55,26 @@ export interface Repository {
   namesOf(names: readonly string[]): Promise<readonly string[]>;
   /**
    * Compares open pull requests with each other and with their base branch, and leaves nothing behind. Takes one fetch.
-   * Returns null if git cannot tell.
+   * Returns null if git cannot compare them.
    */
   compareOpen(open: OpenPulls): Promise<readonly ComparedPull[] | null>;
   /**
    * Returns what the checkout and its history, as the job made them, show about files and these symbols, and for each
    * of these branches the files that it has changed since it left the base branch. Takes one fetch if there are
-   * branches. Returns null if git cannot tell.
+   * branches. Returns null if git fails.
    */
   history(asked: {
     readonly branches: readonly RemoteBranch[];
     readonly symbols: readonly string[];
   }): Promise<(FileHistory & { readonly changed: FilesByBranch }) | null>;
   /**
-   * Returns the commits up to `tip` that revert others, made after `since` (ms), newest first; empty if git cannot
-   * tell. Contacts no server.
+   * Returns the commits up to `tip` that revert others, made after `since` (ms), newest first; empty if git fails.
+   * Contacts no server.
    */
   revertsIn(tip: ObjectId, since: number): Promise<readonly RevertCommit[]>;
   /**
-   * Returns the commits of these pull requests that differ from the merge that git itself makes of their parents; empty
-   * if git cannot tell. Takes one fetch.
+   * Returns the commits of these pull requests that differ from git's own merge of their parents; empty if git fails.
+   * Takes one fetch.
    */
   editedMerges(asked: readonly JudgedPull[]): Promise<readonly ObjectId[]>;
   /**
@@ -83,19 +83,19 @@ export interface Repository {
   branchesWith(commit: ObjectId, branches: readonly string[]): Promise<readonly string[]>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
-  /** Records the content of the work tree now; what was withheld before counts as unchanged. */
+  /** Records the present content of the work tree; treats paths that were withheld before as unchanged. */
   snapshot(): Promise<TreeSnapshot>;
   compare(before: TreeSnapshot, after: TreeSnapshot): Promise<TreeChange>;
   /**
-   * Rewrites the agent's commits with our words, commits what is not committed, and leaves out and reports what must
-   * not be published.
+   * Rewrites the agent's commits with our words, commits the rest, and leaves out and reports content that must not be
+   * published.
    */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
   /** Returns text files of the lane's newest commit, which is what is published. */
   publishedTexts(paths: readonly string[]): Promise<FileTexts>;
   /**
-   * Commits only these files on top of the lane's newest commit, whatever the work tree holds: all of them or, where
-   * one must not be published, none.
+   * Commits only these files on top of the lane's newest commit, regardless of the work tree. Commits all of them or,
+   * if one must not be published, none.
    */
   commitTexts(commit: TextsCommit): Promise<Pick<CommittedIteration, 'head' | 'withheld'>>;
   /**
@@ -110,7 +110,7 @@ export interface Repository {
   }): Promise<void>;
   /**
    * Merges the base branch's tip, as `openLane` found it, into the work tree without a commit. Conflicts have git's
-   * markers, except in lock files, which take the content of the base. The next `commit` makes the merge commit once no
+   * markers, except in lock files, which get the content of the base. The next `commit` makes the merge commit once no
    * marker is left; until then it makes no commit and withholds the files with markers.
    */
   beginMerge(): Promise<MergeBegun>;
@@ -124,27 +124,31 @@ export interface Repository {
    * be published, and takes a snapshot. Otherwise puts everything back.
    */
   keepAlone(lockFile: string): Promise<KeptAlone>;
-  /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
+  /** Resets the work tree to the lane's newest commit if a merge is unfinished, otherwise does nothing. */
   abandonMerge(): Promise<void>;
   /**
-   * Undoes all that a verification or a review did in the work tree since the last snapshot: files, except ignored
-   * ones, and commits. Work that it left beside the work tree is never reported. Returns the paths of the files.
+   * Undoes everything that a verification or a review did in the work tree since the last snapshot: files, except
+   * ignored ones, and commits. Never reports work that it left outside of the work tree. Returns the paths of the
+   * files.
    */
   putBack(): Promise<readonly string[]>;
-  /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
+  /**
+   * Measures everything that the lane's branch has changed since it left the base branch; returns null if no lane is
+   * open.
+   */
   review(): Promise<Review | null>;
   /**
-   * Creates the tree that the agent works in: the lane's newest commit, with what git ignores in the checkout. Call it
-   * after `openLane`. The returned function ends what still runs in the tree and moves the checkout, which is only read
-   * until then, to the lane's newest commit. Rejects when `signal` is aborted.
+   * Creates the tree in which the agent works: the lane's newest commit, with the files that git ignores in the
+   * checkout. Must be called after `openLane`. The returned function ends processes that still run in the tree and
+   * moves the checkout, which is only read until then, to the lane's newest commit. Rejects if `signal` is aborted.
    */
   checkOutTree(signal: AbortSignal): Promise<() => Promise<void>>;
   /**
-   * Checks out one of the lane's commits into a folder of its own that the agent cannot reach, for a verification;
-   * returns the folder. Rejects when `signal` is aborted.
+   * Checks out one of the lane's commits into a separate folder that the agent cannot reach, for a verification;
+   * returns the folder. Rejects if `signal` is aborted.
    */
   checkOutCommitAlone(commit: ObjectId, signal: AbortSignal): Promise<string>;
-  /** Returns what the commits of each task on the lane's branch changed; empty when no lane is open. */
+  /** Returns the changes that the commits of each task made on the lane's branch; empty if no lane is open. */
   taskChanges(): Promise<readonly TaskChanges[]>;
   /** Makes a commit on top of `commit`, on no branch, that reverts these files. */
   commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly RestoredFile[] }): Promise<ObjectId>;
@@ -166,23 +170,27 @@ export interface OpenPulls {
   readonly pulls: readonly (RemoteBranch & { readonly number: number })[];
 }
 
-/** Text files of the work tree as the agent leaves them; no link is followed. */
+/** Text files of the work tree as the agent leaves them; links are not followed. */
 export interface WorkFiles {
   /**
-   * Returns the present texts; `*` stays within its folder. A file that is absent, not text or larger than 1 MiB is
-   * left out.
+   * Returns the present texts; `*` stays within its folder. Leaves out a file that is absent, not text or larger than 1
+   * MiB.
    */
   read(paths: readonly string[]): Promise<FileTexts>;
-  /** Replaces a file, whole or not at all; throws when its content is no longer `old` (null: it does not exist). */
+  /**
+   * Replaces a file, completely or not at all; throws if its content is no longer `old` (null means that it does not
+   * exist).
+   */
   replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
-  /** Removes a regular file; does nothing when there is none. */
+  /** Removes a regular file; does nothing if there is none. */
   remove(path: string): Promise<void>;
 }
 
-/** Text files of the work tree, whose end can be read by itself. */
+/** Text files of the work tree, whose end can be read separately. */
 export interface WorkTreeFiles extends WorkFiles {
   /**
-   * Returns at most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree.
+   * Returns at most the last `maxBytes` of a text file; returns null if there is none, or a link leads out of the work
+   * tree.
    */
   readEnd(path: string, maxBytes: number): Promise<string | null>;
 }
@@ -193,7 +201,7 @@ export type FileTexts = Readonly<Record<string, string>>;
 /** Texts that were read. Files that are absent, not text or larger than 1 MiB are left out. */
 interface ReadTexts {
   readonly base: FileTexts;
-  /** Texts of the lane's branch; null when no lane was asked for. */
+  /** Texts of the lane's branch, or null if no lane was requested. */
   readonly lane: FileTexts | null;
   /** Texts of the commit at which the lane left the base; null without a lane, or if that commit is unknown. */
   readonly fork: FileTexts | null;
@@ -213,12 +221,15 @@ export interface OpenedLane {
   readonly baseTree: ObjectId;
   /** Number of commits of the lane that the base branch lacks. */
   readonly ahead: number;
-  /** Number of those before the first commit of a run; above 0 if the base branch was rewritten, for example. */
+  /** Number of those before the first commit of a run; it is above 0 if the base branch was rewritten, for example. */
   readonly below: number;
-  /** The newest commit of a person on the lane; null if there is none. Merges count only if a person edited them. */
+  /**
+   * The newest commit of a person on the lane, or null if there is none. A merge is a person's commit only if a person
+   * edited it.
+   */
   readonly personHead: ObjectId | null;
   /**
-   * The tasks that the newest commits of the branch name; null if none of those that the base branch lacks names one,
+   * The tasks that the newest commits of the branch name. Null if no commit that the base branch lacks names one,
    * because a person may have squashed them.
    */
   readonly tasks: readonly TaskId[] | null;
@@ -246,35 +257,35 @@ export interface TreeChange {
 
 export interface IterationCommit {
   readonly before: TreeSnapshot;
-  /** Content to commit, as it was measured, whatever happened to the work tree since. */
+  /** Content to commit, as it was measured, regardless of later changes of the work tree. */
   readonly after: TreeSnapshot;
   /** Subject and body, without trailers. */
   readonly message: string;
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** `texts` are the contents by path. */
+/** A commit of texts; `texts` are the contents by path. */
 export interface TextsCommit extends Pick<IterationCommit, 'message' | 'trailers'> {
   readonly texts: FileTexts;
 }
 
 export interface CommittedIteration {
   readonly head: ObjectId;
-  /** The newest commit of this iteration; null when there is none. */
+  /** The newest commit of this iteration, or null if there is none. */
   readonly commit: ObjectId | null;
   /** Published changes of this iteration that a reviewer looks at first. */
   readonly lookAt: readonly LookAt[];
   /** Changes of this iteration that must not be published. */
   readonly withheld: readonly WithheldChange[];
-  /** Files of the work tree that are kept out of the branch, whenever they were changed. */
+  /** Files of the work tree that are kept out of the branch, regardless of when they were changed. */
   readonly withheldNow: readonly WithheldChange[];
   /** Paths whose content in the branch this iteration changed. */
   readonly publishedPaths: readonly string[];
   /** HEAD and the published content: the work tree without the withheld files. */
   readonly published: TreeSnapshot;
-  /** Work of this iteration beside the work tree: branches, stashes, work trees of the agent's own. */
+  /** Work of this iteration outside of the work tree: branches, stashes, the agent's own work trees. */
   readonly beside: readonly WorkBeside[];
-  /** Names of all work beside the work tree that still exists. */
+  /** Names of all work outside of the work tree that still exists. */
   readonly besideNow: readonly string[];
   /** Files and folders of this iteration that git ignores; folders end with a slash. */
   readonly newlyIgnored: readonly string[];
@@ -293,7 +304,7 @@ export type MergeBegun =
 /** Result of `keepAlone`: kept, or why the change was put back. `failed`: the lock file is no longer a file. */
 export type KeptAlone = 'kept' | Extract<LockResult, 'failed' | 'marked' | 'elsewhere' | 'withheld'>;
 
-/** Work beside the work tree. `patch` is what it would change in the work tree, cut where it is long. */
+/** Work outside of the work tree. `patch` contains its changes to the work tree, and is cut if it is long. */
 export interface WorkBeside {
   readonly name: string;
   readonly patch: string;
@@ -306,9 +317,9 @@ export interface WithheldChange {
 }
 
 /**
- * A file that the server refused. `whatever` is true if the server refuses every content of the file, not only the
- * present one.
+ * A file that the server refused. `refusesAnyContent` is true if the server refuses every content of the file, not only
+ * the present one.
  */
 export interface RefusedPath extends WithheldChange {
-  readonly whatever: boolean;
+  readonly refusesAnyContent: boolean;
 }

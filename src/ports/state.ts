@@ -5,25 +5,25 @@ import type { Order } from '../core/sharing/orders.ts';
 import type { LaneState } from '../core/lane/state/state.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 
-/** Holds and changes what the repository knows. Time-bounded; never throws. */
+/** Stores and changes the facts about the repository. Time-bounded; never throws. */
 export interface StateStore {
   /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
   /** Returns the snapshot that this process last read or wrote, without reading again; null if there is none yet. */
   lastSeen(): Snapshot | null;
   /**
-   * Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster.
-   * `by` is the push of a branch that carries the new state.
+   * Reads, applies the change, and writes the result by compare-and-swap; repeats this if another run was faster. `by`
+   * is the push of a branch that carries the new state.
    */
   update<Answer>(change: SnapshotChange<Answer>, by?: Carrier): Promise<Updated<Answer>>;
-  /** Returns the present snapshot, and for this lane also what copies elsewhere say. */
+  /** Returns the present snapshot and, for this lane, also the data of copies elsewhere. */
   restore(lane: LaneId): Promise<RestoredStore>;
   /**
    * Saves a lane's state for the run with this tag: applies the change, reads the snapshot back, and stores the copy
-   * and its transcript beside the snapshot.
+   * and its transcript next to the snapshot.
    */
   save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState>;
-  /** Returns the transcript that the lane's state names; a transcript with another hash counts as absent. */
+  /** Returns the transcript that the lane's state names; a transcript with another hash is treated as absent. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
 }
 
@@ -33,28 +33,28 @@ export type ReadSnapshot =
   | { readonly kind: 'none' }
   | Unavailable;
 
-/** `snapshot` is null when there is none, or when it could not be read. */
+/** The answer of a store. `snapshot` is null if there is none, or if it could not be read. */
 export interface RestoredStore {
   readonly snapshot: Snapshot | null;
   readonly lane: RestoredState;
 }
 
 /**
- * Result of an update: `place` where the snapshot is kept, `snapshot` as it is there now, and the `answer` of the
+ * Result of an update: `place` has the snapshot, `snapshot` is the present one, and `answer` is the answer of the
  * change.
  */
 export type Updated<Answer> =
   | { readonly kind: 'updated'; readonly place: string; readonly snapshot: Snapshot; readonly answer: Answer }
   | NotUpdated;
 
-/** `last` is the newest snapshot that was seen; null when none was. */
+/** An update that failed. `last` is the newest snapshot that was seen, or null if none was. */
 export type NotUpdated =
   /** Nothing can keep two runs apart: the place accepts no writes of this run, or there are only copies. */
   | { readonly kind: 'unguarded'; readonly why: string; readonly last: Snapshot | null }
   | (Unavailable & { readonly last: Snapshot | null });
 
 /**
- * Pushes a branch together with the new state. Called again when another run was faster; not called if the state cannot
+ * Pushes a branch together with the new state. Called again if another run was faster; not called if the state cannot
  * be pushed with a branch.
  */
 export type Carrier = (along: StateUpdate) => Promise<Written>;
@@ -63,14 +63,14 @@ export interface StateCopy {
   readonly lane: LaneId;
   readonly sequence: number;
   readonly document: string;
-  /** The transcript, which is stored beside the document; the document names it. */
+  /** The transcript, which is stored next to the document; the document names it. */
   readonly transcript: SealedTranscript | null;
 }
 
-/** The write of a new state together with a push of a branch: the server takes both, or neither. */
+/** The write of a new state together with a push of a branch. The server accepts both, or neither. */
 export interface StateUpdate {
   readonly ref: string;
-  /** Required present value of the ref; null when the ref must not exist. */
+  /** Required present value of the ref; null means that the ref must not exist. */
   readonly expected: Head | null;
   /** Writes the ref's new target into the repository that is pushed from, and returns its id. */
   readonly writeTarget: (repository: { readonly gitFolder: string }) => Promise<Head>;
@@ -93,7 +93,7 @@ export type FoundTranscript =
  * Protects stored data from everybody without the agent's key: transcripts are encrypted, copies signed. Never throws.
  */
 export interface Seal {
-  /** Encrypts a transcript; null when there is no key. */
+  /** Encrypts a transcript; returns null if there is no key. */
   close(content: Uint8Array, of: Sealed): Promise<SealedTranscript | null>;
   /**
    * Decrypts a transcript. `refused`: it was sealed with another key or for another conversation, or has changed since.
@@ -102,11 +102,11 @@ export interface Seal {
     content: Uint8Array,
     of: Sealed,
   ): Promise<{ readonly kind: 'opened'; readonly content: Uint8Array } | { readonly kind: 'refused' }>;
-  /** Returns a signature of the text that requires the key; null when there is no key. */
+  /** Returns a signature of the text that requires the key, or null if there is no key. */
   sign(text: string): string | null;
 }
 
-/** The conversation that a transcript belongs to; the transcript cannot be opened for another one. */
+/** The conversation to which a transcript belongs; the transcript cannot be opened for another one. */
 export interface Sealed {
   readonly lane: LaneId;
   readonly sessionId: string;
@@ -118,7 +118,7 @@ export interface Unavailable {
   readonly why: string;
 }
 
-/** A write that failed, for now or for good. */
+/** A write that failed, temporarily or permanently. */
 export interface NotKept {
   readonly kind: 'not-kept';
   readonly why: string;
@@ -134,7 +134,7 @@ export type RestoredState =
   | Unavailable;
 
 /**
- * The data that is kept beside a state. `savedBy` is the tag of the run that saved it, null when it is not known;
+ * The data that is kept next to a state. `savedBy` is the tag of the run that saved it, or null if it is not known.
  * `warnings` describes problems of the state and of its copies, as sentences.
  */
 interface Beside {
@@ -144,9 +144,9 @@ interface Beside {
   readonly warnings: readonly string[];
 }
 
-/** Result of giving a claim back. */
+/** Result of releasing a claim. */
 export type Released =
-  /** The run has no claim to the lane, or no longer one. */
+  /** The run has no claim to the lane, or no longer has one. */
   | { readonly kind: 'free' }
   /** The run's claim may still be held. */
   | { readonly kind: 'claimed'; readonly why: string };
@@ -157,7 +157,7 @@ export type Released =
  */
 export type SavedState = SavedCopy & { readonly lane: Released };
 
-/** `where` is text such as `cache ✓ ref ✓`. */
+/** A saved copy; `where` is text such as `cache ✓ ref ✓`. */
 export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | NotKept;
 
 /**
@@ -165,12 +165,12 @@ export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | Not
  * throws.
  */
 export interface CopyStore {
-  /** Returns the newest copy; with `beyond`, only a copy with a greater number, else `absent`. */
+  /** Returns the newest copy. With `beyond`, returns only a copy with a greater number, otherwise `absent`. */
   restore(lane: LaneId, beyond?: number): Promise<RestoredCopy>;
   save(copy: PartialCopy): Promise<SavedCopy>;
 }
 
-/** A copy whose `document` is null where another place keeps it. */
+/** A copy whose `document` is null if another place keeps it. */
 export type PartialCopy = Omit<StateCopy, 'document'> & { readonly document: string | null };
 
 export type RestoredCopy =
@@ -183,7 +183,7 @@ export type RestoredCopy =
 export type FoundCopy = Omit<PartialCopy, 'lane'> & { readonly signed: boolean };
 
 /**
- * Keeps one conversation of each lane without a history: the newest replaces the one before. Time-bounded; never
+ * Keeps one conversation of each lane without a history, so the newest replaces the one before. Time-bounded; never
  * throws.
  */
 export interface Conversations {
@@ -193,7 +193,7 @@ export interface Conversations {
   write(lane: LaneId, content: Uint8Array): Promise<{ readonly kind: 'written' } | NotKept>;
 }
 
-/** Keeps a snapshot that only a writer who has read the newest may replace. Time-bounded; never throws. */
+/** Keeps a snapshot that only a writer who has read the newest one may replace. Time-bounded; never throws. */
 export interface SnapshotPlace {
   /** Name of the place for people: `ref`, `directory`. */
   readonly name: string;
@@ -203,7 +203,7 @@ export interface SnapshotPlace {
    */
   read(known: Head | null): Promise<PlacedSnapshot | { readonly kind: 'known' } | Unavailable>;
   write(swap: Swap): Promise<Written>;
-  /** Returns the write in a form that a push of a branch can carry; null when this place has none. */
+  /** Returns the write in a form that a push of a branch can carry, or null if this place has none. */
   carry(swap: Swap): StateUpdate | null;
   /** Deletes the data of earlier versions; called after the new snapshot, which contains it, was read back. */
   settle(): Promise<void>;
@@ -211,12 +211,12 @@ export interface SnapshotPlace {
 
 export interface PlacedSnapshot {
   readonly kind: 'snapshot';
-  /** Identity of the snapshot; null when it was never written. */
+  /** Identity of the snapshot, or null if it was never written. */
   readonly head: Head | null;
   readonly snapshot: Snapshot;
 }
 
-/** `from` is the snapshot that the new one replaces. */
+/** A replacement; `from` is the snapshot that the new one replaces. */
 export interface Swap {
   readonly from: PlacedSnapshot;
   readonly snapshot: Snapshot;
@@ -224,7 +224,8 @@ export interface Swap {
 }
 
 /**
- * Keeps named texts on this machine; only a writer who has read the newest may replace one. Time-bounded; never throws.
+ * Keeps named texts on this machine. Only a writer who has read the newest one may replace it. Time-bounded; never
+ * throws.
  */
 export interface NamedTexts {
   read(

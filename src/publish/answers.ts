@@ -30,7 +30,7 @@ interface ReviewAgain {
   readonly warnings: readonly string[];
 }
 
-/** A thread with a status comment. `taskId` is the task whose issue it is; null for the pull request. */
+/** A thread with a status comment. `taskId` is the task whose issue it is, or null for the pull request. */
 interface StatusThread {
   readonly thread: number;
   readonly taskId: TaskId | null;
@@ -42,8 +42,8 @@ interface StatusThread {
 const MAX_ANSWERS = 100;
 
 /**
- * The answers to post. `tasks` are this run's, which name the threads; `earlier` is the lane's memory before the run,
- * of which some answers may not be posted yet.
+ * The answers to post. `tasks` are this run's, which name the threads. `earlier` is the lane's memory before the run,
+ * which may contain answers that are not posted yet.
  */
 interface AnswersGiven {
   readonly branch: string;
@@ -54,7 +54,7 @@ interface AnswersGiven {
   readonly earlier: Feedback;
 }
 
-/** `unposted` is the number of answers that wait for a later run. */
+/** The result; `unposted` is the number of answers that wait for a later run. */
 export interface AnswersPosted {
   readonly feedback: Feedback;
   readonly unposted: number;
@@ -100,11 +100,11 @@ function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonl
   return Object.entries(feedback.items).flatMap(([id, item]): readonly Place[] => {
     const { answer } = item;
     if (answer === null || !isUnposted(item)) return [];
-    // A change is announced only once its task is done.
+    // Announce a change only once its task is done.
     if (answer.kind === 'changed' && Object.hasOwn(progress, id) && progress[id]?.state !== 'done') return [];
     const before = Object.hasOwn(earlier.items, id) ? earlier.items[id] : undefined;
     const isEarlier = before?.answer?.at === answer.at;
-    // Only tasks from the gate name existing threads; another job's data is not trusted for that.
+    // Accept only threads that tasks from the gate name, because another job's data is not trusted for that.
     const isAsked = tasks.some((task) => task.id === id && task.source.kind === 'feedback');
     if (!isAsked && !isEarlier) return [];
     if (item.kind !== 'thread') return [{ id, item, kind: isAnsweredByComment(item.kind) ? 'comment' : 'page' }];
@@ -121,7 +121,7 @@ async function postAll(
   const { forge, clock, log, stepWithinMs } = deps;
   const now = await withTimeLimit(stepWithinMs, forge.pullRequestNow(branch));
   if (now === null || now.number !== pullRequest.number) {
-    // Answers on a closed pull request are no longer needed.
+    // Answers on a closed pull request are no longer needed, so treat them as posted.
     for (const { id } of places) posted.add(id);
     return;
   }
@@ -129,13 +129,13 @@ async function postAll(
   let failures = 0;
   let resolves = deps.config.answers.resolve;
   for (const place of places) {
-    // A run that is about to be killed must still have time to save its state.
+    // Stop here, because a run that is about to be killed must still have time to save its state.
     if (stepWithinMs !== null && clock.now() - begunAt > stepWithinMs) return;
     const answered = await withTimeLimit(stepWithinMs, postAnswer(deps, place, now));
-    // GitHub is out of reach, or asks for a pause.
+    // GitHub is out of reach, or asks for a pause, so leave the rest to a later run.
     if (answered.kind === 'refused' && !answered.isLasting) return;
-    // After a lasting refusal, as on a locked pull request, a retry is pointless; the pull request's text has the
-    // answer.
+    // After a lasting refusal, as on a locked pull request, a retry is pointless, so treat it as posted. The pull
+    // request's text has the answer.
     posted.add(place.id);
     if (answered.kind === 'refused') {
       failures += 1;
@@ -155,16 +155,16 @@ async function postAnswer(
   now: PullRequestNow,
 ): Promise<WishResult<unknown>> {
   const { id } = place;
-  // The item is redacted like the stored state, so that a posted answer is recognized.
+  // Redact the item like the stored state, so that a posted answer is recognized.
   const item = mapTexts(place.item, redact);
   const { owner, repo } = context.repository;
   const body = redact(renderFeedbackAnswer(item, { id, repositoryUrl: `${context.serverUrl}/${owner}/${repo}` }));
   if (place.kind === 'comment') return forge.upsertComment(now.number, formatAnswerMarker(id, item.asked), body);
   if (place.kind !== 'thread') return NOTHING_TO_RESOLVE;
   const thread = threadIn(place, now);
-  // A person resolved or deleted the thread while the agent worked.
+  // A person resolved or deleted the thread while the agent worked, so nothing is posted.
   if (thread === null && now.moreThreads === 0) return NOTHING_TO_RESOLVE;
-  // The whole text is compared, because anybody can imitate the first line.
+  // Compare the whole text, because anybody can imitate the first line.
   if (thread?.comments.some(({ text }) => sameText(text, body)) === true) return NOTHING_TO_RESOLVE;
   return forge.replyInThread(now.number, { replyTo: place.replyTo, body });
 }
@@ -175,7 +175,7 @@ function threadIn({ replyTo }: Extract<Place, { kind: 'thread' }>, { threads }: 
   return threads.find(({ comments }) => comments[0]?.id === replyTo) ?? null;
 }
 
-/** Returns the thread that a change has answered, unless somebody has written more since. */
+/** Returns the thread that a change has answered, or null if somebody has written more since. */
 function answeredThread(place: Place, now: PullRequestNow): ThreadNow | null {
   if (place.kind !== 'thread' || place.item.answer?.kind !== 'changed') return null;
   const thread = threadIn(place, now);
@@ -205,7 +205,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
     await withTimeLimit(deps.stepWithinMs, writeAll());
     return [];
   } catch (error) {
-    // The work is safe by now, so an error here must not cause it to be published again.
+    // The work is already safe, so an error here must not cause it to be published again.
     const warning = `Some of the comments could not be written: ${completeSentence(textOf(error))}`;
     deps.log.warning(warning);
     return [warning];
@@ -213,9 +213,10 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
 }
 
 function statusThreads(report: WorkedReport): readonly StatusThread[] {
-  // A complete run without iterations publishes what an earlier run could not.
+  // A complete run without iterations publishes what an earlier run could not, so update the comments on all done
+  // tasks.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
-  // The issue of a run that ended within an iteration still says that the run is at work.
+  // The issue of a run that ended within an iteration still says that the run is at work, so update it.
   const said = report.shown === null ? [] : [report.shown];
   const worked = new Set(
     catchesUp
@@ -233,7 +234,7 @@ function statusThreads(report: WorkedReport): readonly StatusThread[] {
     : [...issues, { thread: report.pullRequest.number, taskId: null }];
 }
 
-/** Corrects notices and refusals written before this run; newer ones are about later events. */
+/** Corrects notices and refusals that were written before this run; newer ones are about later events. */
 async function correctOlder(
   { forge }: PublishDeps,
   { thread, taskId }: StatusThread,
@@ -241,7 +242,7 @@ async function correctOlder(
 ): Promise<void> {
   const writtenBefore = worked.startedAt;
   const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
-  // A run without a stored state may have posted these needs, so search for the comments by their markers.
+  // A run without a stored state may have announced these needs, so search for the comments by their markers.
   for (const need of listResolvedNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)
@@ -273,8 +274,8 @@ export async function requestReviewAgain(
 }
 
 /**
- * Returns the result of `work`; rejects with a UserError when it takes longer than `limitMs` (null: no limit). Work
- * that is no longer waited for continues.
+ * Returns the result of `work`; rejects with a UserError if it takes longer than `limitMs` (null means no limit). The
+ * work continues after that.
  */
 export async function withTimeLimit<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;

@@ -31,8 +31,8 @@ type KnownNotes = Pick<RunNotes, 'dashboard' | 'queue' | 'train'> & { readonly t
 const PLACE = 'ref';
 
 /**
- * Updates the dashboard: opens one if there is none, and leaves it alone while it is closed. A run that did not read
- * the open pull requests changes nothing. Usually takes at most two requests, including the gate's. Returns warnings.
+ * Updates the dashboard: opens one if there is none, and leaves it alone while it is closed. Changes nothing in a run
+ * that did not read the open pull requests. Usually takes at most two requests, including the gate's. Returns warnings.
  */
 export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Promise<readonly string[]> {
   const { train } = notes;
@@ -40,7 +40,7 @@ export async function publishDashboard(deps: PublishDeps, notes: KnownNotes): Pr
   try {
     return await keepDashboard(deps, notes, train);
   } catch (error) {
-    // A failure of the page must not end the run.
+    // A failure of the page must not end the run, so it becomes a warning.
     return [`The dashboard was not updated: ${completeSentence(textOf(error))}`];
   }
 }
@@ -63,7 +63,8 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   const page = { train, answers: notes.dashboard?.answers ?? [] };
   if (issue === null) return openPage(deps, kept, page);
   const known = notes.dashboard ?? null;
-  const looked = known === null ? await look(deps, kept.record, issue.number) : { seen: known, fresh: [] };
+  const looked =
+    known === null ? await readUnhandledDashboard(deps, kept.record, issue.number) : { seen: known, fresh: [] };
   if (looked === 'unknown') return [];
   if (looked === null) return openPage(deps, kept, page);
   const { seen, fresh } = looked;
@@ -73,8 +74,8 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   return writePage(deps, { kept: unjudged, seen, page });
 }
 
-/** The state of the repository, and what it remembers of the dashboard. */
-interface Kept {
+/** The state of the repository, and its record of the dashboard. */
+interface KeptDashboard {
   readonly snapshot: Snapshot;
   readonly record: DashboardRecord;
 }
@@ -87,7 +88,7 @@ interface Page {
 /** Writes the page, and remembers the ticks that people made since it was read. */
 async function writePage(
   deps: PublishDeps,
-  { kept, seen, page }: { readonly kept: Kept; readonly seen: SeenDashboard; readonly page: Page },
+  { kept, seen, page }: { readonly kept: KeptDashboard; readonly seen: SeenDashboard; readonly page: Page },
 ): Promise<readonly string[]> {
   const body = buildPage(deps, kept, page);
   if (hashPageContent(body) === seen.content) return [];
@@ -108,8 +109,11 @@ function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue)
   return findTicks(between, between.length < count ? null : seen.ticks);
 }
 
-/** Reads the dashboard, with the ticks that no run has obeyed; null if it is gone. */
-async function look({ forge }: PublishDeps, record: DashboardRecord, number: number) {
+/**
+ * Reads the dashboard with the ticks that no run has handled. Returns null if it was deleted, `unknown` if GitHub
+ * refused.
+ */
+async function readUnhandledDashboard({ forge }: PublishDeps, record: DashboardRecord, number: number) {
   const read = await forge.readDashboard(number);
   if (read.kind === 'refused') return 'unknown' as const;
   if (read.value === null) return null;
@@ -118,7 +122,7 @@ async function look({ forge }: PublishDeps, record: DashboardRecord, number: num
   return { seen: { number, id, isOpen, content: hashPageContent(body), edits, ticks: all, answers: [] }, fresh };
 }
 
-async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<readonly string[]> {
+async function openPage(deps: PublishDeps, kept: KeptDashboard, page: Page): Promise<readonly string[]> {
   const opened = await deps.forge.openDashboard({ title: DASHBOARD_TITLE, body: buildPage(deps, kept, page) });
   if (opened.kind === 'refused') return [];
   const { issue } = opened.value;
@@ -134,7 +138,7 @@ async function openPage(deps: PublishDeps, kept: Kept, page: Page): Promise<read
       ];
 }
 
-function rememberTicks(deps: PublishDeps, { snapshot }: Kept, ticks: readonly Tick[]): Promise<Kept> {
+function rememberTicks(deps: PublishDeps, { snapshot }: KeptDashboard, ticks: readonly Tick[]): Promise<KeptDashboard> {
   const added = ticks.map((tick) => ({ ...tick, taken: null }));
   return remember(deps, snapshot, (record) => ({ ...record, ticks: [...record.ticks, ...added].slice(0, MAX_TICKS) }));
 }
@@ -144,7 +148,7 @@ async function remember(
   { store, log }: PublishDeps,
   snapshot: Snapshot,
   change: (record: DashboardRecord) => DashboardRecord,
-): Promise<Kept> {
+): Promise<KeptDashboard> {
   const changed = changeDashboard(change, 'dashboard: its queue and ticks');
   if (changed(snapshot).snapshot === snapshot) return { snapshot, record: parseDashboardIn(snapshot) };
   const updated = await store.update(changed);
@@ -155,7 +159,7 @@ async function remember(
 
 function buildPage(
   { config, context, clock, redact }: PublishDeps,
-  { snapshot, record }: Kept,
+  { snapshot, record }: KeptDashboard,
   { train, answers }: Page,
 ): string {
   const now = clock.now();

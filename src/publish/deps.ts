@@ -21,18 +21,18 @@ export interface PublishDeps {
   readonly log: Log;
   /** Returns the text without secrets. */
   readonly redact: (text: string) => string;
-  /** Null without a webhook. */
+  /** Sends messages to the user's webhook; null without a webhook. */
   readonly webhook: SendWebhook | null;
   /** Returns the hash of a text in hex digits. */
   readonly sha256: (text: string) => string;
-  /** Returns the stored transcripts of a lane's conversations; null when there are none. */
+  /** Returns the stored transcripts of a lane's conversations, or null if there are none. */
   readonly exportSessions: (state: LaneState) => Promise<SealedTranscript | null>;
-  /** Returns the run's journal as it is stored, up to the line with this hash; null without it. */
+  /** Returns the run's journal in its stored form, up to the line with this hash; returns null without that line. */
   readonly packedJournal: (lastHash: string | null) => Promise<string | null>;
   /** Keeps the receipt of a run as a file of the job, if the user wants that. */
   readonly keepReceipt: (run: StoredRun) => Promise<void>;
-  /** The reason why the state must not be saved, as a sentence part; null when it may be saved. */
+  /** The reason why the state must not be saved, as a sentence part, or null if it may be saved. */
   readonly unsaved: string | null;
-  /** Time limit of each step whose port sets none of its own, in ms; null = no limit. */
+  /** Time limit of each step whose port sets none of its own, in ms; null means no limit. */
   readonly stepWithinMs: number | null;
 }

@@ -34,7 +34,7 @@ import { laneViewOf, reportOfEnd, reportOfWork, reportTasks } from './report-of.
 import { notifyAtGate } from './rest.ts';
 import { publishTrain } from './train.ts';
 
-/** Minimum interval between two edits of the same comment, in ms: nobody reads faster. */
+/** Minimum interval between two edits of the same comment, in ms; nobody reads faster. */
 const MIN_GAP_MS = 20_000;
 
 /** Maximum time of a run that a comment may take, in ms. */
@@ -88,11 +88,12 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
-  // Without a store, the run does not know which tasks were done.
+  // Without a store, the run does not know which tasks were done, so use no state.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   const { train } = intake.notes;
-  // A single pull request needs no merge order on its page, unless its page still shows one from before a merge.
+  // A single pull request needs no merge order on its page, but its page may still show one from before a merge, so
+  // update it then.
   const shown = train === null ? null : await publishTrain(deps, train, intake.over === null ? 1 : 0);
   const unkept = await publishDashboard(deps, { ...intake.notes, tasks: intake.tasks, train: shown });
   return {
@@ -121,7 +122,7 @@ export async function settleOver({ forge, redact, clock }: PublishDeps, over: Ov
   });
 }
 
-/** Settles the notification about the configuration, because a run that answers has a configuration that works. */
+/** Settles the notification about the configuration, because the configuration of a run that answers works. */
 async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIntake): Promise<void> {
   if (outcome.kind === 'failed' || answer === null || answer.thread === null) return;
   await deps.forge.amendComment(answer.thread, markerOf([{ kind: 'configuration', about: EVERY_RUN }]), {
@@ -133,7 +134,7 @@ async function settleConfiguration(deps: PublishDeps, { outcome, answer }: EndIn
 
 /**
  * Answers a request for work or a command in its thread: in the sticky comment, or in a separate comment while another
- * run keeps that one.
+ * run uses that one.
  */
 async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
@@ -141,19 +142,19 @@ async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 
   const { config, context, redact } = deps;
   const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
-  // A run that ended before it restored the lane cannot show its state.
+  // A run that ended before it restored the lane cannot show its state, so answer without it.
   const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice, forecast: intake.notes.forecast });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
-  // Another run is working on this and keeps the status comment, so the answer goes into a separate one.
+  // Another run is working on this and keeps the status comment, so write the answer into a separate one.
   else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
     await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }
 
 /**
- * Updates the pull request, its status comment and its ready notification when feedback is out of rounds, because no
+ * Updates the pull request, its status comment and its ready notification if feedback is out of rounds, because no
  * working run will do so. Writes nothing if they already say so. Returns warnings.
  */
 async function showOutOfRounds(
@@ -174,10 +175,10 @@ async function showOutOfRounds(
   const own = mapTexts(buildPullRequestText(report, countPeoplesChars(pullRequest)), redact);
   try {
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
-    // The status comment below the pull request's text must report the same.
+    // The status comment below the pull request's text must report the same, so update it, too.
     await forge.upsertComment(pullRequest.number, STATUS_MARKER, redact(renderStatusComment(report, null)));
     const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === subjectOfLane(lane.id));
-    // This run does not own the lane's state, so the notification stays there and is settled again when work continues.
+    // This run does not own the lane's state, so leave the notification there; it is settled again when work continues.
     if (called?.comment != null) {
       const words = redact(renderSettled([{ notification: called, why: 'held_up' }]));
       await forge.settleComments([{ id: called.comment, words, closing: false }]);
@@ -209,7 +210,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
     const now = clock.now();
     if (thread === null || failures >= MAX_FAILURES) return;
     const isEarly = shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS;
-    // A wait is long, so its status must be shown even if the last edit was recent.
+    // A wait is long, so show its status even if the last edit was recent.
     if (isEarly && doing.kind === 'iterates') return;
     const body = renderLiveStatus({
       doing,

@@ -19,21 +19,21 @@ import { textOf } from '../errors.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
 /**
- * Maximum number of issues whose labels a run changes, since a repository has only 1,000 requests an hour. Later runs
+ * Maximum number of issues whose labels a run changes, because a repository has only 1,000 requests an hour. Later runs
  * label the others.
  */
 const MAX_LABELLED_ISSUES = 30;
 /** Number of failures after which labelling stops, because the cause is then the same for all issues. */
 const MAX_FAILURES = 3;
 
-/** The wanted label of Ralph's for an issue (null for none), and the labels that the issue has. */
+/** The label of Ralph's that an issue should have (null means none), and the labels that it has. */
 export interface LabelWish {
   readonly issue: number;
   readonly labels: readonly string[];
   readonly wanted: LifecycleLabel | null;
 }
 
-/** The notices to give, and those that people can read now, for which the issue gets its label. */
+/** The notices to give, and those that people can read now, whose issues get their label. */
 export interface Notices {
   readonly notices: readonly ApprovalNotice[];
   readonly notified: readonly ApprovalNotice[];
@@ -63,8 +63,8 @@ export function chooseLabels(
 }
 
 /**
- * Returns the labels that are certain after a run that the gate ended. Others are left as they are, because this run
- * has no claim to the lane and may not have checked which issues still wait.
+ * Returns the labels that are certain after a run that the gate ended. Leaves others as they are, because this run has
+ * no claim to the lane and may not have checked which issues still wait.
  */
 export function labelWishesOfEnd(
   { outcome, tasks, state, notes, answer }: Extract<Intake, { kind: 'end' }>,
@@ -77,7 +77,7 @@ export function labelWishesOfEnd(
     outcome.reason !== 'answered' &&
     outcome.reason !== 'updated' &&
     answer?.text.kind !== 'doctor';
-  // A task that the lane never began may belong to another lane right now.
+  // A task that the lane never began may belong to another lane right now, so leave its label.
   const wasBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
   const settled = isCertain
     ? tasks.filter((task) => task.source.kind === 'issue' && wasBegun(task) && !waitsForApproval(task.source.labels))
@@ -86,8 +86,8 @@ export function labelWishesOfEnd(
 }
 
 /**
- * Adds and removes our labels on issues where they differ from the wanted ones; sends no requests for others. The next
- * run corrects what was refused. Returns warnings.
+ * Adds and removes our labels on issues where they differ from the wanted ones, and sends no requests for other issues.
+ * The next run corrects what was refused. Returns warnings.
  */
 export async function publishLabels(
   deps: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,

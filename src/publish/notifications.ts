@@ -42,22 +42,22 @@ import {
   type WorkedEnd,
 } from './recipients.ts';
 
-/** Maximum number of issues waiting for approval that a run notifies people of. */
+/** Maximum number of issues waiting for approval about which a run notifies people. */
 export const MAX_NOTICES = 10;
 
 /** Maximum number of comments that a run settles; later runs settle the others. */
 const MAX_SETTLED = 3;
 
-/** The notifications that the state remembers, and what could not be done. */
+/** The notifications that the state remembers, and those that could not be written. */
 interface Notified extends NotificationMemory {
-  /** Set when a later run must try again. */
+  /** True if a later run must try again. */
   readonly mustRetry: boolean;
   readonly warnings: readonly string[];
 }
 
 /**
  * Notifies people of this run's needs in one new comment, and settles needs that no longer exist. Runs before the state
- * is saved: a second attempt finds the comment by its marker. Failures become warnings.
+ * is saved, because a second attempt finds the comment by its marker. Failures become warnings.
  */
 export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
   const { work, pullRequest } = end;
@@ -80,7 +80,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     known = await settle(deps, plan, known);
   });
   const isForReview = plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review');
-  // A request that waits for tomorrow's notifications must not be made by every run until then.
+  // A request that waits for tomorrow's notifications must not be made by every run until then, so record it.
   if (isForReview && pullRequest !== null && mayNotify(notifiedAt, deps.clock.now()))
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   let mustRetry = plan.notify.length > 0 && notifiesAnybody(deps.config);
@@ -94,8 +94,8 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
 }
 
 /**
- * True if this run must notify people of a task. Notifications about the lane do not count: if this run is killed, the
- * next one finds them by their marker.
+ * Returns true if this run must notify people of a task. Ignores notifications about the lane: if this run is killed,
+ * the next one finds them by their marker.
  */
 export function notifiesOfTask(deps: Pick<PublishDeps, 'config'>, end: WorkedEnd): boolean {
   const { id } = end.work.lane;
@@ -141,7 +141,7 @@ function planOf({ config }: Pick<PublishDeps, 'config'>, { work, report, pullReq
 }
 
 /**
- * Returns true if all commits of this run answer feedback, in which case the people who asked are informed in their
+ * Returns true if all commits of this run answer feedback, because the people who asked are then informed in their
  * threads.
  */
 function onlyAnswers({ journal, state, stateBefore }: Work): boolean {
@@ -158,7 +158,7 @@ type Notifying = Pick<PublishDeps, 'forge' | 'redact' | 'stepWithinMs' | 'webhoo
 };
 
 type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'lastTask' | 'notices'> & {
-  /** Number of the issue or pull request; null if there is neither, so that only the webhook gets it. */
+  /** Number of the issue or pull request; null if there is neither, so that only the webhook gets the message. */
   readonly thread: number | null;
   /** True if a state remembers the notification; otherwise, its comment does. */
   readonly isRemembered: boolean;
@@ -232,7 +232,7 @@ type ConfigurationDeps = Notifying &
 
 /**
  * Notifies people of a configuration that stops every run before it knows a lane, once for each reason. Without a
- * comment, which would remember it, the webhook gets a message from every run.
+ * comment that records the reason, the webhook gets a message from every run.
  */
 export async function notifyOfConfiguration(deps: ConfigurationDeps, report: RunReport): Promise<void> {
   const { asked, config, log } = deps;
@@ -241,7 +241,7 @@ export async function notifyOfConfiguration(deps: ConfigurationDeps, report: Run
   const place = isAlone
     ? alone
     : await findOpenThread(deps).catch((error: unknown) => {
-        // The token may be the problem.
+        // The token may be the problem, so use at least the webhook.
         if (config.webhook.address === null) throw error;
         return alone;
       });
@@ -304,7 +304,7 @@ async function settle(
       closing: !notified.some(({ comment }) => comment === id),
     })),
   );
-  // A later run tries again, unless the refusal is lasting.
+  // Unless the refusal is lasting, let a later run try again.
   return hidden.kind === 'refused' && !hidden.isLasting ? known : { ...known, notified };
 }
 
@@ -359,11 +359,11 @@ async function notify(
   return withNotification(nothingMore, needs, { thread, comment, at: now });
 }
 
-/** The warning when no place for a notification exists. */
+/** The warning if there is no place for a notification. */
 export const NO_THREAD =
   'A person is needed, and nobody could be notified: this work has no pull request and no issue to write it on. The job summary says what to do.';
 
-/** Returns the warning when a notification mentions nobody. */
+/** Returns the warning if a notification mentions nobody. */
 export function warnOfNobodyMentioned(thread: number): string {
   return `A person is needed, and the comment on #${String(thread)} mentions nobody: nobody asked for this work by name. Set the input \`notify\` to the logins of those who should get a message.`;
 }

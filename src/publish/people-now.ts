@@ -13,7 +13,7 @@ import type { Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Remote } from '../ports/remote.ts';
 
-/** Maximum number of issues that are looked at again, since each costs a request. */
+/** Maximum number of issues that are looked at again, because each costs a request. */
 const MAX_ISSUES = 20;
 
 /** The dependencies of detecting withdrawals. */
@@ -31,8 +31,8 @@ export interface LaneWithdrawal {
 }
 
 /**
- * Returns how a person withdrew the task's issue since the run began; null when the issue is still wanted or the answer
- * is unknown. Takes one request, or none for a task without an issue. Never throws.
+ * Returns how a person withdrew the task's issue since the run began, or null if the issue is still wanted or the
+ * answer is unknown. Takes one request, or none for a task without an issue. Never throws.
  */
 export async function lookAtTask(looking: Looking, task: Task): Promise<WithdrawalKind | null> {
   const { source } = task;
@@ -50,7 +50,7 @@ export async function lookAtTask(looking: Looking, task: Task): Promise<Withdraw
 }
 
 /**
- * Returns how a person closed the lane's pull request or took its branch away while the run works; null when nobody did
+ * Returns how a person closed the lane's pull request or removed its branch while the run works, or null if nobody did
  * or the answer is unknown. Takes at most three requests. Never throws.
  */
 export async function lookAtLane(
@@ -62,10 +62,10 @@ export async function lookAtLane(
     if (!isGone && known === null) return null;
     const newest = await forge.pullRequestOf(branch);
     const own = newest !== null && newest.number === known?.number ? newest : null;
-    // GitHub itself deletes the branch of a merged pull request.
+    // GitHub itself deletes the branch of a merged pull request, so that is not a withdrawal.
     if (own?.state === 'merged') return null;
     if (isGone) {
-      // Renaming a branch closes its pull request.
+      // Renaming a branch closes its pull request, so look for a new name.
       const newName =
         own?.state === 'closed' ? findRenamedBranch(remoteHead, await remote.branches(''), baseBranch) : null;
       return { kind: newName === null ? 'deleted' : 'renamed', by: describeRemoval(branch, newName) };
@@ -80,7 +80,7 @@ export async function lookAtLane(
 }
 
 /**
- * Returns the tasks that this run worked on or marked as done and that people took back in the meantime, except those
+ * Returns the tasks that this run worked on or marked as done and that people withdrew in the meantime, except those
  * already known.
  */
 export async function withdrawnTasksOf(

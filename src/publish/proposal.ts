@@ -19,7 +19,7 @@ import { saveState } from './save-state.ts';
 
 /**
  * Publishes the work of a run that only proposes: keeps the sub-tasks, shows them in one comment, and saves the state.
- * The agent's words are untrusted, whichever job hands them over. Safe to repeat.
+ * The agent's words are untrusted, regardless of the job that hands them over. Safe to repeat.
  */
 export async function publishProposal(
   deps: PublishDeps,
@@ -38,14 +38,17 @@ export async function publishProposal(
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
 }
 
-/** Shows the sub-tasks, or why there are none. Returns why people can read neither, as a warning, or null. */
+/**
+ * Shows the sub-tasks, or the reason why there are none. Returns a warning if the comment could not be written,
+ * otherwise null.
+ */
 async function showProposal(deps: PublishDeps, work: Work, { text, words }: Proposal): Promise<string | null> {
   const issue = issueOfId(work.lane.id);
   if (issue === null) return 'Sub-tasks are proposed for issues only.';
   const parsed = words === null ? null : parseProposal(words);
   const kept =
     parsed?.kind === 'proposal'
-      ? await keep(deps, { issue, text, tasks: mapTexts(parsed.tasks, deps.redact) })
+      ? await keepSubTasks(deps, { issue, text, tasks: mapTexts(parsed.tasks, deps.redact) })
       : { kind: 'none' as const, why: parsed?.why ?? null };
   const { marker, body } =
     kept.kind === 'kept'
@@ -58,20 +61,21 @@ async function showProposal(deps: PublishDeps, work: Work, { text, words }: Prop
   return shown.kind === 'granted' ? null : `The proposed sub-tasks could not be shown: ${completeSentence(shown.why)}`;
 }
 
-/** Returns the failure of the call from the run's warnings; null if the outcome itself explains the end. */
+/** Returns the failure of the call from the run's warnings, or null if the outcome itself explains the end. */
 function failureIn({ outcome, warnings }: Work): string | null {
   return outcome.reason === 'answered' ? (warnings.at(-1) ?? null) : null;
 }
 
-type Kept =
+type KeptSubTasks =
   | { readonly kind: 'kept'; readonly hash: string; readonly comment: string }
   | { readonly kind: 'none'; readonly why: string };
 
-async function keep(
+async function keepSubTasks(
   { store, sha256, clock, context: { runId, runAttempt } }: PublishDeps,
   { issue, text, tasks }: { readonly issue: number; readonly text: string; readonly tasks: readonly ProposedTask[] },
-): Promise<Kept> {
-  // The hash differs per run, so that the same sub-tasks proposed again get a new comment: an edited one stays void.
+): Promise<KeptSubTasks> {
+  // Use a different hash in each run, so that the same sub-tasks proposed again get a new comment; an edited one stays
+  // void.
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
   const comment = `${formatProposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
   if (comment.length > MAX_SHOWN_CHARS)

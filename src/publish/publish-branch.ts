@@ -28,8 +28,8 @@ function lookWithin({ stepWithinMs }: PublishDeps): number | null {
 }
 
 /**
- * Returns the work with the tasks that people withdrew meanwhile marked as withdrawn, and the withdrawal of the lane,
- * if any. `isAnswered` is false when GitHub did not answer in time.
+ * Returns the work with the tasks that people withdrew in the meantime marked as withdrawn, and the withdrawal of the
+ * lane, if any. `isAnswered` is false if GitHub did not answer in time.
  */
 export async function markWithdrawnWork(
   deps: PublishDeps,
@@ -39,7 +39,7 @@ export async function markWithdrawnWork(
   const looking = { forge, remote, config, debug: log.info };
   const seen = await withTimeLimit(
     lookWithin(deps),
-    // An earlier try of this run may have deleted a branch without commits.
+    // An earlier attempt of this run may have deleted a branch without commits, so do not blame a person for that.
     Promise.all([withdrawnTasksOf(looking, work), hasBranchToLose(work) ? lookAtLane(looking, work) : null]),
   ).catch(() => null);
   const [withdrawals, lane] = seen ?? ([[], null] as const);
@@ -72,8 +72,8 @@ function hasBranchToLose({ hasNewCommits, lane }: Work): boolean {
 }
 
 /**
- * Returns the outcome when the lane was withdrawn: a push that found no branch did not fail if a person deleted the
- * branch.
+ * Returns the outcome of a run whose lane was withdrawn. A push that found no branch did not fail if a person deleted
+ * the branch.
  */
 function outcomeOfLane(outcome: Outcome, { kind, by }: LaneWithdrawal): Outcome {
   const isOwn = outcome.kind === 'cancelled' || outcome.reason === 'configuration';
@@ -105,7 +105,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind === 'held') return { kind: 'lost', remoteHead, outcome: outcomeOfHeldHead(work, cleared.why), work };
   if (cleared.kind === 'unknown') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
-  // Once the loop has pushed, this push continues the branch from there.
+  // Once the loop has pushed, continue the branch from there.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const ready = { ...work, state: { ...work.state, feedback: cleared.feedback } };
   const push = ({ head: commit }: Work): Promise<PushResult> =>
@@ -118,7 +118,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
     taken: signed,
   }));
   if (result.kind === 'pushed') {
-    // The loop has already logged its own pushes.
+    // The loop has already logged its own pushes, so log only new ones.
     const at = result.merged ?? taken.head;
     if (at !== remoteHead) deps.log.info(`pushed ${at.slice(0, 7)} to ${lane.branch}`);
     const published = at === taken.head ? taken : judgeUnverifiedMerge(taken, at, deps);
@@ -127,7 +127,10 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   return lostBranch(deps, work, result);
 }
 
-/** Returns the dependencies of signing with a time limit, without a repository: the work tree is no longer in use. */
+/**
+ * Returns the dependencies of signing with a time limit, and without a repository, because the work tree is no longer
+ * in use.
+ */
 function signing({ remote, stepWithinMs, log }: PublishDeps): SignDeps {
   const sign: SignDeps['remote']['sign'] = (push) => withTimeLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
   return { remote: { sign }, repository: null, record: null, log };
@@ -163,9 +166,9 @@ async function lostBranch(
   deps.log.error(message);
   const left = remoteHead === base ? await withoutEmptyBranch(deps, work) : remoteHead;
   const kind = result.kind === 'refused' ? 'refused' : 'lost';
-  // The loop has already reported this outcome, and people are notified with its message.
+  // Keep an outcome that the loop has already reported, because people are notified with its message.
   const isKnown = kind === 'refused' && outcome.kind === 'failed' && outcome.reason === 'configuration';
-  // The next run leaves out the content that the server refused, and does the work again.
+  // The next run leaves out the content that the server refused, and does the work again, so no rule must be changed.
   const isByRule = result.kind === 'refused' && result.refusal.kind !== 'content';
   const reason = isByRule ? 'configuration' : 'infrastructure';
   const end: Outcome = isKnown ? outcome : { kind: 'failed', reason, message };
@@ -188,7 +191,7 @@ async function withoutEmptyBranch(
   return deleted.kind === 'moved' ? remoteHead : null;
 }
 
-/** Treats an error as a rejection: a remote that cannot be reached has accepted nothing. */
+/** Treats an error as a rejection, because a remote that cannot be reached has accepted nothing. */
 function rejectedBy(error: unknown): Extract<PushResult, { kind: 'rejected' }> {
   return { kind: 'rejected', why: textOf(error) };
 }

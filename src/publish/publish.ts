@@ -30,7 +30,10 @@ import { publishTrain } from './train.ts';
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
 const KEPT_CACHES = 2;
 
-/** `lane` is the result of releasing the lane; `isOnRemote` is true if all commits of the work reached the remote. */
+/**
+ * The result of publishing. `lane` is the result of releasing the lane. `isOnRemote` is true if all commits of the work
+ * reached the remote.
+ */
 export interface PublishResult {
   readonly report: WorkedReport;
   readonly lane: Released;
@@ -42,7 +45,7 @@ export interface PublishResult {
  * A step that hangs does not block later ones. Safe to repeat.
  */
 export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
-  // A record of an earlier version lacks this field.
+  // A record of an earlier version lacks this field, so it may be missing.
   const proposal = unchecked.proposal ?? null;
   if (proposal !== null) return { ...(await publishProposal(deps, unchecked, proposal)), isOnRemote: true };
   const verified = selectStateToBuildOn(unchecked, deps.config.policy, deps.clock.now());
@@ -161,9 +164,9 @@ async function publishPullRequest(
 }
 
 /**
- * Opens or updates the pull request after reading it again: a main that was killed may have opened it already, and
- * people merge and close while the agent works. A merged pull request lacks this run's commits, and one closed
- * meanwhile must stay closed.
+ * Opens or updates the pull request after reading it again, because a main that was killed may have opened it already,
+ * and people merge and close while the agent works. A merged pull request lacks this run's commits, and one that was
+ * closed in the meantime must stay closed.
  */
 async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport): Promise<PullRequest | null> {
   const { forge, config, redact } = deps;
@@ -171,11 +174,11 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
-  // Leave room for the text that people wrote, even while the agent worked.
+  // Leave room for people's text, including text that they wrote while the agent worked.
   const own = mapTexts(buildPullRequestText(report, isOurs ? countPeoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
-  // People took back everything that a new pull request would contain. The work stays on the branch.
+  // People withdrew everything that a new pull request would contain, so open none; the work stays on the branch.
   else if (isAllWithdrawn(tasks)) return null;
   const pullRequest = isOurs
     ? newest
@@ -190,9 +193,9 @@ async function setDraftState(
   pullRequest: PullRequest,
 ): Promise<PullRequest> {
   const { number, draft } = pullRequest;
-  // A draft stays a draft even if its head had to be freed.
+  // A draft stays a draft, even if its head had to be freed.
   const wasDraft = notes.held?.isDraft === true && outcome.kind !== 'complete';
-  // Nothing was pushed, so the head is still the one that people decided on.
+  // Nothing was pushed, so the head is still the one on which people decided.
   const isAsBefore = notes.held !== null && !hasNewCommits && pullRequest.headSha === head;
   if (!wasDraft && (isForReview(outcome) || isAsBefore)) {
     if (draft && pullRequest.state === 'open') await forge.markReady(number);
@@ -225,8 +228,8 @@ function answer(
 
 /**
  * Returns the work without the iterations whose commits did not reach the remote: nothing in them is done, but their
- * calls count. An iteration that a failure of the machine cut off after a call is lost as well, without an attempt of
- * its task: otherwise a full disk would cost one call in each run, and nobody would be notified.
+ * calls stay booked. An iteration that a failure of the machine cut off after a call is lost as well, without an
+ * attempt of its task: otherwise a full disk would cost one call in each run, and nobody would be notified.
  */
 function withoutLosses(
   { config, clock }: Pick<PublishDeps, 'config' | 'clock'>,
@@ -237,12 +240,12 @@ function withoutLosses(
   const { policy } = config;
   const now = clock.now();
   const isOfMachine = outcome.kind === 'failed' && outcome.reason === 'infrastructure';
-  // Post must not count again what main has already saved.
+  // Post must not count again the losses that main has already saved.
   const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
   const isCutOff = isOfMachine && !isCounted && sumUsage(work).unfinished.calls > 0;
   const after = isCutOff ? loseIteration(work.state, policy, now) : work.state;
   if (kind === 'published') return { ...work, state: after };
-  // A rule of the server is not the fault of any task.
+  // A rule of the server is not the fault of any task, so nothing counts as lost.
   const lost = kind === 'refused' || isCounted ? 0 : journal.length - lastPublished.iterations;
   const state = loseProgress({ before: lastPublished.state, after, iterations: lost }, policy, now);
   return {
@@ -258,7 +261,7 @@ function trainAfter(
   { notes, lane, head, state }: Work,
   pull: PullRequest | null,
 ): Train | null {
-  // A record of an earlier version lacks this field.
+  // A record of an earlier version lacks this field, so it may be missing.
   const train = notes.train ?? null;
   if (train === null || pull?.state !== 'open') return train;
   const isOvertaken = (state.feedback.overtaken?.approvedBy.length ?? 0) > 0;

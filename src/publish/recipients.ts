@@ -15,7 +15,7 @@ import type { PublishDeps } from './deps.ts';
 /** Maximum number of issues whose labeller is looked up. */
 const MAX_LOOKED_UP = 5;
 
-/** A run that worked, at its end. `pullRequest` is the lane's open one. */
+/** A run that worked, at its end. `pullRequest` is the lane's open pull request. */
 export interface WorkedEnd {
   readonly work: Work;
   readonly report: WorkedReport;
@@ -33,7 +33,7 @@ export async function askersOf(
 ): Promise<readonly (string | null)[]> {
   const concerned = tasksOfNeeds(needs, work.tasks);
   const reviewers = reviewersOf(concerned);
-  // A failed check concerns everybody who asked for the work, like a need of the whole lane.
+  // A failed check concerns everybody who asked for the work, just like a need of the whole lane.
   const isOfLane =
     concerned.length < Math.max(1, needs.length) || (reviewers.length === 0 && !concerned.some(isListed));
   const about = isOfLane ? work.tasks : concerned;
@@ -78,7 +78,7 @@ export async function labellersOf(
   });
 }
 
-/** Returns the only issue that the needs are about; null when they are about more, or about no issue. */
+/** Returns the only issue that the needs are about, or null if they are about several issues or none. */
 export function issueOfNeeds(needs: readonly Need[]): number | null {
   const [need, ...more] = needs;
   return need === undefined || more.length > 0 ? null : issueOfId(need.about);
@@ -89,7 +89,9 @@ export function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): re
   return needs.flatMap(({ about }) => tasks.filter(({ id }) => id === about));
 }
 
-/** Returns the thread of the lane: its pull request, or the first issue of its tasks; null when it has neither. */
+/**
+ * Returns the thread of the lane: its pull request, or the first issue of its tasks; returns null if it has neither.
+ */
 export function threadOfLane(
   pullRequest: { readonly number: number } | null,
   tasks: readonly Pick<Task, 'source'>[],
@@ -97,7 +99,10 @@ export function threadOfLane(
   return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
 }
 
-/** Finds the queue's pull request, else the first issue with the task label; a refusal counts if neither is found. */
+/**
+ * Finds the queue's pull request, otherwise the first issue with the task label. Returns a refusal only if neither is
+ * found.
+ */
 export async function findOpenThread(
   deps: Pick<PublishDeps, 'forge' | 'asked'> & {
     readonly config: Pick<Config, 'branchPrefix' | 'taskLabel' | 'taskSources'>;
@@ -110,7 +115,7 @@ export async function findOpenThread(
   const pullRequest = prefix === '' ? null : await forge.pullRequestOf(prefix + QUEUE).catch(passOver);
   const byIssues = config.taskLabel !== '' && config.taskSources.includes('issues');
   const issues = (byIssues ? await forge.openIssuesWithLabel(config.taskLabel).catch(passOver) : null) ?? [];
-  // A run is likely to work on this issue first, and then settles the notification.
+  // A run is likely to work on this issue first, and then settles the notification, so prefer it.
   const first = (issues.find(({ labels }) => !labels.some(isAtRest)) ?? issues[0])?.number ?? null;
   const thread = pullRequest?.state === 'open' ? pullRequest.number : first;
   if (thread === null && refusals.length > 0) throw refusals[0];

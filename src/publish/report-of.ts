@@ -49,7 +49,7 @@ export function reportOfWork(
     ...settingOfRun(frame, work.lane.id, {
       warnings: [...work.notes.warnings, ...work.warnings, ...describeUnfinishedCalls(used.unfinished)],
       found: work.notes.found,
-      // A record of an earlier version lacks this field.
+      // A record of an earlier version lacks this field, so it may be missing.
       train: work.notes.train ?? null,
     }),
     ...laneFactsOf(frame, work),
@@ -61,7 +61,7 @@ export function reportOfWork(
     iterations: work.journal,
     tokens: used.tokens,
     costUsd: used.costUsd,
-    // A record of an earlier version lacks this field.
+    // A record of an earlier version lacks this field, so it may be missing.
     forecast: work.notes.forecast ?? null,
     session: sessionWords(work),
     withheld: work.withheld,
@@ -75,8 +75,7 @@ export function reportOfWork(
     waitSkippedBy: work.waitSkippedBy,
     endedAt: work.endedAt,
   };
-  // Texts are redacted one by one, so that a title that resembles the beginning of a key does not swallow the rest of a
-  // page.
+  // Redact texts one by one, so that a title that resembles the beginning of a key does not swallow the rest of a page.
   return { ...mapTexts(report, frame.redact), kind: 'worked' };
 }
 
@@ -140,7 +139,7 @@ export function reportOfEnd(
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
 }
 
-/** Redacts the isolation facts. Their hosts are keys, which the redaction of a whole report does not touch. */
+/** Redacts the isolation facts. Their hosts are keys, which the redaction of a whole report does not change. */
 function isolationOf({ isolation, isolationFrom }: Work, redact: ReportFrame['redact']): WorkedReport['isolation'] {
   return isolation === null ? null : { facts: changeFactTexts(isolation, redact), from: isolationFrom };
 }
@@ -156,7 +155,7 @@ function headVerificationOf(
   const record = state.headVerification;
   if (record === null) return null;
   const made = cleanVerification?.commit === record.commit ? cleanVerification.verification : null;
-  // After the last iteration's commit there is at most one commit that archives.
+  // After the last iteration's commit there is at most one commit that archives, so the verification is still valid.
   const isBeforeTidying =
     headSha === head && journal.findLast(({ commit }) => commit !== null)?.commit === record.commit;
   const of = record.commit === headSha || isBeforeTidying ? 'head' : 'earlier';
@@ -210,14 +209,14 @@ function laneFactsOf(
 }
 
 /**
- * Returns tasks that the pull request has work of and that are no longer listed. The pull request's own record counts,
- * because the lane's state also has tasks that were merged long ago.
+ * Returns tasks with work in the pull request that are no longer listed. Uses the pull request's own record, because
+ * the lane's state also has tasks that were merged long ago.
  */
 function unlistedTasks({ lane, tasks }: Work): WorkedReport['unlisted'] {
   const before = parseHiddenStatus(lane.pullRequest?.body ?? '');
   if (before.kind !== 'found') return [];
   const isListed = new Set(tasks.map(({ id }) => id));
-  // Finished tasks disappear from their file, because they are archived or a person removes them.
+  // Finished tasks disappear from their file, because they are archived or a person removes them, so leave them out.
   const begun = before.status.tasks.filter(
     ({ issue, state, attempts }) => (issue !== null && state === 'done') || (state !== 'done' && attempts > 0),
   );

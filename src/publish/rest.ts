@@ -32,7 +32,7 @@ const MAX_CORRECTED = 5;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** `notified` holds the notices that people can read now. */
+/** The result of the gate's notifications. `notified` contains the notices that people can read now. */
 interface NotifiedAtGate {
   readonly notified: readonly ApprovalNotice[];
   readonly warnings: readonly string[];
@@ -76,9 +76,7 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
   return needs.filter((need) => !known.some(({ kind, about }) => kind === need.kind && about === need.about));
 }
 
-/**
- * Notifies people unless another run works on the lane, and returns all needs that people have been notified of.
- */
+/** Notifies people unless another run works on the lane. Returns all needs of which people have been notified. */
 async function notifyAlone(
   deps: PublishDeps,
   intake: EndIntake,
@@ -112,7 +110,7 @@ async function notifyAlone(
     if (written === null) return known;
     if (memory !== null) {
       const after = withNotification(memory, needs, { ...written, at: now });
-      // Settled, so that no later run returns to an issue's own lane for this need.
+      // Record the need as settled, so that no later run returns to an issue's own lane for it.
       const run = { before: memory, after, isPublished: true };
       const isOfRest = needs.some(({ kind }) => kind !== 'needs_approval');
       const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
@@ -145,8 +143,8 @@ async function correctLiveStatus(deps: PublishDeps, intake: EndIntake, needs: re
 }
 
 /**
- * The claim on the lane whose state remembers the notification. `memory` is that state; null when no state can, and the
- * comment is recognized by its first line instead.
+ * The claim on the lane whose state remembers the notification. `memory` is that state, or null if no state can
+ * remember it; the comment is then recognized by its first line instead.
  */
 type Memory = { readonly kind: 'busy' } | { readonly kind: 'free'; readonly memory: LaneState | null };
 
@@ -155,10 +153,10 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
   const none = { kind: 'free', memory: null } as const;
   if (config.stateStore === 'none' || config.stateStore === 'cache') return none;
   const own = issueOfNeeds(wanted);
-  // An event about one issue is remembered by the issue's own lane, or else by the queue.
+  // An event about one issue is remembered by the issue's own lane, or otherwise by the queue.
   const ids = lane !== null ? [lane.id] : own === null ? [QUEUE] : [toIssueLane(own), QUEUE];
   for (const id of ids) {
-    // Read the state again: the one that this run decided by contains orders and other lanes' usage.
+    // Read the state again, because the one by which this run decided contains orders and other lanes' usage.
     const restored = await store.restore(id);
     const state = storedState(restored.lane, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
     if (state !== null) return claimState(deps, state, restored);
@@ -187,7 +185,7 @@ async function releaseLaneClaim({ store, clock, ...run }: PublishDeps, lane: Lan
   await store.update(releaseInSnapshot(lane, { holder: leaseOf(run, now), isUnused: false, now }));
 }
 
-/** Returns the stored state, or null if it was lost: the next run that works begins a new one. */
+/** Returns the stored state, or null if it was lost; the next run that works begins a new one. */
 function storedState(
   restored: RestoredStore['lane'],
   { id, isNew }: { readonly id: LaneId; readonly isNew: boolean },
@@ -216,7 +214,7 @@ async function remember(
   });
 }
 
-/** Writes the notification; returns null when there is no place for it, or GitHub refused it. */
+/** Writes the notification; returns null if there is no place for it, or GitHub refused it. */
 async function write(
   deps: PublishDeps,
   intake: EndIntake,
@@ -232,7 +230,7 @@ async function write(
   const now = clock.now();
   const thread = await threadOf(deps, intake, needs);
   const isCommented = thread !== null && config.notify.kind !== 'none';
-  // Without a comment or a state, each run would send the message again.
+  // Do not send the message without a comment or a state, because each run would send it again.
   if (!isCommented && (config.webhook.address === null || !isRemembered)) {
     if (thread === null) warn(NO_THREAD);
     return null;
@@ -263,8 +261,8 @@ async function write(
 }
 
 /**
- * Returns the issue of the one task that the needs are about, or a pull request: the lane's own, or the one that has
- * waited longest when too many are open.
+ * Returns the issue of the only task that the needs are about, or a pull request: the lane's own, or the one that has
+ * waited longest if too many are open.
  */
 async function threadOf(
   { forge, config }: PublishDeps,

@@ -22,11 +22,11 @@ export interface PublishedEnd {
   readonly outcome: Outcome;
   readonly remoteHead: string | null;
   readonly pullRequest: PullRequest | null;
-  /** Set when branch and pull request both contain what this run did. */
+  /** True if branch and pull request both contain what this run did. */
   readonly published: boolean;
 }
 
-/** The outcome that counts if the run is killed now. */
+/** The outcome that applies if the run is killed now. */
 const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
 
 /**
@@ -36,7 +36,7 @@ const KILLED: Outcome = { kind: 'cancelled', reason: 'killed' };
 export async function saveStateFirst(deps: PublishDeps, work: Work, end: PublishedEnd): Promise<number> {
   const { lane, state, stateBefore } = work;
   if (deps.config.stateStore === 'none' || deps.unsaved !== null) return state.sequence;
-  // The conversation is stored with the state at the end, so until then the previous one counts.
+  // The conversation is stored with the state at the end, so keep the previous one until then.
   const transcript = findPreviousTranscript(stateBefore, state);
   const kept = await deps.store.update(
     advanceInSnapshot({
@@ -66,7 +66,7 @@ function endedState(
   });
 }
 
-/** `lane` is the result of releasing the lane. */
+/** The result of saving; `lane` is the result of releasing the lane. */
 interface Saved {
   readonly saved: SavedReport;
   readonly lane: Released;
@@ -74,7 +74,7 @@ interface Saved {
 
 /**
  * Saves the state that matches the remote, releases the lane, and replaces the reservation with the actual usage.
- * `isPublished` is set when nothing is left that a later run could publish.
+ * `isPublished` is true if nothing is left that a later run could publish.
  */
 export async function saveState(
   deps: PublishDeps,
@@ -148,7 +148,7 @@ async function exportSessions(deps: PublishDeps, state: LaneState): Promise<Seal
   });
 }
 
-/** Replaces the reservation with the actual usage in the repository's counters when the state itself is not saved. */
+/** Replaces the reservation with the actual usage in the repository's counters if the state itself is not saved. */
 async function settleUsage(
   { store, context, runTag, clock, log }: PublishDeps,
   work: Work,

@@ -25,7 +25,7 @@ export function quoteFailure({ how, words }: CallFailure): string {
   return words === null ? how : `${how}: \`${words.replaceAll('`', "'")}\``;
 }
 
-/** Returns the warning about failed calls; empty when failed calls ended the run, because the outcome reports them. */
+/** Returns the warning about failed calls; empty if failed calls ended the run, because the outcome reports them. */
 export function warnOfFailedCalls(report: RunReport): readonly string[] {
   const { outcome } = report;
   if (outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error' && outcome.tripped === 'this-run')

@@ -13,19 +13,20 @@ import type {
   WorkedReport,
 } from '../handover/report.ts';
 
-// These functions read any kind of report. A run that ended early has no iterations, no tasks and no lane.
+// These functions read any kind of report. A run that ended early has no iterations, no tasks and no lane, so their
+// results may be empty.
 
-/** Returns the settings of the run; null when it ended before it knew them. */
+/** Returns the settings of the run, or null if it ended before it knew them. */
 export function settingOf(report: RunReport): ReportSetting | null {
   return report.kind === 'without-lane' ? null : report;
 }
 
-/** Returns the report if its run had a lane, else null. */
+/** Returns the report if its run had a lane, otherwise null. */
 export function laneOf(report: RunReport): LaneReport | null {
   return report.kind === 'without-lane' || report.kind === 'at-gate' ? null : report;
 }
 
-/** Returns the report if its run worked, else null. */
+/** Returns the report if its run worked, otherwise null. */
 export function workOf(report: RunReport): WorkedReport | null {
   return report.kind === 'worked' ? report : null;
 }
@@ -35,7 +36,7 @@ export function warningsOf(report: RunReport): readonly string[] {
   return settingOf(report)?.warnings ?? [];
 }
 
-/** Returns the findings of `doctor`; empty when `doctor` was not asked for. */
+/** Returns the findings of `doctor`; empty if nobody asked for them. */
 export function findingsOf(report: RunReport): readonly Finding[] {
   return report.kind === 'at-gate' || report.kind === 'ended' ? report.findings : [];
 }
@@ -55,28 +56,31 @@ export function iterationsOf(report: RunReport): readonly JournalEntry[] {
   return workOf(report)?.iterations ?? [];
 }
 
-/** True if the run has used anything, in finished or unfinished iterations. */
+/** Returns true if the run has used anything, in finished or unfinished iterations. */
 export function hasUsed({ iterations, tokens, costUsd }: WorkedReport): boolean {
   return iterations.length > 0 || tokens > 0 || costUsd > 0;
 }
 
-/** True if the run is the queue's; a run that ended before it had a lane counts as the queue's. */
+/** Returns true if the run belongs to the queue, or ended before it had a lane. */
 export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
 }
 
-/** True if the next scheduled run continues the work: the queue works on every issue without its own branch. */
+/**
+ * Returns true if the next scheduled run continues the work, because the queue works on every issue without its own
+ * branch.
+ */
 export function isScheduled(report: RunReport): boolean {
   return isQueue(report) || laneOf(report)?.headSha === null;
 }
 
-/** True if the prompt is the run's only task, in which case there is nothing to count. */
+/** Returns true if the prompt is the run's only task, so that there is nothing to count. */
 export function isPromptAlone(report: RunReport): boolean {
   const tasks = listLaneTasks(report);
   return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
 }
 
-/** Returns the name of the first task, without backticks so that `backticks` can enclose it. */
+/** Returns the name of the first task, without backticks, so that `backticks` can enclose it. */
 export function nameFirstTask(report: RunReport): string {
   return listLaneTasks(report)
     .slice(0, 1)
@@ -84,7 +88,7 @@ export function nameFirstTask(report: RunReport): string {
     .join('');
 }
 
-/** Returns the lane's tasks that are done, whichever run finished them. */
+/** Returns the lane's tasks that are done, regardless of the run that finished them. */
 export function listDoneTasks(report: RunReport): readonly TaskReport[] {
   return listLaneTasks(report).filter(({ progress }) => progress.state === 'done');
 }
@@ -99,14 +103,14 @@ export function listIterationsOn(report: RunReport, taskId: string): readonly Jo
   return iterationsOf(report).filter((entry) => entry.taskId === taskId);
 }
 
-/** Returns the verification of the published head in a clean clone; null when it is not known. */
+/** Returns the verification of the published head in a clean clone, or null if it is not known. */
 export function findPublishedVerification(report: RunReport): HeadVerification | null {
   const record = workOf(report)?.headVerification ?? null;
   return record?.of === 'head' ? record : null;
 }
 
 /**
- * Returns the verification that counts: of the published head in a clean clone, else the newest that ran in this run.
+ * Returns the verification that decides: that of the published head in a clean clone, otherwise the newest of this run.
  */
 export function pickVerification(report: RunReport): Verification {
   const published = findPublishedVerification(report);
@@ -141,7 +145,7 @@ export function shortenStores(where: string): string {
   return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
 }
 
-/** Returns the instant from which a later run continues; null when nothing waits for a time. */
+/** Returns the instant at which a later run continues, or null if nothing waits for a time. */
 export function findResumeInstant(outcome: Outcome): number | null {
   if (outcome.kind === 'parked') return outcome.resumeAt;
   if (outcome.kind === 'halted' && outcome.reason === 'circuit_open') return outcome.probeAt;

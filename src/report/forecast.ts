@@ -2,7 +2,7 @@ import type { ForecastAdvice, Forecast, SimilarTasks } from '../core/forecast/fo
 import { formatCost, formatCount } from './format.ts';
 import { renderCode } from './markdown.ts';
 
-/** Returns Markdown lines about a task before it starts: what similar tasks took, and advice on its text. */
+/** Returns Markdown lines about a task before it starts: the effort of similar tasks, and advice on its text. */
 export function describeForecast(forecast: Forecast | null): readonly string[] {
   if (forecast === null) return [];
   const { similar, advice } = forecast;
@@ -16,7 +16,7 @@ function renderSimilar({ count, label, costUsd, iterations, untouchedPercent }: 
   return `**The last ${count} tasks ${which}:** ${cost}, ${formatCount(iterations, 'iteration')} each${merged}.`;
 }
 
-/** Renders what an issue lacks, and what to add. */
+/** Renders the parts that an issue lacks, and advice about them. */
 export function renderAdvice(advice: ForecastAdvice): string {
   switch (advice.kind) {
     case 'thin':

@@ -2,7 +2,7 @@ import { formatInstant, MINUTE_MS } from '../core/countdown.ts';
 import type { TaskState } from '../core/tasks/task.ts';
 import type { RunFacts } from '../handover/report.ts';
 
-/** Renders `2026-11-21 17:00 UTC (in 42 min)`, without the parentheses once the instant has passed. */
+/** Renders `2026-11-21 17:00 UTC (in 42 min)`; leaves out the parentheses once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
   return instant > now ? `${formatInstant(instant)} (in ${formatWait(instant - now)})` : formatInstant(instant);
 }
@@ -34,7 +34,7 @@ export function formatTokens(tokens: number): string {
   return tokens < 999_950 ? `${(tokens / 1000).toFixed(1)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }
 
-/** Renders `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.`; empty when no request was sent. */
+/** Renders `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.`; empty if no request was sent. */
 export function renderApiUsage({ sent, limit, remaining, resetAt }: NonNullable<RunFacts['requests']>): string {
   if (sent === 0) return '';
   const until = resetAt === null ? '' : ` until ${formatInstant(resetAt).slice('2026-11-21 '.length)}`;

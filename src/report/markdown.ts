@@ -1,16 +1,16 @@
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
 import { ANSI_SEQUENCE, breakReferences, hasSkipWords, toOneLine, ZERO_WIDTH_SPACE } from '../core/text/phrase.ts';
 
-// These functions put foreign text (titles, agent prose, file names, command output) into Markdown as plain text: it
-// cannot mark up, link, ping a person, mention or close an issue, neither on GitHub's page nor in a commit message that
-// GitHub makes from it (squash merges take title and body raw).
+// These functions put untrusted text (titles, agent prose, file names, command output) into Markdown as plain text, so
+// that it cannot mark up, link, ping a person, mention or close an issue, neither on GitHub's page nor in a commit
+// message that GitHub makes from it. A squash merge copies title and body unchanged.
 
 /** Returns one line of plain text, safe in a paragraph, list item, heading or table cell. */
 export function renderText(foreign: string, maxChars: number): string {
   return escapeText(toOneLine(foreign, maxChars));
 }
 
-/** Renders one line of our own wording around foreign values, in which `backticks` mark code. */
+/** Renders one line of our own wording around untrusted values, in which `backticks` mark code. */
 export function renderProse(sentence: string, maxChars: number): string {
   const parts = toOneLine(sentence, maxChars).split('`');
   const closed = parts.length % 2 === 1 ? parts.length : parts.length - 1;
@@ -37,7 +37,7 @@ export function renderProseLines(message: string, maxChars: number): string {
 }
 
 /**
- * Renders inline code: backticks, or a `<code>` element for text that backticks or a table cell cannot hold, or that
+ * Renders inline code: backticks, or a `<code>` element for text that backticks or a table cell cannot contain, or that
  * the raw text must not show.
  */
 export function renderCode(foreign: string, maxChars: number): string {
@@ -48,13 +48,13 @@ export function renderCode(foreign: string, maxChars: number): string {
 }
 
 /**
- * Matches what ends a code span or a table cell, comments, and references: a squash merge takes them raw into a commit
- * message, where backticks protect nothing.
+ * Matches characters that end a code span or a table cell, comments, and references: a squash merge copies them
+ * unchanged into a commit message, in which backticks protect nothing.
  */
 const NOT_IN_BACKTICKS = /[`|@]|#\d|gh-\d|:\/\/|www\.|<!--|-->/i;
 
 /**
- * Renders inline code that also holds in an HTML block, where Markdown is not read. Marks of HTML, Markdown and
+ * Renders inline code that is also valid in an HTML block, in which Markdown is not read. Marks of HTML, Markdown and
  * references are entities.
  */
 export function renderCodeElement(foreign: string, maxChars: number): string {
@@ -106,7 +106,7 @@ export function linkPages(markdown: string, repositoryUrl: string): string {
   return [before, ...linked].join('');
 }
 
-/** Renders a link if the address is http(s), else the label alone. `label` is Markdown already. */
+/** Renders a link if the address is http(s), otherwise the label alone. `label` is already Markdown. */
 export function renderLink(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
 }
@@ -123,7 +123,7 @@ export function renderCommitPageLink(sha: string, repositoryUrl: string): string
     : renderCode(sha, 64);
 }
 
-/** Renders a table whose cells are Markdown already; empty when there are no rows. */
+/** Renders a table whose cells are already Markdown; empty if there are no rows. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
@@ -131,8 +131,8 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
 }
 
 /**
- * Escapes only the characters that Markdown would interpret at their place in the line, so that the raw text reads like
- * the page.
+ * Escapes only the characters that Markdown would interpret at their position in the line, so that the raw text reads
+ * like the page.
  */
 function escapeText(line: string): string {
   return breakReferences(line)

@@ -52,7 +52,7 @@ export function agentNamesOf([first, ...others]: LoopDeps['agents']): Policy['ag
   return [first.name, ...others.map(({ name }) => name)];
 }
 
-/** Returns the exporter of an agent's transcripts; null when this run had no conversation with that agent. */
+/** Returns the exporter of an agent's transcripts, or null if this run had no conversation with that agent. */
 export type Exporters = (name: AgentName) => Promise<Pick<Agent, 'exportSession'> | null>;
 
 /** Returns the exporters of the agents that this process opened. */
@@ -111,7 +111,7 @@ export function createSessionExport(deps: {
   }
 }
 
-/** Creates an agent that is connected, installed and asked for its version when it is first opened, and only once. */
+/** Creates an agent that is connected, installed and asked for its version only once, when it is first opened. */
 function createLazyAgent(
   { name, connect }: AgentConnection,
   needs: AgentNeeds,

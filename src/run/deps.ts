@@ -25,7 +25,7 @@ export interface RunDeps extends Pick<
   'config' | 'context' | 'runTag' | 'clock' | 'log' | 'redact' | 'variables'
 > {
   readonly debug: (text: string) => void;
-  /** Returns the text of this job's journal; null when there is none. */
+  /** Returns the text of this job's journal, or null if there is none. */
   readonly readJournal: () => string | null;
   /** Keeps a packed receipt as a file of the job, for its next steps. */
   readonly keepReceipt: (content: Uint8Array) => void;
@@ -35,7 +35,7 @@ export interface RunDeps extends Pick<
 /** An agent of the order, whose code is loaded when it is first connected. */
 export interface AgentConnection {
   readonly name: AgentName;
-  /** Connects the agent; the needs of the first call count. */
+  /** Connects the agent. Only the needs of the first call are used. */
   readonly connect: (needs: AgentNeeds) => Promise<Agent>;
 }
 
@@ -43,7 +43,7 @@ export interface AgentConnection {
 export interface AgentNeeds {
   /** Servers of the agent's tools. */
   readonly mcpServers: readonly McpServer[];
-  /** The pipeline, whose steps may have their own rules; null when there is none. */
+  /** The pipeline, whose steps may have their own rules, or null if there is none. */
   readonly pipeline: Pipeline | null;
 }
 
@@ -53,11 +53,11 @@ export const NO_NEEDS: AgentNeeds = { mcpServers: [], pipeline: null };
 /** The outside world of a run. Each connection is made once, at its first use. */
 export interface Connections {
   readonly forge: () => Promise<Forge>;
-  /** Returns the requests that were sent to GitHub; null when it was never connected. */
+  /** Returns the requests that were sent to GitHub, or null if it was never connected. */
   readonly requests: () => RequestsSent | null;
   /** Returns GitHub's refusals of the run's wishes, as warnings. */
   readonly refusedWishes: () => readonly string[];
-  /** Null without a webhook. */
+  /** Sends messages to the user's webhook; null without a webhook. */
   readonly webhook: SendWebhook | null;
   readonly remote: () => Promise<Remote>;
   readonly repository: () => Promise<Repository>;
@@ -74,7 +74,7 @@ export interface Connections {
   readonly verifier: () => Promise<Verifier>;
   /** Runs commands of a pipeline, and tools that make lock files. */
   readonly commands: () => Promise<CommandRunner>;
-  /** Returns the measured isolation of everything that runs the lane's code; null while nothing is measured. */
+  /** Returns the measured isolation of everything that runs the lane's code, or null while nothing is measured. */
   readonly isolation: () => IsolationFacts | null;
   /**
    * Opens the folder through which the jobs of a split run hand over: the lane's folder in the gate, and the folder
@@ -96,7 +96,7 @@ export interface ActionDeps extends RunDeps {
   readonly startedAt: number;
   readonly appendJournal: LoopDeps['appendJournal'];
   readonly keepPatch: LoopDeps['keepPatch'];
-  /** Returns the hash of the journal's last line; null when the journal is empty. */
+  /** Returns the hash of the journal's last line, or null if the journal is empty. */
   readonly journalHash: () => string | null;
   /** Ends the run while a part of it hangs. */
   readonly leave: (report: RunReport) => void;
@@ -109,7 +109,7 @@ export interface Machine
   readonly readPrompt: () => Promise<UserPrompt>;
   /** Writes the run's record to disk, completely or not at all; throws a UserError if that fails. */
   readonly record: (record: Pick<RunRecord, 'stage' | 'claimed' | 'work'>) => void;
-  /** Returns a sentence that explains the loss of this run's files on disk; null while they exist. */
+  /** Returns a sentence that explains the loss of this run's files on disk, or null while they exist. */
   readonly loss: () => string | null;
   /**
    * Returns a signal that is aborted when the run is cancelled; calls `giveUp` if the run does not finish in time after
@@ -124,7 +124,9 @@ export interface Machine
 /** The end of a run in this job. */
 export type RunEnd =
   | { readonly kind: 'ended'; readonly report: RunReport; readonly beside: Beside }
-  /** Other jobs continue the run. `report` is what this job did; null when the gate has only begun it. */
+  /**
+   * Other jobs continue the run. `report` describes what this job did, or is null if the gate has only begun the run.
+   */
   | {
       readonly kind: 'handed-over';
       readonly lanes: readonly [HandedLane, ...(readonly HandedLane[])];
@@ -137,7 +139,7 @@ export type RunEnd =
 /** The reports of the run's other lanes that ended in the same job, which can only be the gate's job. */
 type Beside = readonly RunReport[];
 
-/** The gate's hand-over of a lane; the job that takes it verifies it by `digest`. */
+/** The gate's hand-over of a lane; the job that receives it verifies it by `digest`. */
 export interface HandedLane {
   readonly lane: LaneId;
   readonly branch: string;

@@ -74,7 +74,7 @@ function ended(report: RunReport): RunEnd {
 }
 
 async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
-  // Read the prompt first: no agent has changed the checkout yet.
+  // Read the prompt first, before an agent can change the checkout.
   const prompt = await deps.machine.readPrompt();
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
@@ -106,7 +106,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
     },
     begun,
   );
-  // A cancelled job has only seconds left, so post publishes the work that the loop has on disk.
+  // A cancelled job has only seconds left, so leave the work that the loop has on disk to post.
   if (work.outcome.kind === 'cancelled') return createUnpublishedReport(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
   return publishRecorded(
@@ -119,7 +119,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
 /** A signal that never aborts: only a run at home can be ended after its current iteration. */
 const neverAborts = new AbortController().signal;
 
-/** The gate's decision about the event, with what the loop needs to begin. */
+/** The gate's decision about the event, and everything that the loop needs to begin. */
 type Entered =
   | { readonly kind: 'ended'; readonly report: RunReport }
   | ({ readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake } & Omit<
@@ -162,7 +162,7 @@ async function endInGate(
   recording: Recording,
   { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
 ): Promise<RunReport> {
-  // The gate has already tried to release its claims; this is the second attempt, and post makes the third.
+  // The gate has already tried to release its claims, so this is the second attempt, and post makes the third.
   await giveBackClaims(deps, recording, 'claim');
   const end = await publishEnd(publishing, intake);
   recording.tryToRecord('ended');

@@ -4,8 +4,8 @@ import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import { selectLinesUpTo } from '../core/journal/parse-journal.ts';
 
 /**
- * Returns a journal as it is stored: gzip in base64, up to the line whose hash the state names. Null without that line,
- * or if the journal contains a secret, because redaction would break the chain of hashes.
+ * Returns a journal in its stored form: gzip in base64, up to the line whose hash the state names. Returns null without
+ * that line, or if the journal contains a secret, because redaction would break the chain of hashes.
  */
 export function packJournal(
   text: string | null,
@@ -15,7 +15,9 @@ export function packJournal(
   return lines === null || redact(lines) !== lines ? null : gzipSync(lines, { level: 9 }).toString('base64');
 }
 
-/** Returns the receipt of a run as a file that can be signed: gzip of what `ralph receipt --json` prints. */
+/**
+ * Returns the receipt of a run as a file that can be signed: the output of `ralph receipt --json`, packed with gzip.
+ */
 export async function packReceipt(run: StoredRun): Promise<Uint8Array> {
   const { receiptOf, serializeReceipts } = await import('../core/receipt/receipt.ts');
   const journal = run.journal === null ? null : gunzipSync(Buffer.from(run.journal, 'base64')).toString();

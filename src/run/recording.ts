@@ -7,7 +7,7 @@ import type { ActionDeps } from './deps.ts';
 
 /** Main's facts about its own run, kept on disk for post. */
 export interface Recording {
-  /** Returns the newest work; null until the loop begins. */
+  /** Returns the newest work, or null until the loop begins. */
   readonly work: () => Work | null;
   /** Returns the claims that this run may have made and may not have released. */
   readonly claimed: () => readonly Claim[];

@@ -23,13 +23,14 @@ import { listLaneAnswers } from '../core/snapshot/snapshot.ts';
 
 /** The dependencies of post for a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
-  /** The record; null when the file in `folder` is not what main wrote. */
+  /** The record, or null if main did not write the file in `folder`. */
+  /** The folder of the run's files. */
   readonly record: RunRecord | null;
   readonly folder: string;
   readonly limits: RescueLimits;
 }
 
-/** Time limits in ms. Unfinished work is then abandoned, because the state must be saved whatever hangs before it. */
+/** Time limits in ms. Work that exceeds them is abandoned, because the state must be saved in any case. */
 export interface RescueLimits {
   /** Time for all of publishing. */
   readonly publishMs: number;
@@ -39,7 +40,7 @@ export interface RescueLimits {
   readonly releaseMs: number;
 }
 
-/** Result of the rescue: `report` is null if there was nothing to report; `lane` is the result of releasing it. */
+/** Result of the rescue. `report` is null if there was nothing to report. `lane` is the result of releasing it. */
 interface Rescued {
   readonly report: RunReport | null;
   readonly lane: Released;
@@ -72,7 +73,7 @@ export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
   return report;
 }
 
-/** Returns the claims of this run; in the job that publishes, its lane was claimed before main began. */
+/** Returns the claims of this run. In the job that publishes, its lane was claimed before main began. */
 async function recordedClaims(
   { config, connect, runTag, debug }: RescueDeps,
   record: RunRecord,
@@ -88,8 +89,8 @@ async function recordedClaims(
 }
 
 /**
- * Rescues a run whose folder is missing, because main never made it or it was removed. Returns null when no lane is
- * claimed by this run, since then there is nothing to rescue.
+ * Rescues a run whose folder is missing, because main never made it or it was removed. Returns null if no lane is
+ * claimed by this run, because there is then nothing to rescue.
  */
 export async function rescueLostRun(deps: RescueDeps): Promise<RunReport | null> {
   for (const { lane, runTag } of await claimable(deps))
@@ -111,7 +112,10 @@ async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
   }
 }
 
-/** Returns the lanes that the event names, even if another run claimed them, because only one's own can be released. */
+/**
+ * Returns the lanes that the event names, even if another run claimed them, because a run can only release its own
+ * claims.
+ */
 function lanesOf(deps: RescueDeps): readonly LaneId[] {
   const meaning = meaningOfRun(deps);
   return meaning.kind === 'for-us' ? meaning.lanes : [];
@@ -124,7 +128,7 @@ function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   return isMeant && isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id;
 }
 
-/** True if this run holds the lane of the record, according to the store. */
+/** Returns true if this run holds the lane of the record, according to the store. */
 async function isClaimed(deps: RescueDeps, { lane }: Work): Promise<boolean> {
   return isLaneId(lane.id) && lane.branch === deps.config.branchPrefix + lane.id && (await isOurs(deps, lane.id));
 }
@@ -152,7 +156,8 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
     return { report: createWorklessReport(deps, killed, record.startedAt), lane: untried };
   }
-  // A run of the queue may have claimed the branch of an issue whose work continues, or whose pull request needs work.
+  // A run of the queue may have claimed the branch of an issue whose work continues, or whose pull request needs work,
+  // so also ask the store.
   if (!isPossible(deps, work) && !(await isClaimed(deps, work)))
     return unusable(
       deps,
@@ -166,7 +171,8 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 
 /** Publishes as main does, through the same ports, which make the same inspections before a push. */
 async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued> {
-  // The job that publishes has no agents, and post has no time for the conversation that the loop handed over.
+  // Export nothing: the job that publishes has no agents, and post has no time for the conversation that the loop
+  // handed over.
   const exporters = deps.config.handoff.phase === 'publish' ? null : listRecordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const kept = await storedLane(deps, recorded.lane.id);
@@ -188,7 +194,8 @@ function knownTo({ config, runTag, clock }: RescueDeps, kept: RestoredStore | nu
 }
 
 /**
- * Returns why the state must not be saved. A stored state that could not be read may be newer, so it is not replaced.
+ * Returns the reason why the state must not be saved, or null if it may be. A stored state that could not be read may
+ * be newer, so it is not replaced.
  */
 function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
   if (stateStore === 'none') return null;
@@ -198,7 +205,7 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
 }
 
 /**
- * Releases the lane. If the run has pushed, its reservation counts as used by its calls, whatever the record says.
+ * Releases the lane. If the run has pushed, its reservation is booked as used by its calls, regardless of the record.
  */
 async function giveBackUnused(
   deps: RescueDeps,
@@ -210,7 +217,7 @@ async function giveBackUnused(
   return giveBackLane({ ...deps, runTag }, lane, hasPushed ? 'claim' : what);
 }
 
-/** Returns the lane according to the store; null when the store keeps nothing, or does not answer. */
+/** Returns the lane according to the store; returns null if the store keeps nothing, or does not answer. */
 async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredStore | null> {
   if (config.stateStore === 'none') return null;
   try {

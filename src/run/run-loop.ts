@@ -11,7 +11,7 @@ import { hashText } from './packed-journal.ts';
 import type { ActionDeps } from './deps.ts';
 import type { Recording } from './recording.ts';
 
-/** The loop's dependencies besides the world: the agents, and the destination of the work. */
+/** The loop's dependencies other than the world: the agents, and the destination of the work. */
 interface LoopSetting extends Pick<
   LoopDeps,
   | 'agents'

@@ -17,17 +17,17 @@ export interface RunRecord {
   readonly stage: 'gate' | 'work' | 'ended';
   readonly startedAt: number;
   /**
-   * Digest of the variables in main's environment that direct git and this program to their servers; null when none is
+   * Digest of the variables in main's environment that direct git and this program to their servers; null if none is
    * set.
    */
   readonly steeringDigest: string | null;
-  /** Digest of main's variables of OpenTelemetry; null when none is set, absent in records of an earlier version. */
+  /** Digest of main's variables of OpenTelemetry; null if none is set, absent in records of an earlier version. */
   readonly collectorDigest?: string | null;
   /** The claims that this run may have made (it was about to) and may not have released. */
   readonly claimed: readonly Claim[];
   /** Settings in place of inputs, with which post publishes as main would; absent in records of an earlier version. */
   readonly settings?: readonly FoundSetting[];
-  /** The work; null until the loop begins. */
+  /** The work, or null until the loop begins. */
   readonly work: Work | null;
 }
 
@@ -40,14 +40,14 @@ const FILE = 'run.json';
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 /**
- * Writes the run's record, sealed, completely or not at all: a kill at any instant leaves the old one or the new one.
+ * Writes the run's record, sealed, completely or not at all. A kill at any instant leaves the old one or the new one.
  * Throws a UserError if the disk cannot be written.
  */
 export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): void {
   const next = join(folder, `${FILE}.next`);
   const text = JSON.stringify(record);
   try {
-    // An existing file is removed without being opened, since writing to a named pipe would wait forever.
+    // Remove an existing file without opening it, because writing to a named pipe would wait forever.
     rmSync(next, { recursive: true, force: true });
     writeFileSync(next, `${sealOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx' });
     renameSync(next, join(folder, FILE));
@@ -60,7 +60,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   }
 }
 
-/** Reads the run's record; null unless main of this run wrote it, byte for byte. */
+/** Reads the run's record; returns null unless main of this run wrote it, byte for byte. */
 export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
   try {
     const content = readPlainFileNow(join(folder, FILE), MAX_RECORD_BYTES)?.bytes.toString() ?? '';

@@ -19,7 +19,7 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
   const work = recording.work();
   if (work === null) {
     await giveBackClaims(deps, recording, 'claim-and-reservation');
-    // If a lane is still claimed, post releases it.
+    // Record the end; if a lane is still claimed, post releases it.
     recording.tryToRecord('ended');
     const report = createWorklessReport(deps, outcome, deps.startedAt);
     if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
@@ -32,7 +32,7 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
     const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
     return await publishRecorded(stages, recording, unfinished);
   } catch (second) {
-    // Post tries again.
+    // Do not fail here, because post tries again.
     return createUnpublishedReport(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
   }
 }
@@ -49,7 +49,7 @@ export async function giveBackClaims(
 
 /** Notifies people of the failure, because nobody reads the log of a scheduled run that fails. */
 async function tryToNotify(deps: ActionDeps, outcome: FailedOutcome, report: RunReport): Promise<void> {
-  // The job of the loop has no token, and without an intake it has nothing to hand over either.
+  // Notify nobody: the job of the loop has no token, and without an intake it has nothing to hand over either.
   if (deps.config.handoff.phase === 'loop') return;
   try {
     const meaning = meaningOfRun(deps);
@@ -91,7 +91,7 @@ export async function giveUpRun(deps: ActionDeps, recording: Recording, why: str
 
 function whatFailed({ machine, debug }: ActionDeps, error: unknown): FailedOutcome {
   const failure = failureOf(error, debug);
-  // Losing the folder makes everything fail in different ways, so only the loss is reported.
+  // Losing the folder makes everything fail in different ways, so report only the loss.
   const loss = machine.loss();
   return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };
 }

@@ -17,7 +17,7 @@ export type Stages = PublishDeps &
   Pick<LoopDeps, 'seal' | 'store'> &
   Omit<GateDeps, 'repository' | 'examine' | 'readLeftCircuit' | 'claiming'> & { readonly remote: Remote };
 
-/** Connects the stages. `exporters` export the transcripts of conversations; null when there are none. */
+/** Connects the stages. `exporters` export the transcripts of conversations, or are null if there are none. */
 export async function connectStages(
   { config, context, runTag, clock, log, redact, connect, variables, readJournal, keepReceipt }: RunDeps,
   { exporters, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly exporters: Exporters | null },
@@ -33,7 +33,7 @@ export async function connectStages(
   const asked = requesterOf(meaningOfRun({ context, config }));
   const { webhook } = connect;
   const ports = { forge, remote, store, clock, log, redact, sha256: hashText, seal, webhook };
-  // The job that publishes has no journal of its own.
+  // The job that publishes has no journal of its own, so use the one that was handed over.
   const journal =
     config.handoff.phase === 'publish'
       ? async () => decodeText(await (await connect.handoff(null)).read('loop/journal.jsonl'))
@@ -63,8 +63,8 @@ function nothing(): Promise<null> {
 }
 
 /**
- * Releases a lane. The reservation of a run that never began is released as well; that of a run that worked counts as
- * the usage of its calls if those could not be counted.
+ * Releases a lane. The reservation of a run that never began is released as well. That of a run that worked is booked
+ * as the usage of its calls if those could not be counted.
  */
 export async function giveBackLane(
   { connect, ...run }: RunDeps,

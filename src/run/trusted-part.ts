@@ -14,12 +14,12 @@ import type { RestoredState } from '../ports/state.ts';
 import { type LaneAnswer, withAnswers } from '../core/sharing/waiting-issues.ts';
 
 /**
- * The facts that a record is checked against. `restored` is the lane according to the store; null when the store keeps
- * nothing, or was not asked.
+ * The facts against which a record is checked. `restored` is the lane according to the store; it is null if the store
+ * keeps nothing, or was not asked.
  */
 export interface KnownFacts {
   readonly restored: RestoredState | null;
-  /** The answers of lanes to issues, according to the store. Those that the record has adopted count. */
+  /** The answers of lanes to issues, according to the store. Only those that the record has adopted are used. */
   readonly answers: readonly LaneAnswer[];
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
   readonly runTag: string;
@@ -28,7 +28,7 @@ export interface KnownFacts {
 
 /**
  * Returns the trusted part of the record. The agent could write to its folder, and a program that has read main's
- * environment can seal a record. The stored state counts; the record only says what to inspect, what to publish, and
+ * environment can seal a record. The stored state decides; the record only says what to inspect, what to publish, and
  * what was used. None of its sentences are shown.
  */
 export function trustedPartOf(work: Work, known: KnownFacts): Work {
@@ -46,12 +46,12 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
     outcome: trustedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
     notes: createRunNotes(config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED),
     warnings: [FINISHED_BY_POST],
-    // A record of an earlier version lacks the isolation.
+    // A record of an earlier version lacks the isolation, so it may be missing.
     isolation: restoreRecordedFacts(work.isolation),
     isolationFrom: 'record',
     waitSkippedBy: null,
     journal,
-    withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT })),
+    withheld: work.withheld.map(({ path }) => ({ path, why: LEFT_OUT_BY_MAIN })),
     lookAt: restoreLookAt(work.lookAt),
     cleanVerification:
       work.cleanVerification?.commit === headVerification?.commit &&
@@ -84,8 +84,8 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
         now,
         policy: { ...config.policy, callsPerIteration: mostCalls(journal) },
       }),
-      // While the run holds its claim, no other run has saved. Otherwise keep the smaller number, so that an old state
-      // is refused.
+      // While the run holds its claim, no other run has saved, so trust the stored number. Otherwise keep the smaller
+      // number, so that an old state is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
     lastPublished: { ...work.lastPublished, state: stored },
@@ -103,9 +103,9 @@ const FINISHED_BY_POST =
 
 const RESTORED = 'restored by the main step';
 
-const LEFT_OUT = "left out by the main step; the main step's log says why";
+const LEFT_OUT_BY_MAIN = "left out by the main step; the main step's log says why";
 
-/** Returns the state to check the run's own state against, with only the orders that the run has obeyed. */
+/** Returns the state against which the run's own state is checked, with only the orders that the run has obeyed. */
 function storedState({ lane, state }: Work, { restored, answers, now }: KnownFacts): LaneState {
   switch (restored?.kind) {
     case 'found':
@@ -121,14 +121,14 @@ function storedState({ lane, state }: Work, { restored, answers, now }: KnownFac
   }
 }
 
-/** Returns the entry if it has the form of an iteration, else nothing, so that it is not shown. */
+/** Returns the entry if it has the form of an iteration, otherwise nothing, so that it is not shown. */
 function readEntry(entry: JournalEntry): readonly JournalEntry[] {
   const line = parseJournalLine(JSON.stringify({ ...entry, kind: 'iteration' }));
   return line.kind === 'iteration' ? [line.entry] : [];
 }
 
 interface StoredEnd {
-  /** The end as main has saved it; null when main has saved none. */
+  /** The end as main has saved it, or null if main has saved none. */
   readonly end: LaneState['lastRun'];
   readonly state: LaneState;
   readonly cooldownMs: number;
@@ -151,7 +151,7 @@ function trustedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd
       ? { circuitReason: circuit.reason, tripped: 'this-run', probeAt: circuit.openedAt + cooldownMs }
       : {}),
   });
-  // Some outcomes need a sentence, which is not saved.
+  // Some outcomes need a sentence, which is not saved, so treat these as killed.
   return known.success ? known.data : KILLED;
 }
 

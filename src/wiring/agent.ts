@@ -102,7 +102,7 @@ function agentFoldersOf(world: World, name: AgentName, agentSandbox: Isolation['
   };
 }
 
-/** Returns the agent's own config folder: that of the person whose login it uses, see findHomeLogin. */
+/** Returns the agent's own config folder, which is that of the person whose login it uses, see findHomeLogin. */
 function configFolderOf(
   { agentFolder, runFolder }: World,
   name: AgentName,
@@ -116,7 +116,7 @@ function treeFolderOf(world: World, agentSandbox: Isolation['agentSandbox']): st
   return locateTreeFolder('work', { top: world.context.workspace, workFolder: locateGitFolder(world), agentSandbox });
 }
 
-/** Returns the environment with paths into the checkout changed to lead into the tree. */
+/** Returns the environment in which paths into the checkout lead into the tree instead. */
 function movePathsInto(
   world: World,
   agentSandbox: Isolation['agentSandbox'],
@@ -134,7 +134,7 @@ export async function openLogin(
 ): Promise<AgentLogin> {
   await checkRules(world, name, isolation);
   const { config, environment } = world;
-  // The agent's own `git commit` fails on a runner, which has no git user.
+  // Set an identity, because the agent's own `git commit` fails on a runner, which has no git user.
   const identity = buildIdentityVariables(COMMIT_IDENTITY);
   const given = { ...identity, ...buildAgentEnvironment(environment, config.agent.envNames, AGENTS[name].provider) };
   const { allowedTools, maxCostUsd, maxCostUsdPerDay } = config.policy;
@@ -148,7 +148,7 @@ export async function openLogin(
   if (login.broker === null && isolation.agentSandbox !== null && directLogin !== null)
     throw new UserError('configuration', directLogin);
   const isLimited = maxCostUsd + maxCostUsdPerDay > 0;
-  // Checked before a call, so that nothing is spent.
+  // Check the price before a call, so that nothing is spent.
   if (isLimited && model !== null && login.hasPrice?.(model) === false)
     throw new UserError('configuration', describeMissingPrice(model));
   const { title, cost, tokens, capsCost } = AGENTS[name];

@@ -13,11 +13,11 @@ import type { ServerTimeouts, World } from './world.ts';
 
 /** The connections, with the work tree's files for the entries. */
 interface WiredConnections extends Connections {
-  /** Returns the text files of the work tree, whichever user owns it. */
+  /** Returns the text files of the work tree, regardless of the user who owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;
 }
 
-/** Returns the sender to the user's webhook, whose code is loaded for its first message; null without a webhook. */
+/** Returns the sender to the user's webhook, whose code is loaded for its first message, or null without a webhook. */
 export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | null {
   if (address === null) return null;
   const opened = once(async () => {
@@ -28,7 +28,9 @@ export function openWebhook({ address, secret }: WebhookConfig): SendWebhook | n
   return async (message) => (await opened())(message);
 }
 
-/** Creates the world's ports, each once, at its first use. `timeouts` is null to use each adapter's own timeouts. */
+/**
+ * Creates the world's ports, each once, at its first use. If `timeouts` is null, each adapter uses its own timeouts.
+ */
 export function connectPorts(
   world: World,
   { timeouts, isolated }: { readonly timeouts: ServerTimeouts | null; readonly isolated: LazyIsolation },
@@ -36,7 +38,7 @@ export function connectPorts(
   const rules = once(() => buildPublishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   const [first, ...others] = world.config.agent.order;
-  // One agent works at a time, so all share one broker port.
+  // Only one agent works at a time, so all share one broker port.
   const door = once(async () => {
     const { listen } = await isolated.open();
     return (await import('../isolation/broker-door.ts')).shareBrokerPort(listen);
@@ -95,7 +97,7 @@ interface WiredAgent extends AgentConnection {
 }
 
 /**
- * Returns the repository with the isolation around it: before any code of the lane runs in the work tree, closes the
+ * Returns the repository with the isolation around it. Before any code of the lane runs in the work tree, closes the
  * network and measures what is still open; afterwards ends all processes.
  */
 function isolatedRepository(

@@ -8,7 +8,7 @@ import type { RunIdentity } from '../runner/run-context.ts';
 import type { LazyIsolation } from './isolation/isolated.ts';
 import type { ServerTimeouts, World } from './world.ts';
 
-/** The author of the loop's commits, and of the agent's own if the checkout names none. */
+/** The author of the loop's commits, and of the agent's own commits if the checkout names none. */
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
 /** Returns the folder of a run's repositories and trees. */
@@ -52,7 +52,7 @@ export async function connectRemote(
   });
 }
 
-/** Opens the checkout that the run works in, as the port Repository. */
+/** Opens the checkout in which the run works, as the port Repository. */
 export async function openRepository(
   world: World,
   { rules, isolated }: { readonly rules: PublishingRules; readonly isolated: LazyIsolation },

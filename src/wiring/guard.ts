@@ -39,7 +39,7 @@ export function createGuard(
       if (!isWatched)
         startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
       isWatched = true;
-      // With `uses: ./`, the action is the project itself, which the agent may change.
+      // With `uses: ./`, the action is the project itself, which the agent may change, so do not guard it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
       else log.info('The action is inside the work tree, so its own files are not checked after each call.');
     },
@@ -107,7 +107,7 @@ function putBack(actionFiles: ActionFiles): readonly string[] {
   try {
     return actionFiles.putBack();
   } catch (error) {
-    // The rest of this program may be forged by the agent, so no more of it is loaded.
+    // The agent may have forged the rest of this program, so load nothing more of it.
     process.stdout.write(
       `::error::The action's own files were changed while the agent worked, and cannot be put back: ${completeSentence(messageOf(error).replaceAll('\n', ' '))} The run ends here.\n`,
     );

@@ -67,7 +67,7 @@ async function askAgent(asked: AskedAgent): Promise<Awaited<ReturnType<ImportWor
       tree: workFolder,
       checkoutFolder: workFolder,
       alsoFolder: null,
-      // This folder contains the person's own login.
+      // Use this folder, because it contains the person's own login.
       configFolder: ownFolderOf(LOGIN, process.env),
       inbox: join(workFolder, '.inbox'),
       runTag,
@@ -133,7 +133,7 @@ function withoutAgent(error: unknown, agentPath: string | null): unknown {
 /** Reads the agent's answer, as a plain file of limited size, or null if there is none. */
 async function readAnswer(path: string): Promise<string | null> {
   return usePlainFile(path, async (file, { size }) => {
-    // The extra byte lets the parser see that the text is too long.
+    // Read one more byte, so that the parser sees that the text is too long.
     return (await file.read(Buffer.alloc(Math.min(size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8');
   }).catch(() => null);
 }

@@ -19,7 +19,7 @@ import { realPace } from './state.ts';
 const now = (): number => Date.now();
 
 /**
- * Opens the command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and
+ * Opens the command line's places: the ref on the checkout's remote, with the access of the person's own git, and
  * `.ralph/state`.
  */
 export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
@@ -71,13 +71,13 @@ function directoryPlace(top: string): StatePlace {
   const kept = storeAt(createDirectorySnapshot(files, now));
   const read: StateStore['read'] = async () => {
     const found = await kept.read();
-    // The lease of a killed run stays until the next run takes it.
+    // The lease of a killed run stays until the next run replaces it, so do not show it.
     return found.kind === 'snapshot' && (await isLastRunOver(files))
       ? { ...found, snapshot: withoutLeases(found.snapshot) }
       : found;
   };
   const store = { ...kept, read };
-  // No trace: watchers of a place on this machine look at its files.
+  // Give no trace, because watchers of a place on this machine look at its files.
   return { name: 'directory', store, lanes: () => withStored(store, { kind: 'lanes', lanes: [], trace: '' }) };
 }
 
@@ -92,7 +92,7 @@ async function withStored(
   return { kind: 'lanes', lanes: [...new Set([...stored, ...lanes])], trace };
 }
 
-/** Creates a store for the command line, which reads and orders but never claims a lane. */
+/** Creates a store for the command line, which reads and gives orders but never claims a lane. */
 function storeAt(place: SnapshotPlace): StateStore {
   return createSnapshotStore({ place, copies: null, conversations: null, now, pace: realPace });
 }

@@ -9,7 +9,7 @@ import { readPrompt } from '../runner/prompt-file.ts';
 import { digestSteering } from '../runner/steering.ts';
 import type { World } from './world.ts';
 
-/** Maximum size in bytes: the prompt shows the last 2,000 characters of at most four bytes each. */
+/** Maximum size in bytes; the prompt shows the last 2,000 characters, each of at most four bytes. */
 const MAX_LEARNINGS_BYTES = 8_000;
 
 /** Creates main's access to this machine. */

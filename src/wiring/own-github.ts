@@ -28,11 +28,11 @@ async function connect(checkout: GitHubCheckout, token: string): Promise<Reposit
   return { repository: `${owner}/${repo}`, forge: createForge(options) };
 }
 
-/** Exit code of git where there is no repository. */
+/** Exit code of git outside of a repository. */
 const NO_CHECKOUT = 128;
 
 /**
- * Returns the checkout's repository as its person reaches it; throws UserError if it is not on a server that may have
+ * Returns the checkout's repository with its person's access. Throws UserError if it is not on a server that may have
  * the token.
  */
 export async function findOwnRepository({ folder, remote, log }: GitHubCheckout, token: string): Promise<ForgeOptions> {
@@ -51,7 +51,7 @@ export async function findOwnRepository({ folder, remote, log }: GitHubCheckout,
         ? `${JSON.stringify(folder)} is not in a checkout of git. Go into one, or name it with --dir.`
         : `The checkout ${JSON.stringify(folder)} has no remote ${JSON.stringify(name)} on a GitHub server. Add it with "git remote add ${name} URL".`,
     );
-  // A token only goes to a server that the person named, never to one that a checkout names.
+  // Send a token only to a server that the person named, never to one that a checkout names.
   const apiUrl =
     process.env.GITHUB_API_URL ?? (GITHUB_HOSTS.includes(named.host.toLowerCase()) ? 'https://api.github.com' : null);
   if (apiUrl === null)

@@ -8,7 +8,7 @@ import { repositoryOfRemote } from '../git/names.ts';
 interface Origin {
   readonly url: string;
   readonly commit: string;
-  /** The name, as `acme/ralph-action`; null if the server does not name repositories like this. */
+  /** The name, such as `acme/ralph-action`, or null if the server does not name repositories in this way. */
   readonly repository: string | null;
 }
 
@@ -26,7 +26,7 @@ export async function originOf(packageRoot: URL): Promise<Origin | null> {
   if (commit === '') return null;
   const named = repositoryOfRemote(address);
   const repository = named === null ? null : `${named.repository.owner}/${named.repository.repo}`;
-  // npm names GitHub with the protocol that needs an ssh key.
+  // npm names GitHub with the protocol that needs an ssh key, so recognize GitHub and use another one.
   const isOnGitHub = named?.host.toLowerCase() === 'github.com';
   return { url: isOnGitHub ? `https://github.com/${repository ?? ''}.git` : address, commit, repository };
 }

@@ -51,11 +51,11 @@ export function openSandbox(packageRoot: URL): PlaySandbox {
 
 /**
  * Returns a folder with everything that the sandbox needs: the package itself, or a clone of its git source; throws
- * UserError.
+ * UserError if there is neither.
  */
 async function cloneWith(packageRoot: URL, say: (text: string) => void): Promise<string> {
   const own = fileURLToPath(packageRoot);
-  // npm never packs this file.
+  // npm never packs this file, so its presence means a clone.
   if (existsSync(join(own, 'package-lock.json'))) return own;
   const origin = await originOf(packageRoot);
   if (origin === null)

@@ -50,7 +50,7 @@ const openSetupCheckout: SetupWorld['openCheckout'] = async ({ folder, remote })
       readFirstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
       whole.answer(['for-each-ref', '--format=%(refname)', 'refs/heads', `refs/remotes/${name}`]),
     ]);
-    // If there are other branches, the current one may be only a feature branch.
+    // If there are other branches, the current one may be only a feature branch, so do not treat it as the default.
     const others = branches.stdout
       .toString()
       .split('\n')
@@ -78,7 +78,7 @@ const openSetupCheckout: SetupWorld['openCheckout'] = async ({ folder, remote })
 };
 
 /**
- * Returns the GitHub repository that this package is a clone of, or null if it is not a clone, or only part of
+ * Returns the GitHub repository of which this package is a clone, or null if it is not a clone, or only part of
  * somebody's checkout.
  */
 async function cloneHome(packageRoot: URL): Promise<string | null> {
@@ -96,7 +96,9 @@ async function cloneHome(packageRoot: URL): Promise<string | null> {
 
 const ON_GITHUB = /^(?:(?:www|ssh)\.)?github\.com$/i;
 
-/** Returns the executable wrappers of a clone: git's for tracked ones, the file's own for new ones. */
+/**
+ * Returns the executable wrappers of a clone, according to git for tracked ones and to the file itself for new ones.
+ */
 async function executableWrappers(git: Git, top: string): Promise<readonly string[]> {
   const everywhere = wrapperNames.map((name) => `:(glob)**/${name}`);
   const [tracked, others] = await Promise.all([

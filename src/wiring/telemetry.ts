@@ -10,7 +10,7 @@ import { takeIntake } from '../run/jobs/parcels.ts';
 import { openHandoff } from './handoff.ts';
 import type { World } from './world.ts';
 
-/** Sends the spans of this job to the collector; a failure is a warning. Never throws. */
+/** Sends the spans of this job to the collector; a failure becomes a warning. Never throws. */
 export async function sendTelemetry(world: World, end: RunEnd, startedAt: number): Promise<void> {
   const why = await send(world, end, startedAt).catch(textOf);
   if (why !== null) world.log.warning(`The spans of this job were not sent: ${completeSentence(world.redact(why))}`);
@@ -22,8 +22,8 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   const named = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? '';
   if (!['', 'http/protobuf'].includes(named))
     return `the protocol is \`${named}\`, and only \`http/protobuf\` is known`;
-  // The last job of a run on several branches has no spans of its own, and an event that asks for nothing starts no
-  // run.
+  // Send nothing for the last job of a run on several branches, which has no spans of its own, or for an event that
+  // asks for nothing, which starts no run.
   const report = end.kind === 'summed-up' ? null : end.report;
   if (phase === 'finish' || end.kind === 'summed-up' || report?.outcome.reason === 'not_for_us') return null;
   const isBehindGate = phase === 'loop' || phase === 'publish';
@@ -50,13 +50,16 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   };
   const attributes = {
     'service.name': (environment['OTEL_SERVICE_NAME'] ?? '') || 'ralph-action',
-    // A run at home belongs to no job.
+    // A run at home belongs to no job, so leave the job's attributes out.
     ...(context.runUrl === '' ? {} : ofJob),
   };
   return sendSpans(mapTexts(made, redact), { attributes, proxy: await proxyAgentFor(ofTraces || ofAll) });
 }
 
-/** Returns true if the job of the loop has sent its iterations; a job that is cancelled has seconds left. */
+/**
+ * Returns true if the job of the loop has sent its iterations, which a cancelled job, with only seconds left, does not
+ * do.
+ */
 function isSentByLoop(phase: World['config']['handoff']['phase'], { outcome }: RunReport): boolean {
   return phase === 'publish' && outcome.kind !== 'cancelled';
 }

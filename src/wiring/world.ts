@@ -19,11 +19,11 @@ export interface World extends Omit<RunDeps, 'connect'> {
   /** Folder of the action, with dist/ and templates/. */
   readonly actionFolder: string;
   readonly secrets: Secrets;
-  /** The address of the repository for git: a URL, or the folder of a person's own. */
+  /** The address of the repository for git: a URL, or the folder of a person's own repository. */
   readonly remoteUrl: string;
   /** Folders to hide in the agent's sandbox in addition to those that every sandbox hides. */
   readonly hidden: readonly string[];
-  /** The agent's own folder for settings and transcripts if nothing isolates it; null to use a folder of the run. */
+  /** The agent's own folder for settings and transcripts if it is not isolated, or null to use a folder of the run. */
   readonly agentFolder: string | null;
   /** This run's private folder. */
   readonly runFolder: string;
@@ -35,7 +35,7 @@ export interface World extends Omit<RunDeps, 'connect'> {
 export interface Secrets {
   readonly values: () => readonly string[];
   readonly redact: (text: string) => string;
-  /** Distinguishes known secrets from texts that only look like a key. */
+  /** Returns true if a text contains a known secret, not just text that resembles a key. */
   readonly holdsSecret: (text: string) => boolean;
   /** Adds values to hide, also for the runner. */
   readonly learn: (values: readonly string[]) => void;
@@ -65,7 +65,7 @@ export function createWorld(
     },
     variables: buildVerifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     readJournal: () => readJournalFile(runFolder),
-    // Kept nowhere, because no later step reads outputs of post.
+    // Keep nothing, because no later step reads outputs of post.
     keepReceipt: () => undefined,
     runFolder,
     runKey: key,
@@ -73,7 +73,7 @@ export function createWorld(
   };
 }
 
-/** The time limits of ports for a server. */
+/** Time limits for adapters that talk to a server. */
 export interface ServerTimeouts {
   /** Maximum time of one git command that talks to the remote, in ms. */
   readonly gitCommandMs: number;
@@ -81,8 +81,8 @@ export interface ServerTimeouts {
 }
 
 /**
- * The wall clock at the start; later times come from a clock that cannot be set back, so that a run's own time limit
- * holds whatever happens to the machine's.
+ * The wall clock at the start. Later times come from a clock that cannot be set back, so that changes of the machine's
+ * clock do not affect a run's own time limit.
  */
 const STARTED_AT = Date.now() - performance.now();
 export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performance.now()) };
@@ -95,7 +95,7 @@ export function hasCollector(environment: World['environment']): boolean {
 }
 
 /**
- * Returns the secrets that the job gave to this process. `config` is the usable part of the configuration; null if
+ * Returns the secrets that the job gave to this process. `config` is the usable part of the configuration, or null if
  * nothing is usable or it is not known yet.
  */
 export function secretsOf(

@@ -9,7 +9,7 @@ import type { ProviderSign } from '../../ports/broker.ts';
 import { type Program, createProgramAt, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
-import { type AgentOptions, SIDE_TASK_MS, callCli, type Started } from './call-cli.ts';
+import { type AgentOptions, SIDE_TASK_MS, callCli, type CliProgram } from './call-cli.ts';
 import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts';
 import { withOwnership, installCli } from './install.ts';
 import { createStallWatch } from './stall-watch.ts';
@@ -135,7 +135,7 @@ async function makeConfigFolder({ configFolder, environment, agentSandbox, runTa
 /**
  * Runs a call through the broker, if there is one, and adds the usage that the broker counted, even if the call failed.
  */
-async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
+async function callThroughBroker(started: CliProgram, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
   const { printsRetries } = started.cli;
   const watch = createStallWatch({ ...options, printsRetries });
   if (options.broker === null) return callCli(started, { ...options, watch }, call);

@@ -67,14 +67,14 @@ export interface AgentOptions {
 export const SIDE_TASK_MS = MINUTE_MS;
 
 /** The CLI and the program that starts it. */
-export interface Started {
+export interface CliProgram {
   readonly cli: AgentCli;
   readonly program: Program;
 }
 
 /** Makes one agent call with the CLI; its processes have ended when the call settles. */
 export async function callCli(
-  { cli, program }: Started,
+  { cli, program }: CliProgram,
   { watch, ...options }: AgentOptions & { readonly watch: StallWatch },
   call: AgentCall,
 ): Promise<AgentRun> {
@@ -200,7 +200,7 @@ function ownFolder(
 
 /** Prepares a call; its own settings override those of the agent. */
 function prepare(
-  { cli, program }: Started,
+  { cli, program }: CliProgram,
   options: AgentOptions & { readonly lendFolder: LendFolder },
   call: AgentCall,
 ): Promise<PreparedCall> {

@@ -1,4 +1,4 @@
-import { HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD } from '../manifest.ts';
+import { HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD_LOGIN } from '../manifest.ts';
 
 /** The agent GitHub Copilot CLI, with GitHub's own service or a provider of the user's. */
 export const copilotAgent = {
@@ -21,7 +21,7 @@ export const copilotAgent = {
     isCounted: false,
   },
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     // GH_TOKEN and GITHUB_TOKEN, which the CLI would accept, are left out: a job's token does not work for Copilot, and
     // opens the repository.
     variables:

@@ -1,4 +1,4 @@
-import { DIRECT_LOGIN, type LoadableAgent, NO_CLOUD } from '../manifest.ts';
+import { DIRECT_LOGIN, type LoadableAgent, NO_CLOUD_LOGIN } from '../manifest.ts';
 
 /** The agent Gemini CLI. */
 export const geminiAgent = {
@@ -17,7 +17,7 @@ export const geminiAgent = {
     isCounted: true,
   },
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     telemetryName: 'gcp.gemini',
     variables: /^(GEMINI_API_KEY|GEMINI_MODEL|GOOGLE_GEMINI_BASE_URL)$/,
     keys: ['GEMINI_API_KEY'],

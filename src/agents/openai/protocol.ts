@@ -1,7 +1,7 @@
 import { computeMaxInput, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { computeMaxSearches, costOf, MAX_SEARCH_USD, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { findBearerKey, createProtocol, headersOf, isGiven, shortenRequest } from '../passing/protocol.ts';
+import { findBearerKey, createProtocol, headersOf, hasContent, shortenRequest } from '../passing/protocol.ts';
 import { createAccount, estimateTokens } from '../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { reachesOut, searchesByItself, WEB_SEARCH } from './reaches-out.ts';
@@ -11,7 +11,7 @@ import {
   createOpenAiUsage,
   type OpenAiApi,
   buildRequestBody,
-  type Served,
+  type ServedApis,
   TARGETS,
   type OpenaiTokenCounts,
 } from './usage.ts';
@@ -32,7 +32,7 @@ const PASSED = new RegExp(
   ].join('|')})$`,
 );
 
-interface ProtocolOptions extends Served {
+interface ProtocolOptions extends ServedApis {
   /** The user's headers for every request, for a gateway. */
   readonly headers: Readonly<Record<string, string>>;
   /** True if the user allows the tool that searches on the provider's servers. */
@@ -115,7 +115,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
 const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
 
 /** Returns the end of a stream: one event of the API that the CLI uses. */
-function exhaustedEvents({ apis }: Served): string {
+function exhaustedEvents({ apis }: ServedApis): string {
   const error = { code: 'insufficient_quota', message: EXHAUSTED };
   return apis.includes('responses')
     ? `event: response.failed\ndata: ${JSON.stringify({ type: 'response.failed', response: { status: 'failed', error } })}\n\n`
@@ -147,7 +147,7 @@ const OLDER_SEARCH_USD = 0.025;
 
 function searchIn(sent: JsonObject, model: string): Search {
   // Each answer searches, and each gateway has its own price.
-  if (isGiven(sent['web_search_options']) || searchesByItself(model))
+  if (hasContent(sent['web_search_options']) || searchesByItself(model))
     return { most: computeMaxSearches([null]), usual: 1, usdEach: MAX_SEARCH_USD };
   const types = asArray(sent['tools']).map((tool) => asString(asObject(tool)?.['type']) ?? '');
   const found = types.filter((type) => WEB_SEARCH.test(type));

@@ -5,7 +5,7 @@ import {
   estimateTokens,
   type UsageReader,
 } from '../passing/usage.ts';
-import { isGiven } from '../passing/protocol.ts';
+import { hasContent } from '../passing/protocol.ts';
 import { createEventData } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
@@ -13,7 +13,7 @@ import { asArray, asObject, asString, type JsonObject } from '../reading/json-va
 export type OpenAiApi = 'responses' | 'chat';
 
 /** The API that the agent's CLI was given. */
-export interface Served {
+export interface ServedApis {
   readonly apis: readonly OpenAiApi[];
   /** Path of the API's address, without a slash at the end. */
   readonly basePath: string;
@@ -208,7 +208,7 @@ export function buildRequestBody(api: OpenAiApi, body: JsonObject, mayWebSearch:
   // Anyone with the key could read a stored conversation later.
   if (api === 'responses') return { ...kept, store: false };
   // Otherwise a stream does not report its usage.
-  return isGiven(body['stream']) && body['stream'] !== false
+  return hasContent(body['stream']) && body['stream'] !== false
     ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
     : kept;
 }
@@ -223,12 +223,12 @@ function withoutMarks(messages: unknown): unknown {
 }
 
 /** Returns the API of a request, or null if the agent's CLI does not need it. */
-export function findOpenAiApi(method: string, target: string, { apis, basePath }: Served): OpenAiApi | null {
+export function findOpenAiApi(method: string, target: string, { apis, basePath }: ServedApis): OpenAiApi | null {
   if (method !== 'POST') return null;
   return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
 }
 
 /** True if a request asks for the list of models, which every CLI can do without: the user names the model. */
-export function asksForModels(method: string, target: string, { basePath }: Served): boolean {
+export function asksForModels(method: string, target: string, { basePath }: ServedApis): boolean {
   return method === 'GET' && target.startsWith(basePath) && /^\/models(?:[/?]|$)/.test(target.slice(basePath.length));
 }

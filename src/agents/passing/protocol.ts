@@ -139,7 +139,7 @@ export function shortenRequest(method: string, target: string): string {
 }
 
 /** True if a field has content. */
-export function isGiven(value: unknown): boolean {
+export function hasContent(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }
 

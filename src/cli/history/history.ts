@@ -84,7 +84,7 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
   return all.length === 0 ? 'done' : 'failed';
 }
 
-/** Writes the page; returns null, or why it was not written. */
+/** Writes the page. Returns null, or the reason why it was not written. */
 async function whyNotWritten(file: string, page: HistoryPage): Promise<string | null> {
   const { renderHistoryPage } = await import('../../report/history/history-page.ts');
   try {
@@ -95,7 +95,7 @@ async function whyNotWritten(file: string, page: HistoryPage): Promise<string | 
   }
 }
 
-/** Returns the address of the repository of a run of GitHub Actions; null for any other run. */
+/** Returns the address of the repository of a run of GitHub Actions, or null for any other run. */
 function repositoryOf(runUrl: string): string | null {
   return /^(https:\/\/[\w.:-]+(?:\/[\w.-]+){2})\/actions\/runs\/\d+/.exec(runUrl)?.[1] ?? null;
 }

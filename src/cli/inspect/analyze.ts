@@ -197,7 +197,7 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
   if (given.problems.length > 0 || input.kind === 'missing')
     throw new UsageError([...given.problems, ...(input.kind === 'missing' ? [input.why] : [])]);
 
-  // A byte order mark is one of the invisible characters to report.
+  // Keep a byte order mark: it is one of the invisible characters to report.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let text = '';
   try {
@@ -206,7 +206,7 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
     terminal.error(`ralph clean: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
     return 'failed';
   }
-  // The Markdown parser is loaded only when it is needed.
+  // Load the Markdown parser only when it is needed, so that the other commands start faster.
   const { cleanMarkdown } = await import('../../core/text/clean.ts');
   const cleaned = cleanMarkdown(text + decoder.decode());
   if (given.has('json')) {

@@ -93,7 +93,7 @@ export type WorkflowPlan =
     }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** The workflow to change, which may be null if only one uses the action, and its new settings by name. */
+/** The workflow to change and its new settings by name; a null `path` means the only workflow that uses the action. */
 export interface WorkflowChange {
   readonly path: string | null;
   readonly values: Readonly<Record<string, string>>;
@@ -157,7 +157,9 @@ function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned'
   return renderPreview([{ kind: 'extend', path, before: file.text, after }], false);
 }
 
-/** Replays the stored runs; `texts` are the settings in force, and `named` the values that the person wants to try. */
+/**
+ * Replays the stored runs. `texts` are the settings in force, and `named` are the values that the person wants to try.
+ */
 function tuneRuns(
   stored: readonly StoredRun[],
   options: {

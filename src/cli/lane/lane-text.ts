@@ -25,16 +25,16 @@ export interface LaneArguments {
   readonly json: boolean;
   /** True if `--all` was given, which only some commands accept. */
   readonly all: boolean;
-  /** The remote's name as given; null for origin, if there is one. */
+  /** The remote's name as given; null means `origin`, if that exists. */
   readonly remote: string | null;
   /** The only argument of the command; empty if the command takes none. */
   readonly subject: string;
-  /** The options that select the same lane, to be added to another command: ` --issue 7`, or empty. */
+  /** The options that select the same lane, for use in another command: ` --issue 7`, or an empty text. */
   readonly sameLane: string;
   readonly opened: Extract<OpenedPlaces, { kind: 'open' }>;
 }
 
-/** The only argument that a command may take. */
+/** The only argument that a command accepts. */
 export interface CommandArgument {
   /** The name of the argument in a message that it is missing: `circuit or session`. */
   readonly name: string;
@@ -160,7 +160,7 @@ interface Cooldown {
   readonly isDefault: boolean;
 }
 
-/** Returns the cooldown of all workflows, or the default if they differ or none is known. */
+/** Returns the cooldown that all workflows have, or the default if they differ or no workflow is known. */
 function cooldownOf(settings: NonNullable<LaneStatusReport['settings']>): Cooldown {
   const texts = settings.flatMap((of) => of.settings.filter(({ input }) => input === 'circuit-cooldown-minutes'));
   const minutes = new Set(texts.map(({ text }) => Number(text)));
@@ -229,7 +229,10 @@ function describeFeedback({ feedback }: ReportedLane): string {
   );
 }
 
-/** Returns a bar of all tasks, and the open ones with names and titles. Tasks checked off in the file count as done. */
+/**
+ * Returns a bar of all tasks, and the open ones with names and titles. A task that is checked off in the file is shown
+ * as done.
+ */
 function describeTasks({ tasks, currentTask }: ReportedLane, files: readonly CheckoutTask[]): readonly string[] {
   const known = [
     ...files.map(({ task, state }) => {
@@ -268,8 +271,8 @@ function formatIsoFrom(instant: string, now: number): string {
 }
 
 /**
- * Reads the options of a state command and opens the places. `takes` is the command's only argument, `all-lanes` for
- * the option --all instead, or null for neither. Throws one UsageError with every problem.
+ * Reads the options of a state command and opens the places. `takes` is the command's only argument, `all-lanes` if the
+ * command has the option `--all` instead, or null if it has neither. Throws one UsageError with every problem.
  */
 export async function readLaneArguments(
   args: readonly string[],
@@ -287,7 +290,7 @@ export async function readLaneArguments(
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
   const [subject] = given.positionals;
-  // If one of these lacks its value, it is unknown which checkout is meant.
+  // If one of these lacks its value, it is unknown which checkout is meant, so no place is opened.
   const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0)
     ? null
     : await open({ folder, remote });

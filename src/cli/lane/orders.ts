@@ -124,7 +124,8 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
   if (places.length < kept.length) {
-    // The reasons are printed above. `--json` reports all places, the text only the places that saved the order.
+    // The reasons are printed above. `--json` reports all places; the text reports only the places that saved the
+    // order.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
     terminal.out(
       json
@@ -147,7 +148,7 @@ function receipt(words: string, lane: string, places: readonly StatePlace[]): st
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
   const kept = `Order saved (${names.join(' and ')}): ${words}.`;
-  // Only local runs read the directory.
+  // Only local runs read the directory, so no run on GitHub is mentioned.
   if (names.every((name) => name === 'directory')) {
     const atWork = words === 'stop' ? 'ends after its current iteration' : 'continues to its end';
     return `${kept} The next "ralph run" obeys it before anything else; one at work now ${atWork}.\n\n`;
@@ -184,7 +185,10 @@ arguments, no checkout, no such remote, or no such branch or task.
   );
 }
 
-/** Throws a UsageError if the order's lane does not exist; not if a place that may have it cannot be read. */
+/**
+ * Throws a UsageError if the order's lane does not exist. Does nothing if a place that cannot be read may have the
+ * lane.
+ */
 async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): Promise<void> {
   const lanes = await lanesOf(places);
   if (lane === QUEUE || lanes === null || lanes.includes(lane)) return;
@@ -195,8 +199,8 @@ async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): P
 }
 
 /**
- * Returns the id of the lane's task with this id or name. Throws a UsageError if no place that can be read has such a
- * task.
+ * Returns the id of the lane's task with this id or name. Throws a UsageError if none of the places that can be read
+ * has such a task.
  */
 async function findTask({ lane, opened }: LaneArguments, name: string, now: number): Promise<TaskId> {
   const id = parseTaskName(name);

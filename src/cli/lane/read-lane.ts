@@ -24,7 +24,7 @@ export interface StatePlace {
   lanes(): Promise<FoundLanes>;
 }
 
-/** The lanes of a place; `trace` changes whenever a state or a branch of the place changes. */
+/** The lanes of a place. `trace` changes whenever a state or a branch of the place changes. */
 type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; readonly trace: string } | Unavailable;
 
 /**
@@ -34,12 +34,13 @@ type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; r
 export type OpenedPlaces =
   | { readonly kind: 'open'; readonly folder: string; readonly places: readonly StatePlace[]; readonly person: string }
   /**
-   * `folder` is the top folder of a checkout without any state yet; null if there is no checkout or no such remote.
+   * `folder` is the top folder of a checkout without any state yet; it is null if there is no checkout or no such
+   * remote.
    */
   | { readonly kind: 'missing'; readonly folder: string | null; readonly why: string };
 
 /**
- * Finds the places of the checkout that contains `folder`; a null `remote` means origin, if there is one. Sends no
+ * Finds the places of the checkout that contains `folder`; a null `remote` means `origin`, if that exists. Sends no
  * request to a server.
  */
 export type OpenPlaces = (checkout: {
@@ -83,7 +84,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'newer':
       return { kind: 'newer', place, why: describeNewerState(place, restored.version) };
     case 'absent':
-      // The place answered, so a warning means that its state is unusable.
+      // The place answered, so a warning means that its state is unusable: report it as unreadable.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return {
         kind: 'branch',
@@ -115,7 +116,7 @@ interface Found {
   readonly now: number;
 }
 
-/** A holder that does not hold any lease. */
+/** A lease holder that equals the holder of no lease. */
 const nobody: LeaseHolder = { runTag: '', runId: '', runAttempt: 1 };
 
 function reportOf(
@@ -188,7 +189,7 @@ function reportOf(
   };
 }
 
-/** Returns the windows as a run that begins now would see them. */
+/** Returns the usage of each budget window as a run that begins now would see it. */
 function usageOf(budget: Budget, now: number): ReportedLane['usage'] {
   const { hour, day } = sumWindows(budget, '', now);
   const counts = (reservation: Budget['reservations'][number]): boolean => {

@@ -48,7 +48,7 @@ export async function showPicture(followed: Followed, terminal: Terminal): Promi
   } finally {
     screen.close();
   }
-  // An order that has begun is not interrupted.
+  // Wait for an order that has begun: it is not interrupted, and its result is printed.
   if (unsaid !== null) terminal.out(`${(await unsaid).text}\n`);
 
   async function order(asked: OrderOfKey): Promise<Given> {
@@ -104,7 +104,7 @@ async function run(command: CliCommand, args: readonly string[], now: () => numb
       ? { kind: 'kept', text: firstLineOfError(out) }
       : { kind: 'failed', text: firstLineOfError(error || out) };
   } catch (thrown) {
-    // A failed order must not end the monitor.
+    // A failed order must not end the monitor, so its error becomes a message.
     const text = thrown instanceof UsageError ? thrown.problems.join(' ') : String(thrown);
     return { kind: 'failed', text: `${command.name}: ${text}` };
   }

@@ -28,8 +28,8 @@ export async function printChanges(
 }
 
 /**
- * Returns true if there is nothing more to follow. A run of another Ralph is over when it gives a reason; if nothing
- * has run yet, the first run is still to come.
+ * Returns true if there is nothing more to follow. A run of another Ralph is over when it gives a reason; if no run has
+ * begun yet, the monitor waits for the first one.
  */
 function isOver({ run, beside, state, output }: LocalPicture): boolean {
   if (run.kind === 'none' && state === null && output === null) return false;
@@ -37,7 +37,7 @@ function isOver({ run, beside, state, output }: LocalPicture): boolean {
   return ![run, ...beside.map((one) => ({ kind: 'ours', ...one }) as const)].some(isContinuing);
 }
 
-/** Returns texts by name, none of which changes just because time passes. */
+/** Returns texts by name; none of them changes merely because time passes. */
 function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string> {
   const { local, all, problems } = picture;
   const facts = new Map<string, string>();
@@ -54,7 +54,7 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
     add(name, `${conditionOf(lane)}, ${formatTasksDone(done, lane.tasks.length)}`);
-    // The shrinking remaining time is not a change, so each wait is described as of its end.
+    // The remaining time shrinks without being a change, so describe each wait as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, describeLaneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
   }

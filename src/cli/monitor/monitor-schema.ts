@@ -63,7 +63,10 @@ export const pictureSchema = z.object({
 export type Picture = Immutable<z.infer<typeof pictureSchema>>;
 export type LocalPicture = NonNullable<Picture['local']>;
 
-/** Returns the lane that the local run works on; the queue for a run of another Ralph, or if it is unknown. */
+/**
+ * Returns the lane that the local run works on. Returns the queue if the lane is unknown or the run belongs to another
+ * Ralph.
+ */
 export function laneOfLocalRun(run: LocalPicture['run']): LaneId {
   return run.kind === 'ours' ? laneOfStatus(run.status) : QUEUE;
 }

@@ -72,7 +72,7 @@ async function monitor(
   if (given.problems.length > 0) throw new UsageError(given.problems);
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
-  // A missing folder is an error; otherwise a run in one of its parent folders would be shown.
+  // Report a missing folder as an error; otherwise a run in one of its parent folders would be shown.
   const there = await stat(folder).catch(() => null);
   if (there?.isDirectory() !== true)
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);
@@ -152,7 +152,7 @@ async function print(
   return shown.length + unshown.length === 0 ? 'done' : 'failed';
 }
 
-/** Returns problems of reading that the text of a picture does not contain. */
+/** Returns the problems of reading that the text of a picture does not contain. */
 function unshownProblems({ local, all }: Picture): readonly string[] {
   return [
     ...(local?.state?.places ?? []).flatMap((place) => (place.kind === 'branch' ? [] : [place.why])),
@@ -160,7 +160,7 @@ function unshownProblems({ local, all }: Picture): readonly string[] {
   ];
 }
 
-/** Returns problems of reading that the text of a picture contains. */
+/** Returns the problems of reading that the text of a picture contains. */
 function shownProblems({ local, all, problems }: Picture): readonly string[] {
   return [...problems, ...(local?.run.kind === 'unreadable' ? [local.run.why] : []), ...(all?.problems ?? [])];
 }

@@ -35,7 +35,7 @@ export interface SourceOptions {
 
 /** Maximum age of the local run in ms, because some changes leave no trace in files, such as the end of a process. */
 const LOCAL_MS = 2000;
-/** Time in ms during which an unreadable file counts as one that is being written. */
+/** Time in ms during which an unreadable file is assumed to be half written. */
 const HALF_WRITTEN_MS = 2000;
 /** Interval in ms at which one request asks the remote whether a state or a branch has changed. */
 const TRACE_MS = 2000;
@@ -70,12 +70,15 @@ export function createSource({
   let reading: Promise<void> | null = null;
   let problem: string | null = null;
   let isStale = false;
-  /** True while the remote is asked for a change; `lookedAt` is the instant of the last question. */
+  /** True while the remote is asked for a change. */
   let isLooking = false;
+  /** The instant of the last question to the remote. */
   let lookedAt = Number.NEGATIVE_INFINITY;
-  /** The instant of the last read of all branches, with the traces of files and refs from before it. */
+  /** The instant of the last read of all branches. */
   let readAt = Number.NEGATIVE_INFINITY;
+  /** The trace of the files from before that read. */
   let filesThen = '';
+  /** The trace of the refs from before that read, or null if it is unknown. */
   let refsThen: string | null = null;
 
   return { local, all, allNow, refresh, open: openOnce };
@@ -98,7 +101,7 @@ export function createSource({
   async function local(now: number): Promise<Picture> {
     const places = await openOnce();
     const top = await realOf(places.kind === 'open' ? places.folder : folder);
-    // A run may begin in another folder of the checkout, or end.
+    // Ask each time: a run may begin in another folder of the checkout, or end.
     const last = await world.lastRun(top);
     const where = await findLocalFolder(await realOf(folder), { top, last });
     const signature = await signatureOf(where, { top, output: seen?.value.output?.file ?? null });
@@ -139,9 +142,7 @@ export function createSource({
     return pictureOfAll(now);
   }
 
-  /**
-   * Reads all branches if that is due. The traces are taken before, so a change during the read causes another read.
-   */
+  /** Reads all branches if that is due. Takes the traces first, so a change during the read causes another read. */
   async function readIfDue(files: string, now: number): Promise<void> {
     const refs = await traceOfRefs();
     const age = now - readAt;
@@ -164,7 +165,7 @@ export function createSource({
     return (await Promise.all(names.map((name) => traceOf(join(places.folder, name))))).join(' ');
   }
 
-  /** Returns a trace of the refs, or null if a place does not answer. */
+  /** Returns a trace of the refs, or null if one of the places does not answer. */
   async function traceOfRefs(): Promise<string | null> {
     const places = await openOnce();
     if (places.kind !== 'open') return null;
@@ -213,7 +214,7 @@ export function createSource({
       overview = { at: now, value: await readOverview({ ...places, remote, look, readEffective, log }, now) };
       problem = notes.at(-1) ?? null;
     } catch (error) {
-      // The old picture stays, with the reason why it is old.
+      // Keep the old picture, and add the reason why it is old.
       problem = `All branches cannot be read: ${toPlainLine(String(error), 300)}`;
     }
   }

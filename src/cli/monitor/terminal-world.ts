@@ -51,7 +51,7 @@ export interface MonitorWorld {
   /** Returns the width of printed text. */
   columns(): number;
   pause(ms: number): Promise<void>;
-  /** True if a process with this id exists. */
+  /** Returns true if a process with this id exists. */
   isAlive(pid: number): boolean;
   /** Returns the last run from the state of the checkout with this top folder; null before the first run. */
   lastRun(top: string): Promise<LastRun | null>;
@@ -92,7 +92,7 @@ export function createTerminalWorld(options: {
   readonly lastRun: MonitorWorld['lastRun'];
 }): MonitorWorld {
   const { input, output, env, lastRun } = options;
-  // A stream that is not a terminal lacks properties that its type declares.
+  // A stream that is not a terminal lacks properties that its type declares, so treat them as optional.
   const { isTTY, columns } = output as Partial<WriteStream>;
   const isCi = !['', 'false', '0'].includes(env.CI ?? '');
   return {
@@ -107,7 +107,7 @@ export function createTerminalWorld(options: {
   };
 }
 
-/** Returns true if a process with this id exists, whoever owns it. */
+/** Returns true if a process with this id exists, regardless of its owner. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -160,7 +160,7 @@ function openTerminal({ input, output }: { readonly input: ReadStream; readonly 
     const text = line
       .map(({ text: plain, look }) => (look === 'plain' || !hasColors ? plain : styled(plain, look)))
       .join('');
-    // After a full line the cursor is on its last character, which the sequence would erase.
+    // After a full line the cursor is on its last character, which the sequence would erase, so leave it out.
     return widthOf(line) < columns ? `${text}${eraseEndLine}` : text;
   }
 

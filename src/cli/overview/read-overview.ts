@@ -11,7 +11,7 @@ import {
   buildOverview,
   describeUnreachablePlace,
   type FoundLane,
-  type OnGitHub,
+  type GitHubFacts,
 } from '../../report/overview/build-overview.ts';
 import type { Overview } from '../../report/overview/lane-waits.ts';
 import { type LookAtGitHub, toPlainLine, type ReadEffectiveSettings, type RepositoryAccess } from '../arguments.ts';
@@ -25,7 +25,7 @@ const MAX_TEXT_CHARS = 300;
 /** Maximum number of issues that are queried one by one because they are closed or have lost their label. */
 const MAX_ASKED = 20;
 
-/** The checkout that the overview reads; `remote` is null for origin. */
+/** The checkout that the overview reads; a null `remote` means `origin`. */
 export interface OverviewCheckout {
   readonly folder: string;
   readonly remote: string | null;
@@ -45,7 +45,7 @@ export async function readOverview(
   const listed = await Promise.all(
     places.map(async (place) => {
       const found = await place.lanes();
-      // Do not read a place that has just failed to answer.
+      // Do not read a place that has just failed to answer: the second request would only wait again.
       return { place, found, read: found.kind === 'unavailable' ? found : await place.store.read() };
     }),
   );
@@ -106,7 +106,7 @@ async function readGitHub(
   viewer: RepositoryAccess,
   lanes: readonly FoundLane[],
   { label, query, branchPrefix }: Pick<TaskSettings, 'label' | 'query' | 'branchPrefix'>,
-): Promise<OnGitHub & { readonly tasks: readonly Task[] }> {
+): Promise<GitHubFacts & { readonly tasks: readonly Task[] }> {
   const { forge, repository } = viewer;
   const { tasks } = await readIssueTasks(viewer, { label, query });
   const listed = new Set(tasks.map(({ id }) => id));

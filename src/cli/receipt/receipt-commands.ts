@@ -81,7 +81,7 @@ but only a part could be checked; the output says which.
 
 /** The runs and branches that a clone has, read without asking a server. */
 interface OpenedClone {
-  /** Newest first; null if the clone lacks the state. */
+  /** The runs, newest first, or null if the clone lacks the state. */
   readonly runs: readonly StoredRun[] | null;
   readonly repository: string | null;
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
@@ -126,7 +126,7 @@ async function verify(
       branches,
       proves: 'consistency' as const,
       onlyRecorded: ONLY_RECORDED,
-      // Only the file of a receipt can be verified this way, and a foreign receipt is signed in its own repository.
+      // Only a receipt's own file can be verified this way. A receipt of another repository is signed there.
       signature: files.map(
         (file) => `gh attestation verify ${quoteShellText(file)} --repo ${clone.repository ?? 'OWNER/REPO'}`,
       ),

@@ -48,10 +48,10 @@ export interface AskedRun {
   readonly folder: string;
   /** The inputs of the action that were given, by name. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** The only task to work on, by its id or displayed name; null for all tasks. */
+  /** The only task to work on, by its id or displayed name; null means all tasks. */
   readonly task: string | null;
   readonly dryRun: boolean;
-  /** True if the branch is pushed to the remote `origin` at the end. */
+  /** True if the run pushes the branch to the remote `origin` at its end. */
   readonly push: boolean;
   readonly json: boolean;
 }
@@ -64,7 +64,7 @@ export interface LocalRunResult {
   readonly failed: boolean;
 }
 
-/** Runs the loop on this machine. Throws a UsageError for problems that can be seen before anything begins. */
+/** Runs the loop on this machine. Throws a UsageError for problems that can be found before the run begins. */
 export type RunHere = (asked: AskedRun, terminal: Terminal) => Promise<LocalRunResult>;
 
 const HELP = `Usage: ralph run [--once] [--max-iterations N] [--task TASK] [--model MODEL]

@@ -23,7 +23,7 @@ export function combineLanes(ended: readonly [EndedLane, ...(readonly EndedLane[
   };
 }
 
-/** Renders a line for each lane, trouble first. */
+/** Renders a line for each lane, those with problems first. */
 export function renderLanes({ branches: lanes }: Pick<EndedRun, 'branches'>): string {
   return lanes
     .map(({ branch, outcome, reason, iterations, tasksDone, tasks, costUsd }) =>

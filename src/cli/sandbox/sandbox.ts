@@ -59,7 +59,7 @@ async function sandbox(args: readonly string[], terminal: Terminal, play: PlaySa
   const agent = given.values('agent').map((kind) => `--agent=${kind}`);
   const end = await play([...folders, ...agent, ...flags], terminal);
   if (end.kind === 'missing') throw new UsageError([end.why]);
-  // The sandbox has already printed the problems of the arguments.
+  // The sandbox has already printed the problems of the arguments, so list none here.
   if (end.code === 2) throw new UsageError([]);
   return end.code === 0 ? 'done' : 'different';
 }

@@ -61,7 +61,7 @@ async function removeWithEmptyFolders(realPath: string, path: string): Promise<v
   await rm(realPath);
   let folder = dirname(realPath);
   for (let depth = path.split('/').length - 1; depth > 0; depth -= 1) {
-    // A folder with other contents stays, and so do its parents.
+    // A folder with other contents stays, and so do its parents, so stop here.
     if (!(await isRemoved(folder))) return;
     folder = dirname(folder);
   }

@@ -150,7 +150,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));
-  // A person who was asked has already chosen among the other checks of CI.
+  // A person who was asked has already chosen among the other checks of CI, so do not list them again.
   say(`${isAsking ? '' : renderOfferedChecks(report)}${renderStepsByHand(report)}`);
   return 'done';
 }
@@ -196,7 +196,7 @@ function valueProblems(given: ParsedArguments): readonly string[] {
   ];
 }
 
-/** Returns the agent and the kind of its key; null for a name that is unknown. */
+/** Returns the agent and the kind of its key, or null if the agent's name is unknown. */
 function agentOf(given: ParsedArguments) {
   const [name = defaultOf('agent')] = given.values('agent');
   const [kind = 'api-key'] = given.values('key');
@@ -223,8 +223,8 @@ function choicesOf(
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
   const services = servicesOf(project.learned?.services ?? {});
-  // The reusable workflow can start services only in a set-up step, and on servers other than github.com it does not
-  // know the name of its own action.
+  // The reusable workflow can start services only in a set-up step. On servers other than github.com it also does not
+  // know the name of its own action. In these cases, the workflow has a single job instead.
   const isCallable = services?.steps !== null && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   const of = agentOf(given);

@@ -5,7 +5,7 @@ import { namesOf } from '../../core/text/phrase.ts';
 import { toPlainLine } from '../arguments.ts';
 import type { SetupReport } from './setup-schema.ts';
 
-/** Returns the text about what was found in the repository. */
+/** Returns the text about the facts that were found in the repository. */
 export function renderFoundProject({ project, leftToFile: left }: SetupReport): string {
   const stacks = project.stacks.map(({ language, folder, packageManager, frameworks, test }) => {
     const where = folder === '' ? '' : ` in ${folder}/`;

@@ -15,14 +15,14 @@ export type SetupCheckout =
       readonly paths: readonly string[];
       /** The executable files, as in a `RepositoryListing`. */
       readonly executable: readonly string[];
-      /** Files of the set-up that git ignores and so would not add. */
+      /** Files of the set-up that git ignores and therefore would not add. */
       readonly ignored: readonly string[];
       readonly home: Home | null;
       /** The default branch, or null if it is unknown. */
       readonly defaultBranch: string | null;
     };
 
-/** The access of init to everything besides the checkout's files. */
+/** The access of init to everything other than the checkout's files. */
 export interface SetupWorld {
   openCheckout(at: { readonly folder: string; readonly remote: string | null }): Promise<SetupCheckout>;
   /** Reads a file of this package; throws if it does not exist. */
@@ -41,7 +41,7 @@ export interface SetupWorld {
     at: { readonly folder: string; readonly commands: readonly string[] },
     log: (line: string) => void,
   ): Promise<string>;
-  /** The person who answers, or null if there is no one. */
+  /** The person who answers, or null if nobody can answer. */
   readonly person: Person | null;
   /** True if the output shows colours. */
   readonly colours: boolean;

@@ -14,7 +14,9 @@ interface UnmergedPlan {
 /** Returns the plans of a queue's branches that the checkout has not merged. `path` is relative to the folder. */
 export type FindUnmergedPlans = (folder: string, path: string) => Promise<readonly UnmergedPlan[]>;
 
-/** The checkout `folder` to add to. `note` gets a sentence if the task is not where people expect it. */
+/**
+ * The checkout to add to; `folder` is its path. `note` receives a sentence if the task is not where people expect it.
+ */
 export interface MergingPlace {
   readonly folder: string;
   readonly findUnmerged: FindUnmergedPlans;

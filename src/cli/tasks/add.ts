@@ -188,7 +188,7 @@ function bodyProblems(body: string): readonly string[] {
     : [];
 }
 
-/** Returns the reason why nothing was added, and what to do about it. */
+/** Returns the reason why nothing was added, and advice. */
 function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTask): string {
   const position = [report.file, report.line, 'column' in report ? report.column : null]
     .filter((part) => part !== null)
@@ -202,7 +202,7 @@ function shown(value: string): string {
   return JSON.stringify(toPlainLine(value, 80));
 }
 
-/** The checkout and the kind of file to add to; if `to` is null, the file that exists is used. */
+/** The checkout and the kind of file to add to; if `to` is null, the existing file is used. */
 interface AddingPlace extends MergingPlace {
   readonly to: AddTarget | null;
 }

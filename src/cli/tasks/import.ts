@@ -24,7 +24,7 @@ export interface ImportWorld {
     asked: AskedAgent,
   ): Promise<{ readonly kind: 'answer'; readonly text: string } | { readonly kind: 'failed'; readonly why: string }>;
   /**
-   * Returns the open issues with the label in the checkout's repository, as tasks whose titles end in the issue's
+   * Returns the open issues of the checkout's repository with the label, as tasks whose titles end in the issue's
    * number.
    */
   issues(
@@ -40,7 +40,7 @@ export interface AskedAgent {
   readonly prompt: string;
   /** Path of the agent's CLI, or null for `claude` on the PATH. */
   readonly agentPath: string | null;
-  /** The model, or null for the CLI's choice. */
+  /** The model, or null if the CLI chooses it. */
   readonly model: string | null;
   readonly maxCostUsd: number;
   readonly log: (line: string) => void;

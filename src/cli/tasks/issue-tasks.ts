@@ -16,7 +16,7 @@ import type { TaskSettings } from './task-settings.ts';
 
 /**
  * Reads the open issues with the label, and those that a search finds, as tasks with their dependencies, and warnings
- * about what people should correct. Does not look up approvals: the labels of an issue show what runs found.
+ * about corrections that people should make. Does not look up approvals: the labels of an issue show what runs found.
  */
 export async function readIssueTasks(
   viewer: RepositoryAccess,
@@ -52,7 +52,7 @@ async function answer(
         .flatMap(({ number }) => issues.get(number) ?? [])
         .filter(({ body }) => mayNameDependency(body));
       if (texts.length === 0) return { ...question, found: new Map<number, TextDependencies>() };
-      // This import loads a Markdown parser, which most repositories do not need.
+      // Import this only if it is needed: it loads a Markdown parser, which most repositories do without.
       const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
       return {
         ...question,

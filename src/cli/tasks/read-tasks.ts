@@ -66,7 +66,7 @@ export async function readCheckoutTasks(
     optionalSections,
   }: { readonly sources: readonly FileSource[]; readonly optionalSections: readonly string[] },
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
-  // No other command needs the parsers.
+  // Load the parsers only here, because no other command needs them.
   const [{ fileOfSource, parseTaskFiles }, { settleDependencies }, { findPrdPositions: positionsInPrd }] =
     await Promise.all([
       import('../../core/tasks/files/files.ts'),
@@ -124,7 +124,7 @@ export async function readPromptTask(
   const places = listPromptPlaces(promptFile, Object.keys(found.texts));
   return {
     task: createPromptTask({ ...named.texts, ...found.texts }, { promptFile, sha256 }),
-    // Other files among the specifications, such as pictures, are not a problem.
+    // Other files among the specifications, such as pictures, are not a problem, so leave theirs out.
     problems: found.problems.filter(({ file }) =>
       places.some((place) => place === file || place.startsWith(`${file}/`)),
     ),
@@ -144,7 +144,7 @@ async function readTexts(
   const problems: TaskProblem[] = [];
   for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
     const link = await linkOn(folder, path);
-    // A run reads the last commit, in which a link is neither a file nor a folder.
+    // A run reads the last commit, in which a link is neither a file nor a folder, so report the link.
     if (link !== null) {
       const message = `is a symbolic link, which no run follows for tasks: put a ${link === path ? 'file' : 'folder'} there`;
       if (problems.every(({ file }) => file !== link)) problems.push({ file: link, line: null, column: null, message });
@@ -157,7 +157,7 @@ async function readTexts(
   return { texts, problems };
 }
 
-/** Returns the first part of the path that is a symbolic link, or null if there is none or the path does not exist. */
+/** Returns the first part of the path that is a symbolic link, or null if no part is one or the path does not exist. */
 async function linkOn(folder: string, path: string): Promise<string | null> {
   const names = path.split('/');
   for (const at of names.keys()) {
@@ -180,7 +180,7 @@ async function matching(folder: string, pattern: string): Promise<readonly strin
     .map((name) => `${dirname(pattern)}/${name}`);
 }
 
-/** Maximum number of files below a folder, the same as in a run. */
+/** Maximum number of files in a folder and its subfolders, the same as in a run. */
 const MAX_BELOW = 100;
 
 async function allBelow(folder: string, below: string): Promise<readonly string[]> {

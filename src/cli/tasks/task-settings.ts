@@ -61,7 +61,7 @@ export function buildTaskSettings(
     set,
     problems: [
       ...problems,
-      // The problems of settings from other places are already in `problems`.
+      // Problems of settings from other places are already in `problems`, so add only those of the options.
       ...unusable
         .filter(({ setting }) => setting.origin === 'input')
         .map(({ setting: { input, where }, why }) => `${where}: \`${input}\` ${why}; its default is used here.`),
@@ -69,7 +69,7 @@ export function buildTaskSettings(
   };
 }
 
-/** Returns why a setting cannot be used, as the end of a sentence, or null if it can be used. */
+/** Returns why a setting cannot be used, as the end of a sentence, or null if it is usable. */
 function whyUnusable({ input, text }: EffectiveSetting): string | null {
   if (isExpression(text)) return 'is an expression, whose value only a run knows';
   return findInputProblems({ [input]: text.trim() })[0]?.why ?? null;

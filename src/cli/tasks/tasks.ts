@@ -129,7 +129,7 @@ async function showTasks(
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else {
     const places = [
-      // A plan at this path counts only next to files of an early Ralph.
+      // A plan at this path is read only next to files of an early Ralph, so do not name it.
       ...files.flatMap((source) => taskFilePaths[source]).filter((path) => path !== ROOT_PLAN),
       ...(readsPrompt ? listPromptPlaces(promptFile, []) : []),
     ];

@@ -13,7 +13,7 @@ type Meaning =
   | { readonly kind: 'input'; readonly text: string; readonly note: string | null }
   /** The action does this in any case. */
   | { readonly kind: 'as-always' }
-  /** The setting has no effect. `note` is a sentence for people who would miss it, or null if nobody would. */
+  /** The setting has no effect. `note` is a sentence for people who expect an effect, or null if nobody does. */
   | { readonly kind: 'none'; readonly note: string | null }
   /** The value cannot be used; `why` is a verb phrase. */
   | { readonly kind: 'unusable'; readonly why: string };
@@ -21,9 +21,9 @@ type Meaning =
 /** A setting of another Ralph. */
 export interface OtherRalphKey {
   readonly name: string;
-  /** Other names of the setting, which count in the environment only. */
+  /** Other names of the setting, which are accepted in the environment only. */
   readonly aliases: readonly string[];
-  /** The input that the setting sets, or null. */
+  /** The input that the setting sets, or null if it sets none. */
   readonly input: string | null;
   readonly meaning: (value: string) => Meaning;
   /**
@@ -109,11 +109,11 @@ export function findOtherRalphKey(name: string): OtherRalphKey | undefined {
   return KEYS.find((known) => known.name === name);
 }
 
-/** Returns the name of the setting that was probably meant, or null if no name is near. */
+/** Returns the name of the setting that was probably meant, or null if no name is similar. */
 export function findNearestKey(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
   if (findOtherRalphKey(plain) !== undefined) return plain;
-  // A short name that differs in two letters may be the name of something else.
+  // Ignore short names: one that differs in two letters may be the name of something else.
   return name.length < 8 ? null : (NAMES.find((known) => findNearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }
 
@@ -162,7 +162,7 @@ function oneOf(texts: Readonly<Record<string, string>>): OtherRalphKey['meaning'
 }
 
 /**
- * Returns the meaning of the program that another Ralph starts. The CLI's usual names mean the one that the action
+ * Returns the meaning of the program that another Ralph starts. The CLI's usual names mean the program that the action
  * installs itself.
  */
 function agentCommand(value: string): Meaning {

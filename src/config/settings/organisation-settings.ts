@@ -1,6 +1,11 @@
 import type { OrganisationFile } from '../../core/settings/effective.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, parseNamedSettings } from './settings-input.ts';
+import {
+  NO_SETTINGS_MAPPING,
+  type SettingsMapping,
+  type ParseYamlTexts,
+  parseSettingsMapping,
+} from './settings-input.ts';
 
 /** The file of the repository that `settings-from` names. */
 export const ORGANISATION_FILE = '.github/ralph-settings.yml';
@@ -36,11 +41,11 @@ const SETTABLE: readonly string[] = [
 export function parseOrganisationSettings(
   repository: string,
   file: OrganisationFile,
-  parse: ParseTexts,
-): NamedSettings {
+  parse: ParseYamlTexts,
+): SettingsMapping {
   const where = `${ORGANISATION_FILE} of ${toOneLine(repository, 140)}`;
-  if (file.kind === 'missing') return { ...NO_NAMED_SETTINGS, problems: [`settings-from: ${file.why}`] };
-  const read = parseNamedSettings(file.text, parse);
+  if (file.kind === 'missing') return { ...NO_SETTINGS_MAPPING, problems: [`settings-from: ${file.why}`] };
+  const read = parseSettingsMapping(file.text, parse);
   const [refused, found] = [
     read.found.filter(({ input }) => !SETTABLE.includes(input)),
     read.found.filter(({ input }) => SETTABLE.includes(input)),

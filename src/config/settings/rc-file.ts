@@ -1,4 +1,4 @@
-/** A line of a settings file that sets something; `line` is its first line, from 1. */
+/** A line of a settings file that sets a value; `line` is its first line, starting at 1. */
 interface RcEntry {
   readonly key: string;
   readonly value: string;
@@ -13,7 +13,7 @@ interface RcProblem {
 
 /**
  * The entries of a settings file in their order, and its problems up to a limit. If a key is set twice, the last entry
- * counts.
+ * is used.
  */
 export interface ParsedRc {
   readonly entries: readonly RcEntry[];
@@ -45,7 +45,7 @@ export function parseRc(text: string): ParsedRc {
   return { entries, problems };
 }
 
-/** Maximum number of problems: a text with more is not a settings file, and its rest is not read. */
+/** Maximum number of problems. A text with more problems is not a settings file, and the rest of it is not read. */
 const MAX_PROBLEMS = 100;
 
 /** The position of the parser; `known` contains the values set by earlier lines. */
@@ -68,7 +68,7 @@ class Unreadable extends Error {
   }
 }
 
-/** Parses one line, or several if a value in quotes continues; returns null for a blank line or a comment. */
+/** Parses one line, or several if a quoted value continues; returns null for a blank line or a comment. */
 function parseStatement(scan: Scan): Omit<RcEntry, 'line'> | null {
   skipBlanks(scan);
   const character = scan.text[scan.at];
@@ -151,8 +151,8 @@ function inDoubleQuotes(scan: Scan, key: string): string {
 }
 
 /**
- * Reads a backslash and the next character: a line end is dropped, one of `special` loses its backslash, and before
- * anything else the backslash stays.
+ * Reads a backslash and the next character. Drops a line end, drops the backslash before a character of `special`, and
+ * keeps the backslash before any other character.
  */
 function escaped(scan: Scan, special: RegExp): string {
   scan.at += 1;
@@ -163,7 +163,7 @@ function escaped(scan: Scan, special: RegExp): string {
   return special.test(character) ? taken : `\\${taken}`;
 }
 
-/** Reads the expansion that a `$` or a backquote begins; throws Unreadable if only a shell can evaluate it. */
+/** Reads the expansion that begins with a `$` or a backquote; throws Unreadable if only a shell can evaluate it. */
 function expanded(scan: Scan, key: string): string {
   const rest = restOfLine(scan);
   if (rest.startsWith('$(') || rest.startsWith('`'))
@@ -182,7 +182,7 @@ function expanded(scan: Scan, key: string): string {
   const name = braced ?? plain ?? '';
   const known = scan.known.get(name) ?? '';
   if (known !== '') return known;
-  // In `KEY="${KEY:-value}"` the environment comes first in any case, so only the value is needed here.
+  // In `KEY="${KEY:-value}"` the environment takes precedence in any case, so only the value is needed here.
   if (name === key && fallback !== undefined) return fallback;
   throw new Unreadable(
     `refers to ${name}, which no line above sets. Variables of the environment are not read into a setting, since they may be secrets: write the value itself`,
@@ -191,7 +191,7 @@ function expanded(scan: Scan, key: string): string {
 }
 
 function unclosed(scan: Scan, { quote, line }: { readonly quote: string; readonly line: number }): Unreadable {
-  // The quote never ends, so the rest of the file is skipped: none of it is known to be a setting.
+  // The quote never ends, so skip the rest of the file: no part of it is certain to be a setting.
   scan.at = scan.text.length;
   return new Unreadable(`begins a value with ${quote} that is never closed`, line);
 }

@@ -4,7 +4,7 @@ import { KEY_INPUTS } from '../../core/agent-names.ts';
 import { workingFolderOf } from '../fields.ts';
 import { type ConfigTexts, findInputProblems, NO_SETTINGS } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS } from '../setting-table.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings } from './settings-input.ts';
+import { NO_SETTINGS_MAPPING, type SettingsMapping } from './settings-input.ts';
 import {
   describeSettings,
   listSettings,
@@ -16,7 +16,7 @@ import {
 
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** Settings files of other Ralphs; if there are several, the first one counts, as in those Ralphs that know both. */
+/** Settings files of other Ralphs. If there are several, the first one is used, as in those Ralphs that know both. */
 const SETTINGS_FILES = ['.ralph/.ralphrc', '.ralphrc'];
 
 /** Returns the paths of the settings files from the root, for a run that works in this folder. */
@@ -24,17 +24,17 @@ export function listSettingsPaths(within: Folder): readonly string[] {
   return SETTINGS_FILES.map((path) => toRootPath(within, path));
 }
 
-/** The settings in the environment and on the base branch, as far as they are known. */
+/** The known settings from the environment and from the base branch. */
 interface RunSettings {
   readonly read: ReadSettings;
-  /** Settings files that do not count, because another one comes first. */
+  /** Settings files that are ignored, because another one comes first. */
   readonly others: readonly SettingsFile[];
-  /** The reason why the settings file of the base branch is unknown, as a sentence; null if it is known. */
+  /** The reason why the settings file of the base branch is unknown, as a sentence, or null if the file is known. */
   readonly unknown: string | null;
 }
 
 /**
- * Parses everything that configures a run besides its inputs. `files` are the base branch's, by their paths from its
+ * Parses everything other than inputs that configures a run. `files` are the base branch's, by their paths from its
  * root, or null if they are unknown. `within` is the folder in which the run works.
  */
 export function parseRunSettings(
@@ -57,7 +57,7 @@ const UNKNOWN =
 /** The texts of a step's inputs, and the settings that its input `settings` names. */
 export interface GivenTexts {
   readonly inputs: Texts;
-  readonly named: NamedSettings;
+  readonly named: SettingsMapping;
 }
 
 /** Returns the texts that a step itself sets, without the settings of other Ralphs. */
@@ -71,7 +71,7 @@ export function selectOwnTexts({ inputs, named }: GivenTexts): Texts {
 export function mergeConfigTexts(
   given: GivenTexts,
   { read, others, unknown }: RunSettings,
-  organisation: NamedSettings = NO_NAMED_SETTINGS,
+  organisation: SettingsMapping = NO_SETTINGS_MAPPING,
 ): ConfigTexts {
   const own = new Set(read.found.map(({ input }) => input));
   const shared = organisation.found.filter(({ input }) => !own.has(input));
@@ -90,7 +90,7 @@ export function mergeConfigTexts(
   };
 }
 
-/** Returns the line about the settings that another repository provides; empty if none of them counts. */
+/** Returns the line about the settings that another repository provides; empty if none of them is used. */
 function describeOrganisation(counting: readonly FoundSetting[]): readonly string[] {
   const shared = counting.flatMap(({ input, places }) =>
     places.flatMap(({ file }) =>
@@ -103,7 +103,7 @@ function describeOrganisation(counting: readonly FoundSetting[]): readonly strin
     : [`Settings of ${first.repository}: ${listSettings(shared.map(({ input }) => input))}.`];
 }
 
-/** Like `mergeConfigTexts`, but with settings that the gate's job or main has read before. */
+/** Merges texts like `mergeConfigTexts`, but takes settings that the gate's job or main has already read. */
 export function mergeFoundTexts({ inputs, named }: GivenTexts, before: readonly FoundSetting[]): ConfigTexts {
   const own = new Set(named.found.map(({ input }) => input));
   const found = [...named.found, ...before.filter(({ input }) => !own.has(input))];
@@ -111,7 +111,7 @@ export function mergeFoundTexts({ inputs, named }: GivenTexts, before: readonly 
   return { texts, counting, settings: { ...NO_SETTINGS, found }, problems: named.problems, where: 'job' };
 }
 
-/** Puts settings in place of inputs that are not given. An input with its default's text counts as not given. */
+/** Puts settings in place of inputs that are not given. An input with its default's text is treated as not given. */
 function fillInputs(
   inputs: Texts,
   found: readonly FoundSetting[],
@@ -137,7 +137,7 @@ interface SettingsQuestion {
 /** Inputs with tokens, keys and hand-overs, which do not determine how a run works. */
 const NOT_SHOWN: readonly string[] = ['github-token', ...KEY_INPUTS, ...JOB_INPUTS, ...SECRET_SETTINGS];
 
-/** Returns the settings that a step would run with; an expression counts as given. */
+/** Returns the settings with which a step would run; an expression is treated as a given text. */
 export function answerSettings({ workflow, given, environment, files }: SettingsQuestion): ReportedSettings {
   const run = parseRunSettings(environment, files, workingFolderOf(selectOwnTexts(given)));
   const { counting, problems } = mergeConfigTexts(given, run);

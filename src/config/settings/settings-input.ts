@@ -7,18 +7,18 @@ import { LOGIN_ROWS } from '../input-rows.ts';
 import { suggestSetting } from '../inputs.ts';
 import { DEFAULTS, JOB_INPUTS, SECRET_SETTINGS, SETTING_NAMES } from '../setting-table.ts';
 
-/** The settings that the input `settings` names, and its problems as lines for people. */
-export interface NamedSettings {
+/** The settings in a mapping of names to values, such as the input `settings`, and problems as lines for people. */
+export interface SettingsMapping {
   readonly found: readonly FoundSetting[];
   readonly problems: readonly string[];
 }
 
-/** Parses YAML whose scalars are all texts; `unreadable` says as a sentence where and why. */
-export type ParseTexts = (
+/** Parses YAML and returns every scalar as text; `unreadable` gives the place and the reason as a sentence. */
+export type ParseYamlTexts = (
   text: string,
 ) => { readonly kind: 'data'; readonly data: unknown } | { readonly kind: 'unreadable'; readonly why: string };
 
-export const NO_NAMED_SETTINGS: NamedSettings = { found: [], problems: [] };
+export const NO_SETTINGS_MAPPING: SettingsMapping = { found: [], problems: [] };
 
 /** Maximum length of the input. */
 const MAX_CHARS = 64 * 1024;
@@ -32,12 +32,12 @@ const OF_WORKFLOW: readonly string[] = ['runs-on', 'timeout-minutes', ...LOGIN_R
 const FORM = 'Write one `name: value` per line, for example `max-patch-kib: 4096`.';
 
 /**
- * Parses the input `settings`. The reusable workflow passes all of its inputs as this one; among them is its own
- * `settings`, whose entries count if the workflow's input of that name is not given.
+ * Parses the input `settings`. The reusable workflow passes all of its inputs as this one. Among them is its own
+ * `settings`, whose entry is used if the workflow's input of the same name is not given.
  */
-export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettings {
+export function parseSettingsMapping(text: string, parse: ParseYamlTexts): SettingsMapping {
   const { found, problems, nested } = readMapping(text, parse);
-  const inner = nested === null ? NO_NAMED_SETTINGS : readMapping(nested, parse);
+  const inner = nested === null ? NO_SETTINGS_MAPPING : readMapping(nested, parse);
   const own = new Set(found.map(({ input }) => input));
   // Refuse secrets here: other people can read the settings that the workflow's gate hands over.
   const unkept = inner.found.filter(({ input }) => SECRET_SETTINGS.includes(input));
@@ -51,19 +51,19 @@ export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettin
 }
 
 /** Returns the entries of one mapping; `nested` is the text of its own `settings`, or null if it has none. */
-function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonly nested: string | null } {
+function readMapping(text: string, parse: ParseYamlTexts): SettingsMapping & { readonly nested: string | null } {
   const unusable = (why: string) => ({ found: [], problems: [`settings: ${why}`], nested: null });
-  if (text.trim() === '') return { ...NO_NAMED_SETTINGS, nested: null };
+  if (text.trim() === '') return { ...NO_SETTINGS_MAPPING, nested: null };
   if (text.length > MAX_CHARS) return unusable('is longer than 64 KiB. Keep long texts in files of the repository.');
   const parsed = parse(text);
   if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${completeSentence(parsed.why)} ${FORM}`);
   const { data } = parsed;
-  if (data === null) return { ...NO_NAMED_SETTINGS, nested: null };
-  // Do not quote the text, which may contain a secret.
+  if (data === null) return { ...NO_SETTINGS_MAPPING, nested: null };
+  // Do not quote the text, because it may contain a secret.
   if (typeof data !== 'object' || Array.isArray(data)) return unusable(`is not a mapping of names to values. ${FORM}`);
   const entries: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(data));
   const { settings: nested } = entries;
-  // Only the reusable workflow has an entry of this name.
+  // Leave these out: only the reusable workflow has entries of these names.
   const left = typeof nested === 'string' ? ['settings', ...OF_WORKFLOW] : [];
   const read = Object.entries(entries)
     .filter(([name]) => !left.includes(name))
@@ -77,7 +77,7 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
   };
 }
 
-/** Returns the setting of an entry, null if it is not given, or its problem as a line. */
+/** Returns the setting of an entry, null if the entry is not given, or its problem as a line. */
 function readEntry(name: string, value: unknown): FoundSetting | string | null {
   const shown = `settings: ${toOneLine(name, 80)}`;
   if (name === 'github-token' || KEY_INPUTS.includes(name)) return unkeptSecret(toOneLine(name, 80));
@@ -91,7 +91,7 @@ function readEntry(name: string, value: unknown): FoundSetting | string | null {
   const given = SECRET_SETTINGS.includes(name) ? '' : ` ${JSON.stringify(capText(JSON.stringify(value), 81))}`;
   if (text === null)
     return `${shown}${given} is neither a value nor a list of values. Write a text, a number, true or false, or a list of them.`;
-  // As with an input, the text of the default counts as not given.
+  // As with an input, treat the text of the default as not given.
   const isGiven = text !== DEFAULTS[name] && (text !== '' || Array.isArray(value));
   return !isGiven ? null : { input: name, text, places: [{ key: name, file: 'settings' }] };
 }
@@ -100,7 +100,7 @@ function unkeptSecret(name: string): string {
   return `settings: ${name} is a secret, and settings are not kept secret. Give it as an input of its own.`;
 }
 
-/** Returns the text of a scalar, or of a list with an item per line; null for anything else. */
+/** Returns the text of a scalar, or of a list with an item per line; returns null for anything else. */
 function textOfValue(value: unknown): string | null {
   if (typeof value === 'string') return value;
   const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');

@@ -11,7 +11,7 @@ export type SettingsFile =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings in the environment and in the settings file, with the facts to report about them. `problems` are lines
+ * The settings in the environment and in the settings file, and the facts to report about them. `problems` are lines
  * for people.
  */
 export interface ReadSettings {
@@ -21,9 +21,9 @@ export interface ReadSettings {
   readonly environment: ReadPlace;
 }
 
-/** The contents of the environment or of a file besides the settings that count. */
+/** The contents of the environment or of a file, other than the settings that are used. */
 interface ReadPlace {
-  /** Settings that the action follows in any case, or that are only shown. */
+  /** Settings that the action follows in any case, or only shows. */
   readonly asAlways: readonly string[];
   readonly meaningless: readonly string[];
   readonly notes: readonly string[];
@@ -65,7 +65,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
       entry === undefined
         ? []
         : [{ key, value: entry.value, place: { key: key.name, file: { path, line: entry.line } } }];
-    // Only one place counts for a setting that sets an input; any other setting is reported for each place.
+    // A setting that sets an input is used from one place only; any other setting is reported for each place.
     return key.input !== null && variable !== undefined ? ofVariable : [...ofVariable, ...ofEntry];
   });
   const meant = given.map((one) => ({ ...one, meaning: one.key.meaning(one.value.trim()) }));
@@ -123,10 +123,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
   };
 }
 
-/**
- * Returns the variable of the setting; the one with the prefix `RALPH_` takes precedence. An empty variable does not
- * count.
- */
+/** Returns the variable of the setting, preferably the one with the prefix `RALPH_`. Ignores an empty variable. */
 function variableOf(
   environment: Environment,
   { name, aliases, variables }: OtherRalphKey,
@@ -214,7 +211,7 @@ function environmentLine(
   return [`Environment: ${[`${settingsCount(used.length)} used${names}`, ...others].join(', ')}.`];
 }
 
-/** Describes the settings of a place that are not used, and why. */
+/** Describes the settings of a place that are not used, with the reasons. */
 function otherParts(overruled: readonly string[], meaningless: readonly string[]): readonly string[] {
   return [
     ...(overruled.length === 0
@@ -240,7 +237,7 @@ function fileLine(file: ReadFile, places: readonly SettingPlace[], overruled: re
   return `\`${file.path}\`${of}: ${parts.join(', ')}.`;
 }
 
-/** Lists up to twelve names, and the number of the others. */
+/** Lists up to twelve names, and says how many more there are. */
 export function listSettings(names: readonly string[]): string {
   return joinNames(names, 12);
 }

@@ -27,16 +27,16 @@ export type BesideWork = z.infer<typeof besideSchema>;
 /** The reason for leaving out work that is not in the work tree, as a part of a sentence. */
 export const BESIDE = 'it is outside of the work tree, and only the work tree is published';
 
-/** The reason why the tree of the work tree holds a substitute for a path's content. */
-const standInSchema = z.discriminatedUnion('is', [
+/** Schema of a Substitute. */
+const substituteSchema = z.discriminatedUnion('is', [
   z.object({ is: z.literal('repository') }),
   z.object({ is: z.literal('unreadable') }),
   z.object({ is: z.literal('refused') }),
   z.object({ is: z.literal('too-large'), bytes: z.int().nonnegative() }),
 ]);
 
-/** See `standInSchema`. */
-export type StandIn = z.infer<typeof standInSchema>;
+/** The reason why the tree of the work tree contains a substitute for the content of a path. */
+export type Substitute = z.infer<typeof substituteSchema>;
 
 /** Maximum size of a pack in bytes. GitHub rejects larger pushes, so unpacking a larger one would be pointless. */
 export const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
@@ -79,7 +79,7 @@ const answers = {
     kind: z.literal('read'),
     head: objectId.nullable(),
     tree: objectId,
-    standIns: z.array(z.object({ path, standIn: standInSchema })).max(MOST_PATHS),
+    substitutes: z.array(z.object({ path, substitute: substituteSchema })).max(MOST_PATHS),
     beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
     ignored: z.array(path).max(MOST_IGNORED),
     /**
@@ -150,8 +150,8 @@ export function parseTreeAnswer<K extends TreeQuestion>(kind: K, line: string): 
  * Returns why the file is not in the tree, as the end of a sentence that begins with its path. GitHub accepts no file
  * of more than 100 MiB.
  */
-export function explainStandIn(standIn: StandIn): string {
-  switch (standIn.is) {
+export function explainSubstitute(substitute: Substitute): string {
+  switch (substitute.is) {
     case 'repository':
       return 'it is a git repository of its own';
     case 'unreadable':
@@ -159,7 +159,7 @@ export function explainStandIn(standIn: StandIn): string {
     case 'refused':
       return 'git rejects it: its name or its encoding is not what git or .gitattributes requires';
     case 'too-large':
-      return `it is larger than the 100 MiB that GitHub accepts (${Math.ceil(standIn.bytes / 2 ** 20)} MiB)`;
+      return `it is larger than the 100 MiB that GitHub accepts (${Math.ceil(substitute.bytes / 2 ** 20)} MiB)`;
   }
 }
 

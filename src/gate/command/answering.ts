@@ -2,7 +2,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type GateResult, type Intake, gateResultOfLane, type Receipt } from '../../handover/intake.ts';
 
-/** Makes sure that the person who asked in the thread gets an answer, also when `ask` fails. */
+/** Ensures that the person who asked in the thread gets an answer, even if `ask` fails. */
 export async function ensureAnswer(
   deps: Pick<GateDeps, 'runTag'>,
   thread: number,
@@ -20,14 +20,14 @@ export async function ensureAnswer(
   }
 }
 
-/** Returns the intake; an end without an answer gets the status after the order as its answer. */
+/** Returns the intake. Gives an end without an answer the status after the order as its answer. */
 export function withReceipt(intake: Intake, thread: number | null, receipt: Receipt | null): Intake {
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
     : intake;
 }
 
-/** Ends a run whose request makes no sense in its thread, with an answer that gives the reason. */
+/** Ends a run whose request does not make sense in its thread, with an answer that gives the reason. */
 export function refuseCommand({ log }: Pick<GateDeps, 'log'>, thread: number, why: string): Intake {
   log.info(why);
   return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why } } };

@@ -38,7 +38,7 @@ import { readKnownTaskIds, reportStatus, saveOrder } from './save-order.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
-/** The answer to `status`, and what is known about the lane for further findings. */
+/** The answer to `status`, and the facts about the lane that further findings need. */
 interface LaneStatus {
   readonly intake: EndIntake;
   readonly known: Pick<KnownLane, 'state' | 'baseVerification' | 'spentTodayUsd'>;
@@ -57,7 +57,7 @@ export async function obeyCommand(
   switch (command.kind) {
     case 'run':
       if (threadTopic.kind === 'queue') return workQueueOnLanes(deps, QUEUE_NOW);
-      // A person who commands on a pull request means its open work. To repeat finished work, they ask on the issue.
+      // A command on a pull request is about its open work only. To repeat finished work, people ask on the issue.
       return one(
         answeredIn(
           thread,
@@ -126,7 +126,7 @@ async function obeyOnQueue(
     case 'retry': {
       const { topic, task } = retryTarget({ kind: 'queue' }, command.task);
       const lane = await laneToRetry(deps, topic, task);
-      // A dispatch has no thread to answer in, so the run itself must report it.
+      // A dispatch has no thread for an answer, so the run itself must report the reason.
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
       return retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
@@ -143,7 +143,10 @@ async function obeyOnQueue(
   }
 }
 
-/** Stores an order to retry a task for the lane that has the task; returns the lane, or throws a UserError if none. */
+/**
+ * Stores an order to retry a task for the lane that has the task, and returns the lane. Throws a UserError if no lane
+ * has it.
+ */
 export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGiven, 'by' | 'from'>): Promise<LaneId> {
   const { topic, task } = retryTarget({ kind: 'queue' }, named);
   const lane = await laneToRetry(deps, topic, task);
@@ -158,7 +161,7 @@ function answerTo(command: Extract<RalphCommand, { kind: 'status' | 'help' | 'un
     : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };
 }
 
-/** The person who orders, and the thread that gets the answer; null if there is no thread. */
+/** The person who gives the order, and the thread that gets the answer; a null `thread` means that there is none. */
 type OrderSource = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
 
 type Ordering = OrderSource & Pick<OrderGiven, 'kind' | 'task'>;
@@ -168,9 +171,9 @@ async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   return reportStatus(deps, lane, { thread, text: { kind: 'status', receipt } });
 }
 
-/** Saves the order first: if this run cannot work now, the lane's next run obeys it, and the answer says so. */
+/** Saves the order first. If this run cannot work now, the lane's next run obeys the order, and the answer says so. */
 async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
-  // Without a store there is no record of an earlier failure, so there is nothing to reset.
+  // Without a store there is no record of an earlier failure, so there is nothing to reset and no order to save.
   const receipt = deps.config.stateStore === 'none' ? null : await saveOrder(deps, lane, given);
   const number = issueOfId(lane);
   const intake =
@@ -184,19 +187,19 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
 type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
 
 /**
- * Returns the topic whose lane has the task, and the task, if one is meant. On an issue, that issue is meant unless
- * another task is named.
+ * Returns the topic whose lane has the task, and the task, or null if no task is meant. On an issue, that issue is
+ * meant unless another task is named.
  */
 function retryTarget(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
   const task = named ?? (topic.kind === 'queue' ? null : toIssueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
-  // A request on a pull request belongs to that pull request's lane.
+  // A request on a pull request belongs to that pull request's lane, so the topic stays.
   if (task !== null && isFeedback(task)) return { topic, task };
   if (issue === null) return { topic: { kind: 'queue' }, task };
   return { topic: topic.kind === 'lane' && topic.issue === issue ? topic : { kind: 'issue', issue }, task };
 }
 
-/** Returns the subject of a comment; `none` if it is on a pull request that is not Ralph's. */
+/** Returns the subject of a comment, or `none` if it is on a pull request that does not belong to Ralph. */
 export async function topicOfThread(
   deps: GateDeps,
   thread: Thread,
@@ -274,7 +277,7 @@ async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: 
 
 type LaneToOrder = { readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string };
 
-/** Works like `laneAt`, but returns a reason instead of the queue for an issue that the queue does not work on. */
+/** Works like `laneAt`, but returns a reason instead of the queue if the queue does not work on the issue. */
 async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   const id = await laneAt(deps, topic);
   if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };
@@ -292,7 +295,7 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
 }
 
 /**
- * Reports what would stop runs, as an answer to the person who asked. An unreadable state counts as one more problem.
+ * Reports what would stop runs, as an answer to the person who asked. Reports an unreadable state as one more problem.
  */
 async function reportSetUp(deps: GateDeps, id: LaneId, thread: number | null): Promise<Intake> {
   const looked = await tryStatus(deps, id);

@@ -25,7 +25,10 @@ import { refuseCommand } from './answering.ts';
 
 const AGAIN = 'Comment `/ralph plan` to have them proposed again.';
 
-/** A trusted person's request about an issue; `then` is null if the event does not contain the issue's text. */
+/**
+ * A trusted person's request about an issue. `then` is the issue's text at that time, or null if the event does not
+ * contain it.
+ */
 interface Asked {
   readonly number: number;
   readonly by: Account;
@@ -45,7 +48,7 @@ export async function requestProposal(
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then ask again.');
   const { title, body } = then;
   const intake = await admitWork(deps, {
-    // The call only reads the issue, so its dependencies do not matter.
+    // The call only reads the issue, so treat it as having no dependencies.
     ...createOwnRequest({ ...issue, title, body, blockedBy: 0, openSubIssues: 0 }, { kind: 'proposal', by: by.login }),
     ...{ requested: 'by-name', asked: true, byHand: true, redo: true },
   });
@@ -65,7 +68,7 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
   const record = read.kind === 'snapshot' ? findProposal(read.snapshot, number) : null;
   if (record === null) return refused('There are no proposed sub-tasks for this issue. Comment `/ralph plan` first.');
   if (record.isComplete) return approved(record, number, false);
-  // An earlier approval is completed, whatever people have written since.
+  // Complete an earlier approval, regardless of what people have written since.
   const voided = record.approved === null ? await whyVoid(deps, record, then) : null;
   if (voided !== null) return refused(voided);
   const at = then?.at ?? deps.clock.now();
@@ -85,7 +88,7 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
   }
 }
 
-/** Returns the reason why the proposal can no longer be approved, or null if it can. */
+/** Returns the reason why the proposal can no longer be approved, or null if it still can be. */
 async function whyVoid(
   { forge, sha256 }: GateDeps,
   record: ProposalRecord,
@@ -117,7 +120,8 @@ async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<re
         const awaited = made.find((one) => one.position === other);
         if (awaited !== undefined) await deps.forge.addDependency(number, awaited.id);
       }
-    // Record the sub-issues before labelling: a label may start a run at once, which must know their dependencies.
+    // Record the sub-issues before labelling them: a label may start a run at once, and that run must know their
+    // dependencies.
     await update(deps, recordMaking(own, { made, isComplete: false, isOver: false }));
     for (const { number } of made) await addTaskLabel(deps, number);
   } catch (error) {

@@ -34,7 +34,7 @@ export async function saveOrder(
   const given: OrderGiven = { ...words, run: context.runId, at: clock.now() };
   if (config.stateStore === 'none')
     throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
-  // Loaded before anything is written, because a lane that this version cannot read gets no order.
+  // Load the lane before anything is written, because a lane that this version cannot read gets no order.
   const kept = await loadLane({ lane, deps });
   const restored = judgeLane(kept, { lane, expected: false, elsewhere: [], deps });
   if (wasGiven(deps, kept, given)) {
@@ -52,11 +52,11 @@ export async function saveOrder(
     if (why !== null) throw notKept(given, why, 'infrastructure');
   }
   log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
-  // A stop in the cache becomes a pause, since a run does not read the cache again.
+  // A run does not read the cache again, so a stop that is stored there becomes a pause.
   return { order: isCopied && given.kind === 'stop' ? 'pause' : given.kind, changed: changesAnything(restored, given) };
 }
 
-/** Returns why an order was not kept, or null if it was. */
+/** Returns the reason why an order was not kept, or null if it was kept. */
 export function explainOrderNotKept(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
@@ -91,7 +91,10 @@ async function saveObeyed({ store, clock, ...run }: GateDeps, state: LaneState, 
   return obeyed;
 }
 
-/** Checks the signature of parts that a cache keeps only when signed with the agent's key, which this job may lack. */
+/**
+ * Checks the signature of parts that a cache keeps only if they are signed with the agent's key, which this job may
+ * lack.
+ */
 async function confirmSigned({ store }: GateDeps, obeyed: LaneState, given: OrderGiven): Promise<void> {
   const part = SIGNED_PARTS[given.kind];
   if (part === null || obeyed[part] === null) return;
@@ -103,13 +106,13 @@ async function confirmSigned({ store }: GateDeps, obeyed: LaneState, given: Orde
     );
 }
 
-/** The part of a cached state that must be signed for an order to count. */
+/** The part of a cached state that must be signed for an order to take effect. */
 const SIGNED_PARTS: Readonly<Record<OrderKind, 'pause' | 'leftCircuit' | null>> = {
   pause: 'pause',
   resume: null,
   stop: 'pause',
   retry: null,
-  // Without the signature, a circuit that another Ralph left open would be honoured again.
+  // Without the signature, a run would respect again a circuit that another Ralph left open.
   'reset-circuit': 'leftCircuit',
   'reset-session': null,
   request: null,
@@ -169,7 +172,7 @@ export async function reportStatus(
   };
 }
 
-/** Returns the ids of the lane's tasks, listed now or worked on before; null if not all of them can be read. */
+/** Returns the ids of the lane's tasks, listed now or worked on before, or null if not all of them can be read. */
 export async function readKnownTaskIds(deps: GateDeps, id: LaneId): Promise<readonly TaskId[] | null> {
   const { listed } = await listLane(deps, id);
   return listed.tasks.some(({ obstacle }) => obstacle === 'unreadable')

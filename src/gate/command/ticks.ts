@@ -26,7 +26,7 @@ import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
 import { orderRetry, QUEUE_NOW } from './commands.ts';
 import { saveOrder } from './save-order.ts';
 
-/** The dashboard as this run has read it, after its ticks were obeyed; `seen` null if it was not read. */
+/** The dashboard as this run has read it, after its ticks were obeyed; `seen` is null if it was not read. */
 export interface ObeyedTicks {
   readonly seen: SeenDashboard | null;
   /** True if somebody asks for a run of the queue. */
@@ -39,8 +39,8 @@ export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] 
 
 /**
  * Reads the dashboard, and turns each tick by somebody with write permission into an order. Takes one request, and a
- * few more for each tick. A dashboard that people have closed gives no orders. If several runs read it at once, each
- * tick is obeyed only by the run whose state update takes it.
+ * few more for each tick. Ignores a dashboard that people have closed. If several runs read it at once, each tick is
+ * obeyed only by the run whose state update records it.
  */
 export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const { config, store, forge, runTag } = deps;
@@ -58,7 +58,7 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   if (taken !== record) {
     const message = 'dashboard: its ticks are obeyed';
     const updated = await store.update(changeDashboard((newest) => takeTicks(newest, page, taking), message));
-    // The ticks are not lost: the run that writes the page at its end records them for the next run.
+    // The ticks are not lost, so return none: the run that writes the page at its end records them for the next run.
     if (updated.kind !== 'updated') return NO_TICKS;
     taken = updated.answer;
   }
@@ -81,7 +81,7 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   };
 }
 
-/** Works on what the ticks ask for, or ends the run if they ask for no run. */
+/** Does the work for which the ticks ask, or ends the run if they ask for no run. */
 export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: ObeyedTicks): Promise<GateResult> {
   const obeyed = seen?.answers.filter(({ result }) => result === 'obeyed') ?? [];
   const updated = (message: string): GateResult => gateResultOfLane(deps, endAsUpdated(deps, message));
@@ -96,7 +96,7 @@ export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: O
     : gateResultOfLane(deps, await workIssue(deps, { number, redo: false, approvedText: null }));
 }
 
-/** `retried` is the lane of a retry; null for everything else. */
+/** A tick and the lane of its retry; `retried` is null for any other tick. */
 interface JudgedTick {
   readonly answer: AnsweredTick;
   readonly retried: LaneId | null;
@@ -115,7 +115,10 @@ async function judgeTick(deps: GateDeps, tick: Tick): Promise<JudgedTick> {
   }
 }
 
-/** Obeys a tick of a person with permission like their command. Returns the lane of a retry; null for all others. */
+/**
+ * Obeys a tick of a person with write permission like their command. Returns the lane of a retry, or null for any other
+ * tick.
+ */
 async function obeyTick(deps: GateDeps, { box: { kind, subject } }: Tick, { login }: Account): Promise<LaneId | null> {
   const by = { by: login, from: 'event' } as const;
   switch (kind) {

@@ -31,7 +31,7 @@ import {
 /** An event with its types, and the reaction of a run to it. */
 export interface EventRow {
   readonly event: string;
-  /** The types of the event; null if it has no types, or all count. */
+  /** The types of the event to which runs react; null means all types, or an event without types. */
   readonly types: readonly string[] | null;
   /** The run's reaction as one sentence for people. */
   readonly does: string;
@@ -179,7 +179,7 @@ export const EVENTS: readonly EventRow[] = [
             ...pullRequestBranchOf(pull),
             merged: pull.merged === true,
             closedAt: pull.closed_at == null ? null : Date.parse(pull.closed_at),
-            // For an unmerged pull request, GitHub gives the commit of its own test merge here.
+            // For an unmerged pull request, GitHub gives the commit of its own test merge here, so ignore it.
             mergeCommit: pull.merged === true ? (pull.merge_commit_sha ?? null) : null,
           },
           actor,
@@ -194,8 +194,8 @@ export const EVENTS: readonly EventRow[] = [
     means: ({ action, review, pull_request: pull, sender }, inputs) => {
       if (isOwnComment(review.body)) return dismissEvent("The review is Ralph's own.");
       const about = { pull, sender, inputs };
-      // A review without a command starts a run that reads its threads. A reply in a thread is a review without a text.
-      // A reaction to a review without a text would be seen nowhere.
+      // A review without a command starts a run that reads its threads. A reply in a thread is a review without a text;
+      // a reaction to it would not be visible, so none is added.
       const reactTo = review.body === '' ? null : review.node_id;
       const command = action === 'submitted' ? meaningOfReviewCommand({ body: review.body, reactTo }, about) : null;
       if (command !== null) return command;
@@ -218,7 +218,8 @@ export const EVENTS: readonly EventRow[] = [
       if (command !== null) return command;
       if (action === 'deleted') return dismissEvent('The comment was deleted, so it asks for nothing.');
       const isAddressed = action === 'created' && parseCommandComment(body, findMentionedBot(pull)) !== null;
-      // A review of sixty comments is one event plus sixty of this kind: one run answers them all.
+      // A review of sixty comments sends its own event and sixty of this kind, which are dismissed: one run answers
+      // them all.
       return action === 'created' && typeof answers !== 'number' && !isAddressed
         ? dismissEvent('The comment is part of a review, whose event `pull_request_review` starts the run.')
         : meaningOfReview(about, isAddressed ? reactTo : null);
@@ -241,7 +242,7 @@ export const EVENTS: readonly EventRow[] = [
       const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
       if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow))
         return dismissEvent("The run is Ralph's own.");
-      // The branch may belong to a fork, whose branches do not count here.
+      // The branch may belong to a fork, so ignore it unless it is in this repository.
       return run.head_repository?.id === repository.id
         ? meaningOfCheck({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
         : dismissEvent('The run belongs to a fork. Ralph works on branches of this repository only.');

@@ -8,22 +8,22 @@ export type Meaning = EventMeaning | DismissedEvent;
 /** An event that a run acts on. */
 export interface EventMeaning {
   readonly kind: 'for-us';
-  /** The lanes that it names, which the run may claim. */
+  /** The lanes that the event names, which the run may claim. */
   readonly lanes: readonly LaneId[];
-  /** True if the event may also mean a lane that its payload does not name. */
+  /** True if the event may also be about a lane that its payload does not name. */
   readonly mayBeOtherLane: boolean;
   readonly asker: Asker;
   readonly intent: Intent;
 }
 
-/** The person who asks for work or an answer by the event; `thread` is its issue or pull request. */
+/** The person whose event asks for work or an answer; `thread` is its issue or pull request. */
 export type Asker =
   /**
    * CI, the schedule, or somebody who could start the run; `login` is null if there is no person or the person is
    * unknown.
    */
   | { readonly kind: 'trusted'; readonly login: string | null; readonly thread: number | null }
-  /** A person whose permission decides. */
+  /** A person whose permission decides whether the request is accepted. */
   | { readonly kind: 'account'; readonly account: Account; readonly thread: number }
   | { readonly kind: 'nobody' };
 
@@ -42,16 +42,19 @@ export function requesterOf(meaning: Meaning): { readonly by: string | null; rea
 
 /** The reactions of a run to an event. */
 export type Intent =
-  /** `actor` is the login of the person who started the run by hand; null for other starts, or if it is unknown. */
+  /**
+   * `actor` is the login of the person who started the run by hand; it is null for other starts, or if the login is
+   * unknown.
+   */
   | { readonly kind: 'work-queue'; readonly actor: string | null }
-  /** `approvedText` is the issue as it was when `actor` added the label. */
+  /** `approvedText` is the issue's text at the time when `actor` added the label. */
   | {
       readonly kind: 'work-issue';
       readonly issue: number;
       readonly approvedText: { readonly title: string; readonly body: string };
       readonly actor: Account;
     }
-  /** Somebody asks for a proposal of sub-tasks by a label; `approvedText` is the text that they saw. */
+  /** A label asks for a proposal of sub-tasks; `approvedText` is the text that the person saw. */
   | {
       readonly kind: 'propose';
       readonly issue: number;
@@ -71,24 +74,29 @@ export type Intent =
       readonly kind: 'answer';
       readonly pullRequest: SaidOf;
       readonly about: 'review' | 'check';
-      /** The person who commented; null for CI. */
+      /** The person who commented, or null if CI did. */
       readonly actor: Account | null;
-      /** The comment or review that gets the acknowledging reaction; absent if there is none. */
+      /** The comment or review that gets the acknowledging reaction; absent if none gets it. */
       readonly reactTo?: ReactionTarget | null;
     }
   | {
       readonly kind: 'command';
       readonly command: RalphCommand;
-      /** The comment or review that gets the acknowledging reaction; null if nothing can get one. */
+      /** The comment or review that gets the acknowledging reaction, or null if none can get it. */
       readonly reactTo: ReactionTarget | null;
-      /** Present if the comment mentions the bot that opened the pull request, be it Ralph's or another one. */
+      /**
+       * Present if the comment mentions the bot that opened the pull request, whether it is Ralph's bot or another one.
+       */
       readonly isMention?: true;
       readonly thread: Thread;
       readonly actor: Account;
-      /** The issue at the instant of the comment; null for a review, or if the event does not contain it. */
+      /** The issue at the time of the comment; null for a review, or if the event does not contain the issue. */
       readonly issueThen: IssueThen | null;
     }
-  /** Everyone who may dispatch may command. `actor` is their login; null if the server does not name it. */
+  /**
+   * A command in a dispatch. Everyone who may dispatch may command. `actor` is their login, or null if the server does
+   * not name it.
+   */
   | { readonly kind: 'dispatched-command'; readonly command: RalphCommand; readonly actor: string | null };
 
 /** An event for which the run ends before it connects to anything. */
@@ -123,18 +131,21 @@ interface ClosedPullRequest {
   /** The tip of the branch at that time. */
   readonly head: string;
   readonly merged: boolean;
-  /** Instant in ms; null if the payload does not say it. */
+  /** Instant of the closing in ms, or null if the payload does not contain it. */
   readonly closedAt: number | null;
-  /** The commit on the base branch; null if it was not merged, or the payload does not say it. */
+  /**
+   * The merge's commit on the base branch; null if the pull request was not merged, or the payload does not contain the
+   * commit.
+   */
   readonly mergeCommit: string | null;
 }
 
 /** The pull request of an event, as far as its payload describes it. */
 interface SaidOf {
-  /** The number of the pull request; null if the payload has only the branch. */
+  /** The number of the pull request, or null if the payload names only the branch. */
   readonly number: number | null;
   readonly branch: string;
-  /** The commit that was reviewed or checked; null if the payload does not name it. */
+  /** The commit that was reviewed or checked, or null if the payload does not name it. */
   readonly head: string | null;
 }
 
@@ -145,6 +156,6 @@ export interface EventInputs {
   readonly branchPrefix: string;
   /** True for each kind of feedback that is answered: reviews, failed checks. */
   readonly answers: { readonly reviews: boolean; readonly checks: boolean };
-  /** The file of the run's own workflow, such as `.github/workflows/ralph.yml`; null if it is unknown. */
+  /** The file of the run's own workflow, such as `.github/workflows/ralph.yml`, or null if it is unknown. */
   readonly ownWorkflow: string | null;
 }

@@ -21,10 +21,10 @@ import {
   withdrawalEvents,
 } from './intent.ts';
 
-// GitHub's own limits are lower: a payload beyond these was not made by GitHub.
+// GitHub's own limits are lower, so GitHub did not send a payload that exceeds these.
 const name = z.string().max(1000);
 
-/** A text that somebody wrote; empty if there is none. */
+/** A text that somebody wrote; a missing text becomes an empty one. */
 const text = z
   .string()
   .max(262_144)
@@ -36,7 +36,7 @@ const number = z.int().positive();
 
 const sha = z.string().regex(/^[\da-f]{40,64}$/);
 
-/** GraphQL's id of a review or a comment, as the target of a reaction; null if it cannot be used. */
+/** GraphQL's id of a review or a comment, as the target of a reaction; an unusable id becomes null. */
 const node = z
   .string()
   .regex(/^[\w=+/-]{1,200}$/)
@@ -83,7 +83,7 @@ type PullPayload = z.output<typeof pull>;
 
 const openPull = pull.extend({ state: z.string().max(20) });
 
-/** The command in a dispatch; empty if there is none. */
+/** The command in a dispatch; a missing command becomes an empty one. */
 const given = z
   .object({ command: z.string().max(1000).nullish() })
   .nullish()
@@ -110,7 +110,7 @@ type SuitePayload = z.output<typeof suite>;
 /** The fields that are read from the payload of each event, of which GitHub sends many more. */
 export const payloadSchemas = {
   any: z.unknown(),
-  // Some servers do not name the person who dispatched.
+  // Some servers do not name the person who dispatched, so the sender is optional.
   dispatch: z.object({ inputs: given, sender: account.optional().catch(undefined) }),
   repositoryDispatch: z.object({ client_payload: given, sender: account }),
   push: z.object({ ref: name, deleted: z.boolean().nullish() }),
@@ -162,7 +162,7 @@ export function dismissEvent(why: string): DismissedEvent {
   return { kind: 'not-for-us', why };
 }
 
-/** Returns the meaning of an event about the queue that somebody may start. */
+/** Returns the meaning of an event about the queue, whose sender GitHub has authorized. */
 function queueMeaning(login: string | null, intent: Intent): EventMeaning {
   const asker = { kind: 'trusted', login, thread: null } as const;
   return { kind: 'for-us', lanes: [QUEUE], mayBeOtherLane: false, asker, intent };
@@ -174,8 +174,8 @@ export function meaningOfQueueWork(login: string | null): EventMeaning {
 }
 
 /**
- * Returns the meaning of a dispatch: a command, else work on the queue. The step's own input `command` takes precedence
- * over the event's, which a workflow need not pass on.
+ * Returns the meaning of a dispatch: a command if there is one, otherwise work on the queue. The step's own input
+ * `command` takes precedence over the event's, which a workflow may not pass on.
  */
 export function meaningOfDispatch(
   event: { readonly field: string; readonly words: string; readonly login: string | null },
@@ -197,21 +197,21 @@ function commandOf(words: string, where: string): RalphCommand {
   );
 }
 
-/** Returns the meaning of an event about an issue, which is in its own lane or the queue. */
+/** Returns the meaning of an event about an issue, which is worked on in its own lane or in the queue. */
 export function meaningOfIssue(asker: Asker, intent: Extract<Intent, { readonly issue: number }>): EventMeaning {
   return { kind: 'for-us', lanes: [toIssueLane(intent.issue), QUEUE], mayBeOtherLane: false, asker, intent };
 }
 
 /**
- * Returns the meaning of an event after which an issue is no longer a task; null if the event does not say which label
- * was removed.
+ * Returns the meaning of an event after which an issue is no longer a task, or null if the event does not name the
+ * removed label.
  */
 export function meaningOfWithdrawal(
   { action: because, label, issue }: z.output<typeof payloadSchemas.withdrawn>,
   inputs: EventInputs,
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
-  // A search can make an issue without the task label a task; our own labels then mark it.
+  // A search can find tasks without the task label, so such an issue is recognized by our own labels.
   const isMarked = because === 'closed' && computeLabelChange(issue.labels, null).remove.length > 0;
   const dismissed =
     because === 'unlabeled'
@@ -222,7 +222,7 @@ export function meaningOfWithdrawal(
   return dismissed ?? meaningOfIssue(NOBODY, { kind: 'withdraw', issue: issue.number, because });
 }
 
-/** Returns the meaning of an edit of the dashboard, which may be about any branch; null for any other issue. */
+/** Returns the meaning of an edit of the dashboard, which may be about any branch; returns null for any other issue. */
 export function meaningOfDashboard({
   number,
   body,
@@ -245,7 +245,10 @@ function dismissPullRequest(issue: IssuePayload): DismissedEvent | null {
   return isPullRequest(issue) ? dismissEvent(`#${String(issue.number)} is a pull request, not an issue.`) : null;
 }
 
-/** Dismisses an event about another label than the task label, or about a pull request; returns null for any other. */
+/**
+ * Dismisses an event about a label other than the task label, or about a pull request; returns null for any other
+ * event.
+ */
 export function dismissOtherLabel(
   label: string,
   issue: IssuePayload,
@@ -255,7 +258,9 @@ export function dismissOtherLabel(
   return dismissPullRequest(issue) ?? other;
 }
 
-/** Dismisses an event of an issue without the task label, or of a pull request; returns null for any other. */
+/**
+ * Dismisses an event about an issue without the task label, or about a pull request; returns null for any other event.
+ */
 export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInputs): DismissedEvent | null {
   const unlabelled = hasLabel(issue.labels, taskLabel)
     ? null
@@ -263,7 +268,7 @@ export function dismissUnlabelled(issue: IssuePayload, { taskLabel }: EventInput
   return dismissPullRequest(issue) ?? unlabelled;
 }
 
-/** Dismisses an event of a pull request that is not Ralph's; returns null if it is. */
+/** Dismisses an event about a pull request that does not belong to Ralph; returns null for one of Ralph's. */
 export function dismissForeignPullRequest(
   { number, head, base }: PullPayload,
   { branchPrefix }: EventInputs,
@@ -300,21 +305,23 @@ export function meaningOfCommand(command: Omit<Extract<Intent, { kind: 'command'
   };
 }
 
-/** A review, or a comment in one: its pull request and author. */
+/** A review or a review comment, with its pull request and author. */
 interface ReviewComment {
   readonly pull: PullPayload & { readonly state: string };
   readonly sender: Account;
   readonly inputs: EventInputs;
 }
 
-/** Returns the login of the bot that a comment on its pull request may mention; null if a person opened it. */
+/**
+ * Returns the login of the bot that opened the pull request, which comments may mention, or null if a person opened it.
+ */
 export function findMentionedBot({ user }: { readonly user?: Account | null | undefined }): string | null {
   return user?.kind === 'bot' ? user.login : null;
 }
 
 /**
- * Returns the meaning of a command in a review thread or in a review's own text; null if there is no command, because
- * any other text, even a request, is answered as part of the review.
+ * Returns the meaning of a command in a review thread or in a review's own text. Returns null if there is no command,
+ * because any other text, even a request, is answered as part of the review.
  */
 export function meaningOfReviewCommand(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },
@@ -327,7 +334,7 @@ export function meaningOfReviewCommand(
   return meaningOfCommand({ command, reactTo, thread, actor, issueThen: null });
 }
 
-/** Returns the meaning of a review, or of a comment in one; only those on Ralph's open pull requests are answered. */
+/** Returns the meaning of a review or a review comment. Only those on Ralph's open pull requests are answered. */
 export function meaningOfReview(
   { pull, sender: actor, inputs }: ReviewComment,
   reactTo: ReactionTarget | null = null,
@@ -345,7 +352,7 @@ export function meaningOfReview(
 }
 
 /**
- * GitHub's words for a check that ran, or should have, and did not pass. A check that waits for an approval has not
+ * GitHub's words for a check that ran, or should have run, and did not pass. A check that waits for an approval has not
  * failed.
  */
 const FAILED: readonly string[] = ['failure', 'timed_out', 'startup_failure', 'error'];
@@ -356,7 +363,7 @@ interface CheckedCommit extends Omit<SuitePayload, 'head_branch'> {
   readonly home: number;
 }
 
-/** Returns the meaning of a check that ended; only failed ones on Ralph's branches are answered. */
+/** Returns the meaning of a check that ended. Only failed checks on Ralph's branches are answered. */
 export function meaningOfCheck(
   { conclusion, head_sha: head, branches, pull_requests: pulls, home }: CheckedCommit,
   inputs: EventInputs,
@@ -378,7 +385,7 @@ function feedbackMeaning(
   intent: Extract<Intent, { kind: 'answer' }>,
   { branchPrefix }: EventInputs,
 ): Meaning {
-  // With an empty prefix, every branch would look like one of Ralph's.
+  // With an empty prefix, every branch would look like one of Ralph's, so nothing is answered.
   if (branchPrefix === '') return dismissEvent('The input `branch-prefix` is not usable.');
   const lanes = [intent.pullRequest.branch.slice(branchPrefix.length)].filter(isLaneId);
   return { kind: 'for-us', lanes, mayBeOtherLane: false, asker, intent };

@@ -19,7 +19,7 @@ export async function answerFeedback(
   const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
     return endAsUpdated(deps, `The branch ${branch} is neither the queue's nor an issue's. There is nothing to do.`);
-  // Strangers get no answer, so their words must not start work either.
+  // Strangers get no answer, so their comments must not start work either.
   if (actor !== null && !(await isTrustedAccount(deps, actor))) {
     deps.log.info(
       `Nothing to do: ${actor.login} does not have write permission in this repository, so the review is not answered.`,
@@ -43,7 +43,7 @@ async function answerOnIssueLane(deps: GateDeps, number: number, purpose: RunPur
   if (!(await isTaskIssue(deps, issue)))
     return endAsUpdated(deps, `${name} ${explainNoTask(deps.config)}, so its pull request is not answered.`);
   const intake = await admitWork(deps, createOwnRequest(issue, purpose));
-  // If something prevents an answer now, the store records that one is due, and the next scheduled run tries again.
+  // If an obstacle prevents an answer now, the store records that one is due, and the next scheduled run tries again.
   const isLeft = intake.kind === 'end' && intake.outcome.kind !== 'idle' && intake.outcome.kind !== 'complete';
   const lane = toIssueLane(number);
   const message = `${nameOfLane(lane)}: asked, and not answered yet by run ${deps.context.runId}`;

@@ -44,25 +44,25 @@ const MAX_NAMED = 10;
  */
 const SPENT_REPORT_REQUESTS = 5;
 
-/** The requests on a lane's open pull request, as tasks, and the state that remembers them. */
+/** The requests on a lane's open pull request, as tasks, and the state that contains them. */
 export interface ReadFeedback {
   readonly tasks: readonly Task[];
   /** True if a request was not left to a person. */
   readonly asksForWork: boolean;
   readonly state: LaneState;
-  /** The checks; null if they were not read. */
+  /** The checks, or null if they were not read. */
   readonly checks: ChecksSummary | null;
   readonly warnings: readonly string[];
-  /** People's decisions on the pull request; null without a pull request, or if GitHub did not answer. */
+  /** People's decisions on the pull request; null if there is no pull request or GitHub did not answer. */
   readonly standing: PullRequestStanding | null;
 }
 
-/** `number` is that of the pull request. */
+/** People's decisions on the pull request with this `number`. */
 export type PullRequestStanding = ReviewState & { readonly number: number };
 
 /**
- * Reads what people and CI say about the pull request of a branch: one request, one for each person to ask about, one
- * if the base branch's tip does not say how a failed check stands there, and three for a failed check.
+ * Reads what people and CI say about the pull request of a branch. Takes one request, one for each person to look up,
+ * one if the base branch's tip does not show the state of a failed check, and three for a failed check.
  */
 export async function readFeedback(
   deps: GateDeps,
@@ -72,7 +72,7 @@ export async function readFeedback(
     readonly state: LaneState;
     /** True if the event asks for an answer, so that a run that cannot read the comments ends. */
     readonly isAsked: boolean;
-    /** True if the base branch is merged although it does not conflict, because a rule wants the branch up to date. */
+    /** True if the base branch is merged even without a conflict, because a rule requires an up-to-date branch. */
     readonly update: boolean;
   },
 ): Promise<ReadFeedback> {
@@ -95,7 +95,7 @@ export async function readFeedback(
   const { items } = known.feedback;
   const comments = now.comments.filter(({ id }) => Object.hasOwn(items, formatCommentTaskId(id)));
   if (!reviews && !answersChecks && comments.length === 0) return { ...nothing, standing: now };
-  // Comments that address Ralph by name are answered even if reviews are not.
+  // Comments that address Ralph by name are answered even if reviews are not, so only threads and reviews are dropped.
   const said = reviews ? { ...now, comments } : { ...now, comments, threads: [], moreThreads: 0, reviews: [] };
   const people = await reviewTasks(deps, said, known);
   const { feedback } = known;
@@ -131,10 +131,11 @@ export async function readFeedback(
   const workable = failed.filter(
     (check) => open.has(taskIdOfCheck(check)) && !merged.spent.includes(taskIdOfCheck(check)),
   );
-  // A task set aside must not take the turn of one that can be worked on.
+  // A task set aside must not take the turn of one that can be worked on, so it comes last.
   const isAside = (check: CheckNow): boolean => progressOf(merged.tasks, taskIdOfCheck(check)).setAside !== null;
   const roundsOf = (check: CheckNow): number => merged.feedback.items[taskIdOfCheck(check)]?.rounds ?? 0;
-  // A check that fails again and again must not keep others from their first round.
+  // A check that fails again and again must not keep others from their first round, so those with fewer rounds come
+  // first.
   const inOrder = workable.toSorted((one, other) => roundsOf(one) - roundsOf(other));
   const inTurn = [...inOrder.filter((check) => !isAside(check)), ...inOrder.filter(isAside)];
   const requestsSoFar =
@@ -195,7 +196,7 @@ async function reviewTasks(
   const more = threads.more + reviews.more;
   if (threads.asked.length + reviews.asked.length + forgotten.length === 0)
     return { tasks: [], more, requests, answered: {} };
-  // Loaded here because it includes a Markdown parser.
+  // Load this only here, because it includes a Markdown parser.
   const { itemOfAnswer, taskOfReview, taskOfThread } = await import('../../core/feedback/reviews/thread-task.ts');
   const tasks = [
     ...threads.asked.map((one) => taskOfThread(one, now)),
@@ -213,7 +214,7 @@ async function checkTasks(
     readonly failed: readonly CheckNow[];
     readonly details: ReadonlyMap<CheckNow, CheckDetails>;
     readonly update: boolean;
-    /** False if a person has changed the base branch of the pull request: a run merges only its own. */
+    /** False if a person has changed the base branch of the pull request; a run merges only its own base branch. */
     readonly isOurBase: boolean;
   },
 ): Promise<readonly Task[]> {
@@ -221,13 +222,14 @@ async function checkTasks(
   const conflicts = now.mergeable === 'conflicting';
   const isToMerge = isOurBase && (conflicts || update);
   if (!isToMerge && failed.length === 0) return [];
-  // Loaded here because they include a Markdown parser.
+  // Load these only here, because they include a Markdown parser.
   const [{ taskOfCheck }, { taskOfConflict }] = await Promise.all([
     import('../../core/feedback/checks/check-task.ts'),
     import('../../core/feedback/conflict/conflict-task.ts'),
   ]);
   const { number: pullRequest, url, head, base } = now;
-  // Redacted before anything is cut, and once more after: a secret may be spelled with invisible characters.
+  // Redact before cutting, because a cut secret is not recognized, and again afterwards, because a secret may be
+  // spelled with invisible characters.
   const ofChecks = failed.map((check) => {
     const known = mapTexts({ summary: check.summary, details: details.get(check) ?? noDetails }, redact);
     const task = taskOfCheck({ ...check, summary: known.summary }, known.details, { pullRequest, url, head });
@@ -242,16 +244,16 @@ async function checkTasks(
 const noDetails: CheckDetails = { job: null, step: null, annotations: [], log: null, missing: null };
 
 interface SeenChecks {
-  /** The checks as judged; null if they could not be read. */
+  /** The judged checks, or null if they could not be read. */
   readonly judged: JudgedChecks | null;
   readonly summary: ChecksSummary;
-  /** The first head on which expected checks did not start; null if they start. */
+  /** The first head on which expected checks did not start, or null if they start. */
   readonly unstarted: string | null;
 }
 
 /**
- * Returns the checks of commits before the base branch's tip if the tip does not say how a failed check stands there;
- * null if it does.
+ * Returns the checks of commits before the base branch's tip if the tip does not show the state of a failed check;
+ * otherwise null.
  */
 async function earlierChecksOnBase(
   { forge, context }: GateDeps,
@@ -283,7 +285,7 @@ function judgeChecksNow(
   }
   const own = ownRuns(context);
   const judged = judgeChecks({ head: checks.head, base: [...earlier, ...checks.base] }, own);
-  // No time counts after a person's push, which always starts workflows.
+  // A person's push always starts workflows, so the time since such a push is not measured.
   const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
   const ranBefore = feedback.rounds.some(
     (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,
@@ -325,15 +327,15 @@ const noChecks: ChecksSummary = {
   runs: 0,
 };
 
-/** Returns the head on which checks are missing, or null if they started; while this is unknown, returns `before`. */
+/** Returns the head on which checks are missing, or null if they started. Returns `before` while this is unknown. */
 function headWithoutChecks(head: string, before: string | null, isMissing: boolean | null): string | null {
   if (isMissing === null) return before;
   return isMissing ? (before ?? head) : null;
 }
 
 /**
- * Returns the head if a person pushed it, that is, if Ralph did not publish it last. Merges of the base branch on top
- * of it do not count: a button, or a program that keeps pull requests up to date, makes them.
+ * Returns the head if a person pushed it, that is, if Ralph did not publish it last. Ignores merges of the base branch
+ * on top, which a button makes, or a program that keeps pull requests up to date.
  */
 function headByPerson({ lastRun }: LaneState, { heads }: PullRequestNow): string | null {
   const published = lastRun?.published?.head ?? null;

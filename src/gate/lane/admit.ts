@@ -51,11 +51,11 @@ export function buildWantedClaim(
   return {
     ...{ lane: request.id, runTag, seen: snapshot, sequence: state.sequence, windows: ownWindows },
     ...{ named: listTasksAskedFor(request), costOfCallUsd: computeAverageCost(state.ledger) },
-    // A proposal settles nothing that people asked the lane for.
+    // A proposal does not settle what people asked the lane for, so it claims the lane only as a notice does.
     purpose: request.purpose.kind === 'proposal' ? 'notice' : request.purpose.kind,
     tasks: (elsewhere) =>
       listTasksWithinReach(
-        // Feedback on this pull request is never another lane's work.
+        // Feedback on this pull request is never another lane's work, so it is not named.
         decided.tasks.filter(({ id }) => !elsewhere.has(id) && !isFeedback(id)),
         reopenTasksDueInRun(state.tasks, policy, clock.now()),
         policy.maxIterations,
@@ -63,7 +63,7 @@ export function buildWantedClaim(
   };
 }
 
-/** Ends a run whose lane other runs changed each time when it tried to claim it. */
+/** Ends a run that could not claim its lane because other runs changed the lane at every attempt. */
 export function endChangedTooOften({ clock, config }: Pick<GateDeps, 'clock' | 'config'>, { id }: WorkRequest): Intake {
   return endIntake({
     kind: 'refused',
@@ -110,31 +110,35 @@ export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, cla
 export interface ClaimedWork {
   readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
   readonly read: SettingsInCheckout;
-  /** Facts from a lane that this run has already opened, which hold for this one too; null for the first lane. */
+  /** Facts from a lane that this run has already opened, which also apply to this one; null for the first lane. */
   readonly beside: OpenedBeside | null;
 }
 
-/** `base` is the tip of the base branch; `fresh` is a lane that began there, the same for every new lane. */
+/**
+ * Facts that are the same for every new lane. `base` is the tip of the base branch, and `fresh` is a lane that began
+ * there.
+ */
 export interface OpenedBeside {
   readonly base: ObjectId;
   readonly fresh: OpenedLane | null;
 }
 
 async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, beside }: ClaimedWork): Promise<Intake> {
-  // A person and the schedule may ask for the same issue at the same moment; only one run works on it.
+  // A person and the schedule may ask for the same issue at the same moment, so drop what another run works on.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
     ...decided.state,
-    // A lost state counts from zero again; the state that it replaces must never look newer.
+    // A lost state starts its sequence at zero again, so exceed the state that it replaces, which must never look
+    // newer.
     sequence: Math.max(decided.state.sequence, claim.sequence),
-    // Without a lease, the repository's counters stand still while the lane's own continue.
+    // Without a lease, the repository's counters do not change while the lane's own do, so combine both.
     windows: claim.windows ?? combineWindows(decided.state.windows, decided.ownWindows),
   };
   const notes: RunNotes = {
     ...decided.notes,
     warnings: [...decided.notes.warnings, ...read.warnings, ...claim.warnings],
   };
-  // Other lanes may have reserved the rest of the hour in the meantime.
+  // Other lanes may have reserved the rest of the hour in the meantime, so check the limits again.
   const stopped =
     tasks.length === 0
       ? decideIfWorkedElsewhere(decided.tasks, claim.elsewhere)
@@ -151,7 +155,7 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
     else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
   }
   const reverts = await findReverts(deps, decided.snapshot ?? emptySnapshot, opened.base);
-  // Without an open pull request, the branch may have been merged with other commits.
+  // Without an open pull request, the branch may have been merged with other commits, so do not look for removed ones.
   const removed = lane.pullRequest === null ? [] : findRemovedWork(state, opened);
   const asOnBranch = {
     tasks,
@@ -200,8 +204,8 @@ type Freed =
   | { readonly kind: 'held'; readonly notes: RunNotes };
 
 /**
- * Makes the pull request a draft without auto-merge before the first call, so that nothing is merged without the
- * requested changes. If that is refused, no task is worked on.
+ * Makes the pull request a draft without auto-merge before the first call, so that it is not merged without the
+ * requested changes. If GitHub refuses that, no task is worked on.
  */
 async function freeForWork(
   deps: GateDeps,
@@ -232,17 +236,17 @@ async function freeForWork(
 }
 
 /**
- * Returns a warning if reviews of this lane start no run, as the workflow in the checkout shows; null if they do or it
- * is unknown. The queue's pull request is read on schedule anyway.
+ * Returns a warning if the workflow in the checkout shows that reviews of this lane start no run; returns null if they
+ * do or it is unknown. The queue's pull request is read on schedule anyway.
  */
 async function missingReviewEvent(
   { config, context, repository }: Pick<GateDeps, 'config' | 'context' | 'repository'>,
   lane: LaneId,
 ): Promise<string | null> {
   const { workflowPath: path } = context;
-  // Files are read below the working directory, which the workflow is outside of.
+  // Files are read only below the working directory. Unless that is the root, the workflow is outside of it.
   if (lane === QUEUE || !config.answers.reviews || path === null || config.workingDirectory !== '') return null;
-  // An unreadable file must not stop the run.
+  // An unreadable file must not stop the run, so treat it as unknown.
   const read = await repository.readTexts([path], null).catch(() => null);
   const text = read?.base[path];
   if (text === undefined || /\bpull_request_review\b/.test(text)) return null;
@@ -271,7 +275,7 @@ async function leaveMergedBranch(
       );
       return { ...lane, start: { kind: 'reuse', mergedHead: start.mergedHead } };
     default:
-      // The push that creates the branch reports the problem.
+      // Ignore the problem here: the push that creates the branch reports it.
       return lane;
   }
 }
@@ -291,7 +295,7 @@ export async function keepLeftCircuit(
   const stored = storedState(kept, lane, now);
   const { state, warning } =
     stored === null ? { state: null, warning: null } : honourLeftCircuit(stored, kept.left, now);
-  // Without a warning, an earlier run has already stopped for this circuit.
+  // Without a warning, an earlier run has already stopped for this circuit, so nothing is stored.
   if (state === null || warning === null) return;
   await store.update(
     amendInSnapshot({
@@ -306,8 +310,8 @@ export async function keepLeftCircuit(
 }
 
 /**
- * Returns the state without the inputs of this run's decision: people's orders, and other lanes' usage. A lost state is
- * not replaced.
+ * Returns the state without the inputs of this run's decision, which are people's orders and other lanes' usage.
+ * Returns null for a lost state, which is not replaced.
  */
 function storedState({ restored }: KeptLane, { id, start }: IntakeLane, now: number): LaneState | null {
   if (restored?.kind === 'found') return restored.state;

@@ -43,12 +43,15 @@ export type LaneClaim =
   | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number; readonly startBy: number })
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome }
-  /** A lane after the first wanted one: the first one was not claimed, or no budget is left for more lanes. */
+  /**
+   * A lane after the first wanted one that was dropped, because the first one was not claimed or no budget is left for
+   * more lanes.
+   */
   | { readonly kind: 'dropped' };
 
 /**
- * The budget of a run: the repository's windows as the run must see them (null if unknown), and its policy, bounded by
- * its reservation.
+ * The budget of a run: its policy, bounded by its reservation, and the repository's windows as the run must see them;
+ * null `windows` are unknown.
  */
 interface Granted {
   /** Tasks that another run may be working on now, and the latest instant at which that ends. */
@@ -64,14 +67,14 @@ export interface WantedClaim {
   /** The tag under which the lane is claimed: the run's own, unless it wants several. */
   readonly runTag: string;
   readonly windows: Windows;
-  /** The snapshot of this run's decision; null if nothing keeps runs apart. */
+  /** The snapshot on which this run decided, or null if nothing keeps runs apart. */
   readonly seen: Snapshot | null;
-  /** The sequence of the state of this run's decision. */
+  /** The sequence of the state on which this run decided. */
   readonly sequence: number;
-  /** See `Claiming`. */
+  /** The tasks that a person named, as in `Claiming`. */
   readonly named: readonly TaskId[];
   readonly purpose: 'tasks' | 'answers' | 'notice';
-  /** The cost of a call of this lane on average; null if it is unknown. */
+  /** The average cost of a call of this lane, or null if it is unknown. */
   readonly costOfCallUsd: number | null;
   readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
@@ -83,7 +86,7 @@ const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
 /**
  * Makes this run the only one that works on these lanes, with one update, and divides the run's budget among them. The
  * first lane matters most: if nothing keeps runs apart, only that one is claimed. Throws a UserError if the store does
- * not answer, since other runs and the budget are then unknown.
+ * not answer, because other runs and the budget are then unknown.
  */
 export async function claimLanes(
   deps: ClaimDeps,
@@ -140,9 +143,10 @@ export async function claimLanes(
         `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${completeSentence(updated.why)}`,
       );
     case 'unguarded':
-      // With the cache alone, the limitation is reported where the cache is chosen.
+      // With the cache alone, the limitation is reported where the cache is chosen, so it needs no warning here.
       if (config.stateStore === 'cache') return alone({ ...unguarded, warnings: [] });
-      // Without a shared store, runs of this lane save only to a copy, which this run's decision may have missed.
+      // Without a shared store, runs of this lane save only to a copy. This run's decision may have missed it, so
+      // compare.
       if (await hasNewerState(deps, first)) return alone({ kind: 'changed' });
       return alone({
         ...unguarded,
@@ -178,14 +182,14 @@ function claimFrom(
   };
 }
 
-/** True if a copy of the lane is newer than the state of this run's decision. */
+/** Returns true if a copy of the lane is newer than the state on which this run decided. */
 async function hasNewerState({ store }: ClaimDeps, { lane, sequence }: WantedClaim): Promise<boolean> {
   const { lane: restored } = await store.restore(lane);
   return restored.kind === 'found' && restored.state.sequence > sequence;
 }
 
 /**
- * Releases what `claimLanes` claimed, for a run that ends without publishing; with `isUnused` also its reservation.
+ * Releases what `claimLanes` claimed, for a run that ends without publishing; with `isUnused`, also its reservation.
  * Never throws.
  */
 export async function releaseLane(
@@ -235,7 +239,7 @@ function reservedFor(
     const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
   };
-  // The first lane reserves last, so that it does not take the shares of the others.
+  // Let the first lane reserve last, so that it does not take the shares of the others.
   const shared = wanted.slice(0, count).map((one, at) => ({ one, share: { at, of: count, atOnce } }));
   const reserved = shared.toReversed().reduce<Budget>((known, { one, share }) => reserve(known, one, share), others);
   return { budget: reserved, count };
@@ -271,7 +275,7 @@ export async function renewReservation(
   const { runUrl, runId, runAttempt } = context;
   const { policy } = config;
   const now = clock.now();
-  // Only the reservations and usage of others decide, so asking again with the new reservation gives the same result.
+  // Only the reservations and usage of others matter, so asking again with the new reservation gives the same result.
   const renewed = (stored: Budget): Renewal => {
     const newest = seedBudget(stored, state.windows);
     const run = {
@@ -287,7 +291,7 @@ export async function renewReservation(
     reserveUsage(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
-  // Without a shared store there are no counters for the whole repository, so only the lane's own windows count.
+  // Without a shared store there are no counters for the whole repository, so only the lane's own windows apply.
   if (written.kind === 'unguarded') return { kind: 'renewed', windows: keepOpenWindows(state.windows, now), policy };
   if (written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
   const counted = parseBudgetIn(written.snapshot, now);

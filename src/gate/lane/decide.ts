@@ -67,21 +67,21 @@ export interface AdmissibleLane {
   readonly state: LaneState;
   readonly ownWindows: Windows;
   readonly look: Pick<LaneLookup, 'branches' | 'remoteHead' | 'continuable'>;
-  /** The snapshot of this decision; null if nothing keeps runs apart. */
+  /** The snapshot on which this run decided, or null if nothing keeps runs apart. */
   readonly snapshot: Snapshot | null;
   /** The progress of tasks as it was restored, which a run that only reads leaves as it is. */
   readonly restoredTasks: LaneState['tasks'];
   /** True if answers of an earlier run are still unposted. */
   readonly hasUnpostedAnswers: boolean;
-  /** People's decisions on its open pull request; null without one, or if GitHub did not answer. */
+  /** People's decisions on its open pull request; null if there is none, or GitHub did not answer. */
   readonly standing: PullRequestStanding | null;
   readonly notes: RunNotes;
   readonly end: (outcome: Outcome) => EndIntake;
 }
 
 /**
- * Decides on the lane as it is now, without claiming anything. The cheapest questions come first: each step may end the
- * run.
+ * Decides on the lane as it is now, without claiming anything. Asks the cheapest questions first, because each step may
+ * end the run.
  */
 export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<AdmissibleLane | EndWithoutCall> {
   const look = await readKeptLane(deps, asked);
@@ -100,14 +100,14 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const { pause } = restored.state;
   if (pause !== null) return ended(await endPaused(deps, request, { look, restored, by: pause.by }));
 
-  // Another run is working on the lane, so this run cannot answer anything now and need not read anything.
+  // Another run is working on the lane, so this run cannot answer now and reads nothing more.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({
       ...endIntake(outcomeOfHeldLane(request.id, restored.claimedBy)),
       notes: notesOf(restored, unreadFeedback),
     });
 
-  // Feedback on the lane's pull request comes before the tasks of the lane.
+  // Put feedback on the lane's pull request before the tasks of the lane.
   const { branch, remoteHead } = look;
   const feedback = await readFeedback(deps, {
     branch,
@@ -140,7 +140,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   if (place.closedBy !== null) await throwIfBaseIsGone(deps, place.lane.baseBranch);
   if (place.closedBy !== null && request.requested !== 'by-name')
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
-  // Everything is done and merged, or was done before the first run: nothing is left to publish either.
+  // Everything is done and merged, or was done before the first run, so there is nothing left to publish either.
   if (place.lane.start.kind !== 'continue' && allDone) return ended(place.end(allMerged(work.state)));
   if (restored.claimedBy !== null) return ended(place.end(outcomeOfHeldLane(request.id, restored.claimedBy)));
   const stopped =
@@ -152,7 +152,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   return admissible(deps, { look, restored, feedback, hasUnpostedAnswers, work, place });
 }
 
-/** Returns the tasks that a person asks for by name. A proposal changes nothing about its issue. */
+/** Returns the tasks for which a person asks by name. A proposal changes nothing about its issue. */
 export function listTasksAskedFor({ requested, issues, purpose }: WorkRequest): readonly TaskId[] {
   return requested === 'by-name' && purpose.kind !== 'proposal'
     ? issues.map(({ number }) => taskIdOfIssue(number))
@@ -170,14 +170,16 @@ function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branche
   );
 }
 
-/** Returns true if a check failed on an earlier commit: it runs again on the newest one, whose result counts. */
+/**
+ * Returns true if a check failed on an earlier commit. It runs again on the newest commit, so only that result matters.
+ */
 function isOfEarlierCommit({ purpose }: WorkRequest, { remoteHead }: LaneLookup): boolean {
   return purpose.kind === 'answers' && purpose.failedOn !== null && purpose.failedOn !== remoteHead;
 }
 
 /**
- * Returns true if the issue of a lane was closed or lost its label before it was done, which counts as a person's
- * refusal: then even its pull request gets no more work, unlike that of a done issue.
+ * Returns true if the issue of a lane was closed or lost its label before it was done. That is a person's refusal, so
+ * even the lane's pull request gets no more work, unlike that of a done issue.
  */
 function isLeftToRest({ purpose, issues }: WorkRequest, { tasks }: LaneState): boolean {
   if (purpose.kind !== 'answers' || purpose.of !== 'waiting-finished') return false;
@@ -185,13 +187,13 @@ function isLeftToRest({ purpose, issues }: WorkRequest, { tasks }: LaneState): b
 }
 
 /**
- * Returns true if all work of the lane is published and reported, so that only new tasks wake it. The start of its
- * branch then matters only to task files.
+ * Returns true if all work of the lane is published and reported, so that only new tasks wake it. Then only task files
+ * need the start of its branch.
  */
 function isAtRest({ config }: GateDeps, { redo }: WorkRequest, { look, restored }: LaneRestoration): boolean {
   const { state } = restored;
   const published = state.lastRun?.outcome === 'complete' ? (state.lastRun.published?.head ?? null) : null;
-  // A run that was killed at its end did not report completion; the branch may have changed since.
+  // A run that was killed at its end did not report completion, and the branch may have changed since, so check both.
   const isPublished = published !== null && published === look.remoteHead;
   return isPublished && !redo && (config.notify.kind === 'none' || isKnownReady(state));
 }
@@ -204,7 +206,7 @@ interface Work {
   readonly state: LaneState;
   readonly judged: JudgedTasks;
   readonly notes: RunNotes;
-  /** The start of the lane's branch; null if it has not mattered yet. */
+  /** The start of the lane's branch, or null while it has not been needed. */
   readonly found: FoundStart | null;
 }
 
@@ -226,7 +228,7 @@ async function findWork(
     request.issues.map(({ number }) => number),
   );
   const listed = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened, grants });
-  // A proposal only reads the issue, so its dependencies do not matter.
+  // A proposal only reads the issue, so do not judge its dependencies.
   const judged = isProposal
     ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
     : listed;
@@ -241,7 +243,7 @@ async function findWork(
   );
   const state = request.asked ? probeNow(woken, deps.config.policy, deps.clock.now()) : woken;
   const notes = notesOf(restored, feedback, judged);
-  // A person who asks for a task by name, or answers in the pull request, expects its head to move.
+  // A person who asks for a task by name, or answers in the pull request, expects its head to move, so keep new tasks.
   const tasks = notes.held === null || request.asked ? judged.tasks : withoutNewTasks(judged.tasks, state);
   return { tasks: [...feedback.tasks, ...tasks], state, judged: { ...judged, tasks }, notes, found };
 }
@@ -285,14 +287,14 @@ async function findPlace(
   const base = await baseBranchOf(deps);
   const found = work.found ?? (await findLaneStart(deps, { look, restored }));
   const lane = { id, branch: look.branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
-  // A branch that begins again gets another pull request.
+  // A branch that begins again gets another pull request, so forget the facts about the old one.
   const state =
     found.start.kind === 'continue' ? work.state : { ...work.state, change: noChange, ...forgetFeedback(work.state) };
   const endIn = (known: LaneState): AdmissibleLane['end'] => createLaneEnder(lane, { ...work, state: known });
   return { lane, state, closedBy: found.closedBy, endIn, end: endIn(state) };
 }
 
-/** Returns the place with what is known now about a base on which `verify` fails. */
+/** Returns the place with the known facts about a base on which `verify` fails. */
 async function withBase(
   deps: GateDeps,
   { asked }: WorkRequest,

@@ -99,7 +99,7 @@ async function endClosed(
   }
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, elsewhere: [], deps });
   const remains = await remainingWork(deps, state);
-  // A run that works on the lane now pushes to its branch.
+  // A run that works on the lane now pushes to its branch, so the branch must stay.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
@@ -127,7 +127,7 @@ async function endClosed(
   };
 }
 
-/** Returns the pull request of an event; its commits are not known. */
+/** Returns the pull request of an event, without its commits, which are unknown. */
 function closedPullOf(
   { clock }: GateDeps,
   { number, branch, head, merged, closedAt, mergeCommit }: Extract<Intent, { kind: 'end-lane' }>['pullRequest'],
@@ -137,9 +137,9 @@ function closedPullOf(
 }
 
 /**
- * Returns `done` or `unfinished` for an issue's own lane while its issue is open and labelled, else null (also for the
- * queue). The branch of a done issue must stay, because the queue would start the issue again without it (a merge into
- * another branch than the default one closes no issue); an unfinished issue continues.
+ * Returns `done` or `unfinished` for an issue's own lane while its issue is open and labelled; returns null for any
+ * other lane, such as the queue. The branch of a done issue must stay, because the queue would start the issue again
+ * without it (a merge into a branch other than the default one closes no issue); an unfinished issue continues.
  */
 async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);
@@ -149,13 +149,15 @@ async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promis
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
 }
 
-/** Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null. */
+/**
+ * Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null if there is none.
+ */
 async function endSession(
   { store, config, context, clock }: GateDeps,
   { lane, session }: LaneState,
   by: string,
 ): Promise<string | null> {
-  // Copies cannot keep orders.
+  // Copies cannot keep orders, so there is nothing to do.
   if (session === null || config.stateStore === 'none' || config.stateStore === 'cache') return null;
   const now = clock.now();
   const given = { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: now } as const;
@@ -208,7 +210,7 @@ function branchSentence(branch: string, deleted: BranchDeleted | null, remains: 
   }
 }
 
-/** Removes our labels from an issue that is no longer a task. Checks no permission, since no work starts. */
+/** Removes our labels from an issue that is no longer a task. Checks no permission, because no work starts. */
 export async function withdrawIssue(
   deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,
@@ -219,7 +221,7 @@ export async function withdrawIssue(
       deps,
       `${name} was ${because}, so it is out of the queue. ${await workingRunSentence(deps, number)} If it has a branch of its own, the branch and its pull request stay as they are.`,
     );
-  // The event may be minutes old; the current state of the issue counts.
+  // The event may be minutes old, so look at the current state of the issue.
   const issue = await deps.forge.issue(number);
   if (issue === null)
     return endAsUpdated(

@@ -23,7 +23,7 @@ export function endWorkedElsewhere({ issues }: WorkRequest): EndIntake {
   );
 }
 
-/** Ends the run because a check failed on an earlier commit: its result on the newest one counts. */
+/** Ends the run because a check failed on an earlier commit. Only its result on the newest commit matters. */
 export function endOfEarlierCommit({ log }: GateDeps, { branch }: LaneLookup): EndIntake {
   log.info(`Nothing to do: the check did not run on the newest commit of ${branch}.`);
   return endIntake({ kind: 'idle', reason: 'not_for_us' });
@@ -43,8 +43,9 @@ export async function endPaused(
 }
 
 /**
- * Returns the end of a run whose branch a person renamed, which closes its pull request on GitHub; null if nobody did.
- * The lane is paused, since the work under the new name must not be paid again, until a person resumes it.
+ * Returns the end of a run whose branch a person renamed, which closes its pull request on GitHub; returns null if
+ * nobody renamed it. Pauses the lane until a person resumes it, because the work under the new name must not be paid
+ * for again.
  */
 export async function endRenamed(
   deps: GateDeps,
@@ -57,14 +58,14 @@ export async function endRenamed(
   );
   if (found === null || found.renamedTo === null || isResumed || request.requested === 'by-name') return null;
   const by = describeRemoval(look.branch, found.renamedTo);
-  // If the pause cannot be saved, the next run detects the renaming again.
+  // Ignore a pause that cannot be saved, because the next run detects the renaming again.
   await saveOrder(deps, request.id, { kind: 'pause', by, task: null, from: 'event' }).catch(() => null);
   return endPaused(deps, request, { look, restored, by });
 }
 
 /**
- * Ends a run that has nothing to answer. Our own replies cause such runs if the token is not the job's, and they must
- * not start a task early.
+ * Ends a run that has nothing to answer. If the token is not the job's, our own replies start such runs, which must not
+ * start a task early.
  */
 export function endNothingAsked(
   { purpose }: WorkRequest,
@@ -77,7 +78,7 @@ export function endNothingAsked(
   return { ...endIntake({ kind: 'idle', reason: 'updated', message }), notes };
 }
 
-/** Throws if a check failed but the checks could not be read: the event gets no answer. */
+/** Throws if a check failed but the checks could not be read, because the event then gets no answer. */
 export function throwIfUnread({ purpose }: WorkRequest, branch: string, { checks }: ReadFeedback): void {
   if (purpose.kind !== 'answers' || purpose.of !== 'event' || purpose.failedOn === null) return;
   if (checks?.isTemporary !== true || checks.unreadable === null) return;
@@ -103,7 +104,7 @@ export function withWarning(intake: EndIntake, warning: string): EndIntake {
 
 /**
  * Ends the run of a person who asks for an issue that was split into sub-issues, or for a proposal for an issue that is
- * worked on already; null if neither is the case.
+ * already worked on; returns null if neither is the case.
  */
 export function endOfSplitOrBegun(
   { requested, purpose, issues }: WorkRequest,

@@ -18,17 +18,17 @@ export interface LaneLookup {
   readonly kept: KeptLane;
   readonly branch: string;
   readonly branches: Readonly<Record<string, string>>;
-  /** The head of its remote branch; null if it has none. */
+  /** The head of the lane's remote branch, or null if there is none. */
   readonly remoteHead: string | null;
   readonly continuable: readonly Issue[];
 }
 
-/** Reads what is stored of the lane, and the branches of all lanes. */
+/** Reads the stored data of the lane, and the branches of all lanes. */
 export async function readKeptLane(deps: GateDeps, { id, requested, issues }: WorkRequest): Promise<LaneLookup> {
   const { branchPrefix, allowProtectedPaths: allowed } = deps.config;
   const branch = branchPrefix + id;
-  // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
-  // save.
+  // Read the state before the branches: if a run ends between the two, we see its branch, and our claim detects that it
+  // saved a newer state.
   const kept = await loadLane({ lane: id, deps });
   const branches = await deps.remote.branches(branchPrefix);
   const { snapshot } = kept;
@@ -40,7 +40,7 @@ export async function readKeptLane(deps: GateDeps, { id, requested, issues }: Wo
   return { kept, branch, branches, remoteHead: branches[branch] ?? null, continuable };
 }
 
-/** Restores the lane from what is stored. */
+/** Restores the lane from its stored data. */
 export function restoreFrom(
   { kept, branches, remoteHead }: LaneLookup,
   deps: GateDeps,
@@ -57,8 +57,8 @@ export function restoreFrom(
 }
 
 /**
- * Throws a UserError if the lane was published on another branch that is still there and not merged: two workflows with
- * different prefixes would do its work twice, each from the other's state.
+ * Throws a UserError if the lane was published on another branch that still exists and is not merged. Two workflows
+ * with different prefixes would otherwise do its work twice, each from the other's state.
  */
 export async function refuseOtherPrefix(
   { remote, forge }: Pick<GateDeps, 'remote' | 'forge'>,

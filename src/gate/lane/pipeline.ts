@@ -20,7 +20,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 
 /**
- * The pipeline of the base branch (null if there is none), and the policy that results from it. `warnings` are
+ * The pipeline of the base branch, or null if there is none, and the policy that results from it. `warnings` are
  * sentences.
  */
 export interface ReadPipeline {
@@ -38,7 +38,7 @@ export async function readPipeline(
   const found = await findPipeline({ ...deps, allowedTools: policy.allowedTools, within: workingDirectory });
   if (found.kind === 'wrong') throw unusable(found.problems);
   const pipeline = found.kind === 'none' ? null : found.pipeline;
-  // The keys are in the job of the loop, which checks them.
+  // The keys are in the job of the loop, so that job checks them.
   const problems = findStepAgentProblems(pipeline, { agent, context: handoff.phase === 'gate' ? null : context });
   if (problems.length > 0) throw unusable(problems);
   if (found.kind === 'none' || pipeline === null) return { pipeline: null, policy, warnings: [] };
@@ -60,8 +60,8 @@ export async function readPipeline(
 }
 
 /**
- * Returns what is wrong with the agents that steps name, and with inputs about agents that nothing names; `context` is
- * null in a job without their keys.
+ * Returns the problems of the agents that steps name, and of inputs about agents that nothing names; `context` is null
+ * in a job without their keys.
  */
 export function findStepAgentProblems(
   pipeline: Pipeline | null,
@@ -101,7 +101,7 @@ type FoundPipeline =
   | { readonly kind: 'wrong'; readonly problems: readonly string[] }
   | { readonly kind: 'pipeline'; readonly pipeline: Pipeline; readonly warnings: readonly string[] };
 
-/** The places to look for a pipeline, with the dependencies. */
+/** The places that may contain a pipeline, with the dependencies. */
 interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly repository: Pick<GateDeps['repository'], 'readTexts'>;
   readonly log: Pick<GateDeps['log'], 'info'>;
@@ -110,7 +110,7 @@ interface PipelineDeps extends Pick<GateDeps, 'variables'> {
   readonly within: Folder;
 }
 
-/** Looks for the pipeline on the base branch: the first file with steps counts. */
+/** Looks for the pipeline on the base branch, and uses the first file with steps. */
 export async function findPipeline(deps: PipelineDeps): Promise<FoundPipeline> {
   const named = (file: string): string => toRootPath(deps.within, file);
   const { base, links, ...read } = await deps.repository.readTexts(PIPELINE_FILES, null);
@@ -180,7 +180,7 @@ async function resolved(
   return { kind: 'pipeline', pipeline, warnings };
 }
 
-/** Warns of steps with WebSearch that the run's `allowed-tools` lacks: the run's rules apply to all calls. */
+/** Warns of steps with WebSearch if the run's `allowed-tools` lacks it, because the run's rules apply to all calls. */
 function searchWarnings({ file, steps }: Pipeline, allowedTools: Policy['allowedTools']): readonly string[] {
   const named = steps.flatMap((step) =>
     step.kind === 'agent' && step.allowedTools !== null && allowsWebSearch(step.allowedTools) ? [step.name] : [],
@@ -200,7 +200,7 @@ function unusable(problems: readonly string[]): UserError {
 }
 
 /**
- * Reads the MCP servers from the input, or from the file of the base branch that it names: never from the lane, which
+ * Reads the MCP servers from the input, or from the file of the base branch that it names; never from the lane, which
  * the agent writes. Throws a UserError that names all of their problems.
  */
 export async function readMcpServers(

@@ -34,9 +34,9 @@ export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
 
 /** The lanes that a run could work on, before it chooses those for this run. */
 export interface LaneCandidates {
-  /** The lane whose pull request comes first; null if there is none. */
+  /** The lane whose pull request comes first, or null if there is none. */
   readonly urgent: PlannedLane | null;
-  /** The queue's own lane, if it has work; else null. */
+  /** The queue's own lane if it has work, otherwise null. */
   readonly queue: PlannedLane | null;
   /** Unfinished lanes of the queue's issues. */
   readonly unfinished: readonly PlannedLane[];
@@ -153,7 +153,7 @@ interface Predictions {
   readonly changedBy: (lane: LaneId) => readonly string[];
 }
 
-/** Reads the history, and the changes on these lanes' branches; null, with a line in the log, if git fails. */
+/** Reads the history, and the changes on these lanes' branches. If git fails, logs that and returns null. */
 async function readPredictions(
   { config, repository, log }: GateDeps,
   { branches }: Pick<AdmissibleLane['look'], 'branches'>,
@@ -185,7 +185,7 @@ function wordsOfTask({ title, body, comments }: Task): string {
   return [title, body, ...comments.map(({ text }) => text)].join('\n');
 }
 
-/** Returns the number of pull requests that `max-open-prs` allows beside those of the first lanes. */
+/** Returns the number of pull requests that `max-open-prs` allows in addition to those of the first lanes. */
 async function roomForNew(
   { config, forge }: GateDeps,
   { branches }: Pick<AdmissibleLane['look'], 'branches'>,
@@ -194,7 +194,7 @@ async function roomForNew(
   const { maxOpenPrs, branchPrefix, parallel } = config;
   if (maxOpenPrs === 0) return MAX_NEW;
   const own = firstLanes.filter((one) => !hasPullRequest(one)).length;
-  // There are never more pull requests than branches.
+  // There are never more pull requests than branches, so the limit may be out of reach without a request.
   const certain = maxOpenPrs - own - Object.keys(branches).length;
   const room = certain >= parallel ? certain : maxOpenPrs - own - (await forge.openPullRequests(branchPrefix)).length;
   return Math.min(MAX_NEW, Math.max(0, room));
@@ -213,7 +213,7 @@ function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task)
   const lane = { ...queue.lane, id, branch, start: { kind: 'fresh' } as const, pullRequest: null };
   const unread = { warnings: [], notices: [], claimedBy: null, checks: null, held: null };
   const notes = { ...queue.notes, ...unread, restored: 'none yet (first run)' };
-  // The task's dependencies are done and merged, but the state of a new lane does not show that.
+  // The state of a new lane does not show that the task's dependencies are done and merged, so drop them.
   const tasks = [{ ...task, dependsOn: [] }];
   return {
     ...{ kind: 'admissible', lane, tasks, state, notes, ownWindows: fresh.windows, look: queue.look },

@@ -32,10 +32,10 @@ const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z
 /** A lane's state as this run finds it, after people's orders were obeyed. */
 export interface RestoredLane {
   readonly state: LaneState;
-  /** One line for people: where the state came from. */
+  /** A line for people that says where the state came from. */
   readonly note: string;
   readonly warnings: readonly string[];
-  /** The lease of another run; null if the lane is free. */
+  /** The lease of another run, or null if the lane is free. */
   readonly claimedBy: Lease | null;
   /** Usage in the lane's own document; `state` has the repository's. */
   readonly ownWindows: Windows;
@@ -43,9 +43,12 @@ export interface RestoredLane {
 
 interface RestoreRequest {
   readonly lane: LaneId;
-  /** True if the lane's branch exists: then a missing state is a loss and gets one probe, not a clean slate. */
+  /**
+   * True if the lane's branch exists. A missing state is then a loss, and the lane gets one probe instead of a clean
+   * slate.
+   */
   readonly expected: boolean;
-  /** Issues that are worked on branches of their own, if that matters; empty for an issue's lane. */
+  /** Issues that have their own branches, if that matters; empty for an issue's lane. */
   readonly elsewhere: readonly TaskId[];
   readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runTag' | 'readLeftCircuit' | 'sha256'>;
 }
@@ -53,10 +56,10 @@ interface RestoreRequest {
 /** The stored lane and the repository's usage; `restored` is null if nothing is stored. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
-  /** The snapshot that was read; null if the store has none yet. */
+  /** The snapshot that was read, or null if the store has none yet. */
   readonly snapshot: Snapshot | null;
   readonly budget: KnownBudget | null;
-  /** The circuit that another Ralph left in the checkout for the queue; null without one, or for another lane. */
+  /** The circuit that another Ralph left in the checkout for the queue; null if there is none, or for another lane. */
   readonly left: LeftCircuit | null;
 }
 
@@ -109,7 +112,7 @@ async function cleanedCounters(
   if (known.problem === null && change(known.budget) === known.budget) return { snapshot, budget: known };
   const message = `usage: reservations of earlier attempts of run ${context.runId} end`;
   const updated = await store.update(changeUsage(change, { message, now }));
-  // Without write access the run works without the counters, as it does without a claim.
+  // Without write access the run works without the counters, just as it works without a claim.
   if (updated.kind === 'unguarded') return { snapshot, budget: { ...known, budget: change(known.budget) } };
   if (updated.kind === 'unavailable') throw unreachableError(lane, updated.why);
   const budget = budgetOf(updated.snapshot, lane, now);
@@ -126,7 +129,7 @@ function budgetOf(snapshot: Snapshot, lane: LaneId, now: number): KnownBudget {
   return budget;
 }
 
-/** Returns the lane for this run from what was stored. Throws a UserError if a newer version stored it. */
+/** Returns the lane for this run from its stored data. Throws a UserError if a newer version stored it. */
 export function judgeLane(
   { restored, snapshot, budget, left }: KeptLane,
   request: Omit<RestoreRequest, 'deps'> & {
@@ -146,7 +149,7 @@ export function judgeLane(
         judgeState(restored, { lane, expected: expected && !isClaimed, now });
   const answers = snapshot === null ? [] : listLaneAnswers(snapshot, (issue) => lane === QUEUE || issue.task === lane);
   const known = snapshot === null ? found.state : withAnswers(found.state, answers, elsewhere);
-  // Applied before the orders, so that a person's order to close the circuit also closes this one.
+  // Respect it before the orders, so that a person's order to close the circuit also closes this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);
   const state =
@@ -167,8 +170,8 @@ export function judgeLane(
 }
 
 /**
- * Obeys only the pause among the orders: a lost state may already have obeyed the resets, and an old one must not close
- * the circuit now.
+ * Obeys only the pause among the orders, because a lost state may already have obeyed the resets, and an old reset must
+ * not close the circuit now.
  */
 function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   const paused = applyOrders(
@@ -178,7 +181,7 @@ function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
   return { ...paused, ordersApplied: Math.max(paused.ordersApplied, ...orders.map(({ number }) => number)) };
 }
 
-/** `isLost` is true if the state existed and is gone. */
+/** A state that was found. `isLost` is true if it existed and is gone. */
 type FoundState = Pick<RestoredLane, 'state' | 'note' | 'warnings'> & { readonly isLost: boolean };
 
 function judgeState(
@@ -227,7 +230,7 @@ function lostLane(state: LaneState, note: string, warnings: readonly string[]): 
  */
 function unreachableError(lane: LaneId, why: string): UserError {
   const said = `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${completeSentence(why)}`;
-  // A token that the server does not know is not fixed by permissions.
+  // Permissions do not help with a token that the server does not know, so do not mention them.
   if (why.includes('has expired')) return new UserError('infrastructure', said);
   return new UserError(
     'infrastructure',
@@ -269,8 +272,8 @@ export function forgetWork(state: LaneState, ids: readonly TaskId[]): LaneState 
 }
 
 /**
- * Forgets progress that no longer holds: work whose branch is gone, and tasks that a person asked for again by name
- * (done ones only if they should be repeated). With `promptAgain`, work on the prompt begins again as well.
+ * Forgets outdated progress: work whose branch is gone, and tasks for which a person asked again by name (done ones
+ * only if they should be repeated). With `promptAgain`, work on the prompt begins again as well.
  */
 export function dropStaleProgress(
   state: LaneState,
@@ -292,14 +295,14 @@ export function dropStaleProgress(
     return [id, holds(id, progress) ? { ...progress, unproven } : resetProgress(progress)] as const;
   });
   const tasks = Object.fromEntries(known.filter(([, progress]) => progress !== untouchedProgress));
-  // The effect of a step is gone with the branch as well.
+  // The effect of a step is gone with the branch as well, so the step's marker is removed.
   const steps = now.workIsLost ? { ...state.steps, markers: [] } : state.steps;
   return { ...state, tasks, steps };
 }
 
 /**
- * Returns the end of a run if the maximum number of pull requests is open; null if the run may open another one, or a
- * person asks for it.
+ * Returns the end of a run if the maximum number of pull requests is open. Returns null if the run may open another
+ * one, or a person asks for it.
  */
 export async function endIfTooManyPulls(
   { config, forge }: GateDeps,
@@ -311,15 +314,13 @@ export async function endIfTooManyPulls(
 ): Promise<Outcome | null> {
   const { maxOpenPrs, branchPrefix } = config;
   if (maxOpenPrs === 0 || lane.request.asked || lane.hasPullRequest) return null;
-  // There are never more pull requests than branches.
+  // There are never more pull requests than branches, so no request is needed.
   if (Object.keys(lane.branches).length < maxOpenPrs) return null;
   const open = await forge.openPullRequests(branchPrefix);
   return open.length >= maxOpenPrs ? { kind: 'idle', reason: 'waiting_for_review' } : null;
 }
 
-/**
- * Throws one UserError with all known problems that would make this run's work impossible or its result unpublishable.
- */
+/** Throws one UserError with all known problems that would make this run's work impossible or unpublishable. */
 export async function checkBeforeSpending(
   deps: GateDeps,
   lane: {
@@ -331,12 +332,12 @@ export async function checkBeforeSpending(
 ): Promise<void> {
   const isNew = lane.branches[lane.branch] === undefined;
   const inTheWay = isNew ? findConflictingBranch(lane.branch, Object.keys(lane.branches)) : null;
-  // If git does not allow the name, the server's answer would not help.
+  // If git does not allow the name, the server's answer would not help, so do not ask for it.
   const [found, pushObstacle] = await Promise.all([
     deps.repository.problems(),
     deps.remote.pushObstacle(isNew && inTheWay === null ? lane.branch : null),
   ]);
-  // The agent's key is checked in the job of the loop, which has it.
+  // The agent's key is checked in the job of the loop, which has it, so it is not checked here.
   const { loginProblems, verifyProblems } = deps.context;
   const login = deps.config.handoff.phase === 'gate' ? [] : [...loginProblems, ...verifyProblems];
   const { unknown } = deps.config.settings;
@@ -347,7 +348,7 @@ export async function checkBeforeSpending(
     );
   if (inTheWay !== null) problems.push(explainInTheWay(lane.branch, inTheWay));
   if (pushObstacle !== null) problems.push(pushObstacle.why);
-  // A server that may answer the next run needs no attention.
+  // A server that may answer the next run needs no attention, so that problem is temporary.
   const isTransient = pushObstacle?.kind === 'transient' && problems.length === 1;
   if (problems.length > 0)
     throw new UserError(

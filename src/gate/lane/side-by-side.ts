@@ -31,7 +31,10 @@ import { type AdmissibleLane, decideOnLane, type EndWithoutCall } from './decide
 import { type LaneCandidates, type LanePlan, type PlannedLane, planLanes } from './plan-lanes.ts';
 import { continueIssueLane, MAX_EXAMINED, needsUnnotifiedPerson, rememberResting } from './waiting-pulls.ts';
 
-/** Maximum number of unfinished lanes beside a queue with work: each takes about five requests. */
+/**
+ * Maximum number of unfinished lanes that are examined in addition to a queue with work; each takes about five
+ * requests.
+ */
 const MAX_BESIDE_QUEUE = 2;
 
 /** A planned lane, and the tag under which this run claims it. */
@@ -57,7 +60,7 @@ export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<I
   });
   const [issue] = request.issues;
   if (request.purpose.kind !== 'proposal' || intake.kind === 'end' || issue === undefined) return intake;
-  // The run only reads the issue: the lane's tasks stay as they were restored.
+  // The run only reads the issue, so leave the lane's tasks as they were restored.
   const state = { ...intake.state, tasks: restored };
   return { ...intake, state, pipeline: null, proposes: hashOfText(issue, deps.sha256) };
 }
@@ -120,7 +123,7 @@ async function admitLanes(
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const planned = await plan();
     if (planned.kind === 'end') return gateResultOfLane(deps, planned.intake);
-    // Nothing is claimed yet, so a mistake in the settings costs nothing.
+    // Check the settings now: nothing is claimed yet, so a mistake in them costs nothing.
     for (const lane of planned.lanes)
       if (!settings.has(isOnQueue(lane))) settings.set(isOnQueue(lane), await readSettings(deps, lane.request));
     const admitted = await claimAndOpen(deps, planned, (lane) => settings.get(isOnQueue(lane)) ?? null);
@@ -149,13 +152,13 @@ async function planBeside(each: GateDeps, request: WorkRequest, queue: WorkReque
   const urgent = await decideOnLane(deps, request);
   if (urgent.kind === 'end') return { kind: 'end', intake: urgent.intake };
   const others = await candidatesOf(deps, queue, await decideOnLane(deps, queue));
-  // The lane of this request is the urgent one.
+  // The lane of this request is the urgent one, so it is not unfinished work in addition.
   const unfinished = others.unfinished.filter((one) => one.request.id !== request.id);
   const known = { urgent: { request, decided: urgent }, queue: others.queue, unfinished };
   return { ...(await planLanes(deps, queue.issues, known)), kind: 'lanes' };
 }
 
-/** Returns the ports of one plan, which send each request that is the same for all lanes only once. */
+/** Returns the ports for one plan. They send each request that is the same for all lanes only once. */
 function withSharedAnswers(deps: GateDeps): GateDeps {
   const { remote } = deps;
   const branches = new Map<string, ReturnType<typeof remote.branches>>();
@@ -183,7 +186,7 @@ async function candidatesOf(
 ): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: EndWithoutCall['intake'] | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
-    // Without work on the queue itself, the run can afford to examine more lanes.
+    // If the queue itself has no work, the run can afford to examine more lanes.
     const continuable = mayContinue ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED)) : [];
     return { queue: null, ...(await decideOnUnfinished(deps, continuable)) };
   }
@@ -210,7 +213,10 @@ async function decideOnUnfinished(
   return { unfinished, unnotified };
 }
 
-/** Claims the planned lanes with one update, and opens those; `changed` if the first must be decided again. */
+/**
+ * Claims the planned lanes with one update, and opens the claimed ones. Returns `changed` if the first one must be
+ * decided on again.
+ */
 async function claimAndOpen(
   deps: GateDeps,
   plan: LanePlan,
@@ -234,7 +240,7 @@ async function claimAndOpen(
     wanted(first),
     ...others.map(wanted),
   ]);
-  // Nothing is claimed, so nothing has to be released.
+  // Nothing is claimed, so no later end of the run has to release anything.
   if (claim.kind !== 'claimed') claiming([]);
   if (claim.kind === 'refused')
     return gateResultOfLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
@@ -294,7 +300,7 @@ function announceLanes(
   return held;
 }
 
-/** Returns the lane without the tasks that wait, which its warnings name, if it is the queue's. */
+/** Returns the lane. If it is the queue's lane, leaves out the tasks that wait, which its warnings name. */
 function withoutWaiting(lane: PlannedLane, waiting: readonly WaitingTask[]): AdmissibleLane {
   const { decided } = lane;
   if (!isOnQueue(lane)) return decided;
@@ -307,7 +313,7 @@ function freshOf({ lane, opened }: LaneIntake['intake']): OpenedBeside['fresh'] 
   return lane.start.kind === 'fresh' ? opened : null;
 }
 
-/** Opens a lane beside the first; null if that is not possible now, which ends only this lane. */
+/** Opens a lane in addition to the first. Returns null if that is not possible now, which ends only this lane. */
 async function openBeside(
   deps: GateDeps,
   decided: AdmissibleLane,

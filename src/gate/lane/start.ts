@@ -7,16 +7,16 @@ import type { LaneStart, Repository } from '../../ports/repository.ts';
 /** The start of a lane's branch for this run. */
 export interface FoundStart {
   readonly start: LaneStart;
-  /** The open pull request; null also for a closed one. */
+  /** The open pull request; null if there is none or it is closed. */
   readonly pullRequest: PullRequest | null;
-  /** True if the branch is gone and was never merged: work that the state calls done is lost. */
+  /** True if the branch is gone and was never merged, so that work that the state calls done is lost. */
   readonly workIsLost: boolean;
   /**
-   * The person who closed the lane's pull request without merging it and left the branch, which is a refusal; null
-   * otherwise.
+   * The person who refused the work by closing the lane's pull request without merging it and leaving the branch;
+   * otherwise null.
    */
   readonly closedBy: string | null;
-  /** The name that a person gave the branch, which closes its pull request; null if nobody renamed it. */
+  /** The name to which a person renamed the branch, which closes its pull request, or null if nobody renamed it. */
   readonly renamedTo: string | null;
 }
 
@@ -27,7 +27,10 @@ export async function findStart(lane: {
   readonly repository: Pick<Repository, 'branchesWith'>;
   readonly branch: string;
   readonly remoteHead: string | null;
-  /** The newest published commit, and the branch that had it: another one if the prefix was changed. */
+  /**
+   * The newest published commit, and its branch, which is another one if the prefix was changed; null if nothing was
+   * published.
+   */
   readonly last: { readonly head: string; readonly branch: string } | null;
   readonly baseBranch: () => Promise<string>;
 }): Promise<FoundStart> {
@@ -37,7 +40,7 @@ export async function findStart(lane: {
     const ended = last === null ? null : ((await lane.forge.pullRequestOf(last.branch))?.state ?? null);
     if (last === null || ended === 'merged') return { ...fresh, workIsLost: false };
     const [branches, base] = await Promise.all([lane.remote.branches(''), lane.baseBranch()]);
-    // Renaming a branch closes its pull request.
+    // Renaming a branch closes its pull request, so look for a new name.
     const newName = ended === 'closed' ? await findNewName(lane.repository, { head: last.head, branches, base }) : null;
     return { ...fresh, workIsLost: branches[base] !== last.head, renamedTo: newName };
   }

@@ -17,10 +17,10 @@ import {
 import type { GateDeps } from '../deps.ts';
 import { baseBranchOf } from './restore.ts';
 
-/** Maximum number of pull requests whose end is asked for by number. */
+/** Maximum number of pull requests whose end is requested by number. */
 const MAX_OLDER = 50;
 
-/** The open pull requests of Ralph's branches; `train` null if they were not read. */
+/** The open pull requests of Ralph's branches; `train` is null if they were not read. */
 export interface ExaminedTrain {
   readonly open: readonly WaitingPullRequest[];
   readonly train: Train | null;
@@ -36,10 +36,10 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
   if (!answers.checks && autoMerge === null && !dashboard) return { open: [], train: null, warnings: [] };
   try {
     const listed = await deps.forge.waitingPullRequests(branchPrefix);
-    // A person may have a branch of the same prefix.
+    // A person may have a branch with the same prefix, so keep only those that name a lane.
     const open = listed.open.filter(({ branch }) => isLaneId(branch.slice(branchPrefix.length)));
     const compared = await compare(deps, open);
-    // Without a verification, none can be stale.
+    // Without a verification, no pull request can be stale, so compare nothing.
     const known = deps.config.policy.verifies
       ? compared
       : (compared?.map((one) => ({ ...one, changedInBase: [] })) ?? null);
@@ -54,8 +54,8 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
 }
 
 /**
- * Compares the pull requests into the base branch of the oldest one. A single one is compared only where a rule asks
- * whether it is up to date.
+ * Compares the pull requests into the base branch of the oldest one. Compares a single one only if a rule requires it
+ * to be up to date.
  */
 async function compare(
   { repository, log }: Pick<GateDeps, 'repository' | 'log'>,
@@ -75,8 +75,8 @@ async function compare(
 
 /**
  * Returns the closed pull requests of the train, and those that the last known snapshot records as open but that are
- * not listed. One request reads these by number; if it fails, the next run sends it again. A merge commit on them that
- * a person has edited comes without its message.
+ * not listed. Reads these by number with one request; if it fails, the next run sends it again. A merge commit that a
+ * person has edited comes without its message.
  */
 export async function withOlderEnds(
   { forge, store, repository }: Pick<GateDeps, 'forge' | 'store' | 'repository'>,
@@ -97,7 +97,7 @@ export async function withOlderEnds(
   }));
 }
 
-/** Stores how known pull requests ended. Makes no request if the last known snapshot has it all. */
+/** Stores how known pull requests ended. Makes no request if the last known snapshot already contains it all. */
 export async function rememberEnds(
   { store, context }: Pick<GateDeps, 'store' | 'context'>,
   closed: readonly ClosedPull[],
@@ -106,13 +106,13 @@ export async function rememberEnds(
   const news = { closed, reverts: [] };
   if (seen === null || withPullNews(seen, news) === seen) return;
   const message = `pull requests: run ${context.runId} saw how they ended`;
-  // If this fails, the next run finds the same ends again.
+  // Ignore a failure, because the next run finds the same ends again.
   await store.update(rememberPullsToo((snapshot) => ({ snapshot, message, answer: null }), null, news));
 }
 
 /**
- * Returns the reverts on a base branch, if a known pull request was merged lately. Runs that work may be rare, so a
- * revert is looked for twice as long as it counts.
+ * Returns the reverts on a base branch if a known pull request was merged lately. Runs that work may be rare, so the
+ * search covers twice the time in which a revert matters.
  */
 export async function findReverts(
   { repository, clock }: Pick<GateDeps, 'repository' | 'clock'>,

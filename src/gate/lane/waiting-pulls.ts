@@ -22,14 +22,14 @@ export const MAX_EXAMINED = 3;
 
 /** The result of examining the open pull requests that wait for people. */
 export interface ExaminedWaiting {
-  /** The work on one of these pull requests; null if this run can do nothing for any of them. */
+  /** The work on one of these pull requests, or null if this run can do nothing for any of them. */
   readonly work: Intake | null;
-  /** The end for a pull request that needs a person who was not notified; null if there is none. */
+  /** The end for a pull request that needs a person who was not notified, or null if there is no such pull request. */
   readonly unnotified: EndIntake | null;
-  /** The error for a pull request that needs work but cannot be worked on; null if there is none. */
+  /** The error for a pull request that needs work but cannot be worked on, or null if there is none. */
   readonly problem: UserError | null;
   readonly train: Train | null;
-  /** True if the queue's own pull request must have the newest base, in a run that decides on the queue anyway. */
+  /** True if the queue's own pull request must contain the newest base, in a run that decides on the queue anyway. */
   readonly updatesQueue: boolean;
   readonly warnings: readonly string[];
 }
@@ -54,7 +54,7 @@ interface Queue {
 }
 
 /**
- * Takes up the first of the open pull requests that conflicts, whose checks fail, or that is next and must have the
+ * Takes up the first of the open pull requests that conflicts, has failed checks, or is next and must contain the
  * newest base.
  */
 export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<ExaminedWaiting> {
@@ -70,8 +70,8 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: ${NEED_TEXTS[one.need]}.`);
-        // Recorded so that, if this run achieves nothing, the next runs work on the queue for some hours. If this run
-        // dies, the next one resumes this lane anyway.
+        // Record this, so that, if this run achieves nothing, the next runs work on the queue for some hours. If this
+        // run dies, the next one resumes this lane anyway.
         await rememberExamined(deps, one);
         return { ...nothingExamined, work: { ...own, notes: { ...own.notes, train } } };
       }
@@ -108,7 +108,7 @@ async function lanesToExamine(
 }
 
 /**
- * Returns the request for a lane that needs work; null if the run decides on the queue anyway, or the issue is gone.
+ * Returns the request for a lane that needs work, or null if the run decides on the queue anyway or the issue is gone.
  */
 async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Queue): Promise<WorkRequest | null> {
   const update = need === 'update';
@@ -137,8 +137,8 @@ async function rememberExamined({ store, context, clock }: GateDeps, { lane, see
 }
 
 /**
- * Continues an issue's own lane that reached a limit or was parked if the queue has nothing to do, or notifies people
- * of a resting one if an earlier run could not. Returns null for neither.
+ * If the queue has nothing to do, continues an issue's own lane that reached a limit or was parked, or notifies people
+ * of a resting one if an earlier run could not. Returns null if there is no such lane.
  */
 export async function continueIssueLane(
   deps: GateDeps,
@@ -157,7 +157,7 @@ export async function continueIssueLane(
   return unnotified;
 }
 
-/** Records that lanes have nothing to do, so that runs ignore them until somebody asks them for something. */
+/** Records that lanes have nothing to do, so that runs ignore them until somebody makes a request. */
 export async function rememberResting(
   { store, context }: Pick<GateDeps, 'store' | 'context'>,
   resting: readonly LaneId[],

@@ -12,7 +12,7 @@ import { findLabelObstacle, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { endAsUpdated, setLifecycleLabel } from '../lane/end-lane.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
 
-/** Judges and reports whether the approval of an edited issue still holds. Never works on a task. */
+/** Judges and reports whether the approval of an edited issue is still valid. Never works on a task. */
 export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
@@ -62,8 +62,8 @@ async function confirmApproval(deps: GateDeps, issue: Issue): Promise<Intake> {
 }
 
 /**
- * Judges the approval without a state, which is cheap and enough for most edits, and else with the states of the lanes.
- * `done` means that the approval no longer matters.
+ * Judges the approval without a state, which is cheap and sufficient for most edits, and otherwise with the states of
+ * the lanes. `done` means that the approval no longer matters.
  */
 async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
   let grants = listGrants(null);
@@ -71,7 +71,8 @@ async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false, grants })).get(issue.number);
   let first = await judge({});
   if (first?.kind !== 'given') {
-    // No person labelled the sub-issues of an approved proposal, or an issue that a comment asked for.
+    // A person did not label the sub-issues of an approved proposal, or an issue that a comment asked for, so look up
+    // these consents in the states.
     const read = await deps.store.read();
     if (read.kind === 'snapshot') grants = listGrants(read.snapshot, [issue.number]);
     if (grants.has(issue.number)) first = await judge({});

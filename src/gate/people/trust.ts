@@ -22,15 +22,15 @@ import { issuesOfQuery } from '../tasks/queued-issues.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
-/** The permissions with which a person's label, command, edit or comment counts. */
+/** The permissions with which a person's label, command, edit or comment is accepted. */
 const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];
 
 const lookups = new WeakMap<Forge, Map<string, Promise<boolean>>>();
 
 /**
- * True if actions of this account count: a person with write access, or a bot that `allowed-bots` names. The
- * login alone decides nothing: the account's type distinguishes bots from people, and a bot's id must be that of the
- * login's account. Each account is looked up once per run.
+ * Returns true if actions of this account are accepted: the account is a person with write access, or a bot that
+ * `allowed-bots` names. The login alone is not enough: the account's type distinguishes bots from people, and a bot's
+ * id must be that of the login's account. Looks up each account once per run.
  */
 export function isTrustedAccount(
   { config, forge }: { readonly config: Pick<Config, 'allowedBots'>; readonly forge: Forge },
@@ -43,27 +43,25 @@ export function isTrustedAccount(
   if (known !== undefined) return known;
   const answer = lookUp({ config, forge }, account);
   answers.set(key, answer);
-  // A failed look-up is not cached, so the next one asks again.
+  // Do not cache a failed look-up, so that the next call asks again.
   answer.catch(() => {
     answers.delete(key);
   });
   return answer;
 }
 
-/** True if the event asks for work or an answer on behalf of a person with write access. */
+/** Returns true if the event asks for work or an answer on behalf of a person with write access. */
 export async function isAskedFor(run: Parameters<typeof isTrustedAccount>[0], meaning: Meaning): Promise<boolean> {
   if (meaning.kind !== 'for-us' || meaning.asker.kind === 'nobody') return false;
   return meaning.asker.kind === 'trusted' || isTrustedAccount(run, meaning.asker.account);
 }
 
-/** Returns how many accounts this run has looked up. */
+/** Returns the number of accounts that this run has looked up. */
 export function countAskedAccounts(forge: Forge): number {
   return lookups.get(forge)?.size ?? 0;
 }
 
-/**
- * Looks up all these accounts at once, and returns a synchronous function that returns true if one of them is trusted.
- */
+/** Looks up all these accounts at once. Returns a synchronous function that returns true if one of them is trusted. */
 export async function createTrustCheck(
   run: Parameters<typeof isTrustedAccount>[0],
   accounts: readonly Account[],
@@ -94,7 +92,7 @@ function accountKeyOf({ login, id, kind }: Account): string {
 /** Maximum number of issues to read: GitHub answers for ten in one request, and a run hardly gets to more than this. */
 const MAX_ISSUES = 50;
 
-/** An issue whose comments are wanted, as they were at `until`, when the work was asked for. */
+/** An issue whose comments are requested, as they were at `until`, when somebody asked for the work. */
 interface CommentsWanted {
   readonly number: number;
   readonly until: number;
@@ -109,7 +107,7 @@ export async function readComments(
   if (commentsFrom === 'nobody' || wanted.length === 0) return new Map();
   const first = wanted.slice(0, MAX_ISSUES);
   const found = await deps.forge.commentsOf(first.map(({ number }) => number));
-  // Loaded here because it includes a Markdown parser.
+  // Load this only here, because it includes a Markdown parser.
   const { selectReadableComments: readableComments } = await import('../../core/people/comments.ts');
   const reading = readableComments(
     first.map(({ number, until }) => ({ number, until, comments: found.get(number) ?? [] })),
@@ -121,8 +119,8 @@ export async function readComments(
 }
 
 /**
- * Finds who approved these issues; deleted ones are left out. `known` contains earlier approvals, and finished issues,
- * for which nothing is looked up unless they changed.
+ * Finds out who approved these issues; leaves out deleted ones. `known` contains earlier approvals, and finished
+ * issues, for which nothing is looked up unless they changed.
  */
 export async function judgeIssues(
   deps: Pick<GateDeps, 'config' | 'forge' | 'sha256' | 'clock'>,
@@ -170,8 +168,8 @@ export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256'
 }
 
 /**
- * Shows on the first issue that work on it begins. Returns the intake with the issue's new labels. It is the last step
- * before the first call.
+ * Shows on the first issue that work on it begins, as the last step before the first call. Returns the intake with the
+ * issue's new labels.
  */
 export async function acknowledgeIssue(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
   const task = chooseNextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);

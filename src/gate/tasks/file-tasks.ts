@@ -27,8 +27,8 @@ export interface BaseFiles {
 }
 
 /**
- * The content of the files: of the base, and, if the lane continues (else null), of the lane's branch and of the commit
- * at which it left the base. `problems` are sentences.
+ * The contents of the files: those of the base, those of the lane's branch, and those of the commit at which the lane
+ * left the base. The latter two are null unless the lane continues. `problems` are sentences.
  */
 export interface ReadFiles {
   readonly base: readonly FileTask[];
@@ -61,13 +61,13 @@ export async function findTaskFiles({
   return hasTasks ? { sources, base, unread } : null;
 }
 
-/** Reads the tasks. `lane` is the branch with the current documents; null if the base has everything that counts. */
+/** Reads the tasks. `lane` is the branch with the current documents, or null if the base has all of them. */
 export async function readTasks(
   { repository, config: { optionalSections, workingDirectory } }: Pick<GateDeps, 'repository' | 'config'>,
   { sources, base, unread }: BaseFiles,
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
-  // Loaded here, since a run without such files needs no parsers.
+  // Load the parsers only here, because a run without such files does not need them.
   const [{ fileOfSource, parseTaskFiles, parseTaskFilesAndArchive }, { createUnreadableTasks: unreadableTasks }] =
     await Promise.all([import('../../core/tasks/files/files.ts'), import('../../core/tasks/files/unreadable.ts')]);
   const ofBase = parseTaskFiles(base, sources, optionalSections);
@@ -83,7 +83,7 @@ export async function readTasks(
   }));
   const problems = [...ofUnread, ...ofBase.problems];
   const unreadable = unreadableTasks(problems, sources);
-  // Nobody asked for tasks in a file that only the agent added.
+  // Nobody asked for tasks in a file that only the agent added, so ignore such a file.
   const texts =
     lane === null
       ? null
@@ -96,7 +96,7 @@ export async function readTasks(
     .map(sentence)
     .filter((text) => !sentences.includes(text))
     .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  // While a file is broken, it is unknown which tasks people removed from it.
+  // While a file is broken, it is unknown which tasks people removed from it, so treat none as removed.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
   const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources, optionalSections).tasks.filter(isReadable);
@@ -113,8 +113,8 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
 }
 
 /**
- * Returns warnings about tasks that were merged without a mark: a person must say in the file that they are done, or
- * wanted once more.
+ * Returns warnings about tasks that were merged without a mark: a person must say in the file whether they are done or
+ * should be repeated.
  */
 export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
@@ -134,7 +134,7 @@ export function warnOfUnmarked(progress: LaneState['tasks'], tasks: readonly Fil
   });
 }
 
-/** Returns `.ralph/prd.json:3:7 …`. */
+/** Renders a problem with its position: `.ralph/prd.json:3:7 …`. */
 function sentenceOf(problem: TaskProblem): string {
   return `${positionOf(problem)} ${problem.message}`;
 }
@@ -144,7 +144,7 @@ function firstProblems(problems: readonly string[]): readonly string[] {
   return [...problems.slice(0, MAX_PROBLEMS), ...more];
 }
 
-/** Returns the user's prompt as a task, from the checkout as the job made it, or null if there is none. */
+/** Returns the user's prompt as a task, from the checkout as the job made it, or null if there is no prompt. */
 export async function findPrompt({
   config: { promptFile, workingDirectory },
   repository,

@@ -15,12 +15,12 @@ import type { GateDeps } from '../deps.ts';
 import type { AdmissibleLane, EndWithoutCall } from '../lane/decide.ts';
 import type { WorkRequest } from './sources.ts';
 
-/** Maximum number of files in which symbols are searched, because the search in more takes too long. */
+/** Maximum number of files in which symbols are searched; a search in more files takes too long. */
 const MAX_SEARCHED_FILES = 10_000;
 
 /**
- * Returns similar tasks and advice for an issue that a person asks for by name before its first iteration, else null.
- * Sends no request.
+ * Returns similar tasks and advice for an issue for which a person asks by name before its first iteration; returns
+ * null for any other run. Sends no request.
  */
 export async function forecastIssue(
   { repository }: Pick<GateDeps, 'repository'>,
@@ -43,7 +43,7 @@ export async function forecastIssue(
   };
 }
 
-/** Returns true if a text names no file or symbol of the repository, and false if that is unknown. */
+/** Returns true if a text does not name any file or symbol of the repository, and false if that is unknown. */
 async function namesNothing(repository: GateDeps['repository'], text: string): Promise<boolean> {
   const named = findSymbols(text);
   for (const symbols of named.length === 0 ? [[]] : [[], named]) {

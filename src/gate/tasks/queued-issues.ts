@@ -10,15 +10,15 @@ type Asking = Pick<GateDeps, 'config' | 'forge'>;
 const searches = new WeakMap<Forge, Promise<readonly Issue[]>>();
 
 /**
- * Returns the open issues that `issue-query` finds, with one search a run; none if no issue can be a task by it. An
- * issue that was just closed may still be in the index, so its state is read as well.
+ * Returns the open issues that `issue-query` finds, with one search per run; empty if the search cannot make any issue
+ * a task. The index may still contain an issue that was just closed, so the issue's state is read as well.
  */
 export async function issuesOfQuery({ config, forge }: Asking): Promise<readonly Issue[]> {
   const { issueQuery: query, taskSources } = config;
   if (query === null || query.demands.length === 0 || !taskSources.includes('issues')) return [];
   const known = searches.get(forge) ?? search(forge, query.text);
   searches.set(forge, known);
-  // A failed search is not kept, so the next one asks again.
+  // Do not keep a failed search, so that the next call asks again.
   known.catch(() => searches.delete(forge));
   return known;
 }
@@ -29,7 +29,7 @@ async function search(forge: Forge, text: string): Promise<readonly Issue[]> {
   return found.filter(({ number, body }) => states.get(number) === 'open' && !isDashboardText(body));
 }
 
-/** Returns true if a person made the issue a task: by the task label, or by what `issue-query` finds. */
+/** Returns true if a person made the issue a task, with the task label or a property that `issue-query` finds. */
 export async function isTaskIssue(
   deps: Asking,
   { labels, number }: Pick<Issue, 'labels' | 'number'>,
@@ -44,7 +44,7 @@ export function explainNoTask({ taskLabel, issueQuery }: Pick<Config, 'taskLabel
   return `does not have the label "${taskLabel}"${byQuery}`;
 }
 
-/** Returns the issues that the queue works on; none if `task-sources`, the repository or the token leaves them out. */
+/** Returns the issues that the queue works on; empty if `task-sources`, the repository or the token excludes them. */
 export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' | 'log'>): Promise<readonly Issue[]> {
   const listed = await listTaskIssues(deps);
   return listed.kind === 'listed' ? listed.issues : [];
@@ -52,7 +52,7 @@ export async function listQueuedIssues(deps: Pick<GateDeps, 'config' | 'forge' |
 
 export type ListedIssues =
   | { readonly kind: 'listed'; readonly issues: readonly Issue[] }
-  /** Issues are switched off, or the token may not read them. */
+  /** Issues are switched off, or the token lacks the permission to read them. */
   | { readonly kind: 'closed'; readonly error: UserError };
 
 /** Lists the issues with the task label and those that `issue-query` finds, each once. */

@@ -27,8 +27,8 @@ import { countAskedAccounts, hashOfText, judgeIssues, readComments } from '../pe
 import { type BaseFiles, readTasks, warnOfUnmarked } from './file-tasks.ts';
 
 /**
- * A request for work on a lane. `by-name`: a person named this very issue now; `by-itself`: nobody did, and its own
- * lane continues because the queue has nothing to do.
+ * A request for work on a lane. `by-name`: a person named this issue now. `by-itself`: nobody did, and its own lane
+ * continues because the queue has nothing to do.
  */
 export interface WorkRequest {
   readonly id: string;
@@ -36,31 +36,31 @@ export interface WorkRequest {
   readonly purpose: RunPurpose;
   /** True if a person asks for it now, by a label or a command. */
   readonly asked: boolean;
-  /** True if a person started this run: then entries that an earlier Ralph failed are tried again. */
+  /** True if a person started this run; entries that an earlier Ralph failed are then tried again. */
   readonly byHand: boolean;
   /** True if finished work is repeated. */
   readonly redo: boolean;
   readonly issues: readonly Issue[];
-  /** The text of the one issue when its label was just added; null if it is unknown. */
+  /** The text of the one issue when its label was just added, or null if it is unknown. */
   readonly approvedText: IssueText | null;
   /** The task files; null if there are none, or the lane does not work on them. */
   readonly files: BaseFiles | null;
   /** The user's prompt as a task; null if there is none, or the lane does not work on it. */
   readonly prompt: Task | null;
-  /** True if the base branch is merged into the lane, because a rule wants its pull request up to date. */
+  /** True if the base branch is merged into the lane, because a rule requires its pull request to be up to date. */
   readonly update: boolean;
   /** True if a person asks for the prompt now, even if it is done. */
   readonly promptAgain: boolean;
 }
 
 /**
- * The purpose of a run. `answers`: the run works only if there is something to answer; `failedOn` is the commit on
- * which a check failed, or null; `of` says whether an event named the pull request, or the run found it among those
- * that wait (of an issue that is still a task, or of a finished one).
+ * The purpose of a run. `answers`: the run works only if there is something to answer. `failedOn` is the commit on
+ * which a check failed, or null if no check did. `of` says whether an event named the pull request, or the run found it
+ * among those that wait (for an issue that is still a task, or for a finished one).
  */
 export type RunPurpose =
   | { readonly kind: 'tasks' }
-  /** One call that only reads, for a proposal of sub-tasks that this person asks for. */
+  /** One call that only reads, for a proposal of sub-tasks that this person asked for. */
   | { readonly kind: 'proposal'; readonly by: string }
   | {
       readonly kind: 'answers';
@@ -94,7 +94,7 @@ interface LaneNow {
   readonly branches: Readonly<Record<string, string>>;
   readonly start: LaneStart | null;
   readonly state: LaneState;
-  /** Consents that approvals of proposals gave, by issue. */
+  /** Consents that people gave by approving proposals, by issue. */
   readonly grants: ReadonlyMap<number, Grant>;
 }
 
@@ -121,7 +121,7 @@ export async function findTasks(deps: GateDeps, request: WorkRequest, lane: Lane
   const beginsAgain = lane.start?.kind !== 'continue';
   const { retriesAll, tasks: known } = lane.state;
   const allFilesRead = unreadable.length === 0;
-  // Without files, keep the state as it is: a person's request stays open until the files exist again.
+  // Without files, keep the state as it is, so that a person's request stays open until the files exist again.
   const state: LaneState =
     read === null
       ? lane.state
@@ -179,7 +179,7 @@ export async function listTasks(
   };
 }
 
-/** Returns the issues of a lane. An issue with its own lane is worked on there, or it would be done twice. */
+/** Returns the issues of a lane. Leaves out an issue with its own lane, which would otherwise be done twice. */
 export function issuesOfLane(
   { requested, issues }: Pick<WorkRequest, 'requested' | 'issues'>,
   { branchPrefix }: Pick<Config, 'branchPrefix'>,
@@ -202,7 +202,7 @@ export function listIssuesWithBranch(
 
 /** Prepares the open, approved tasks for a prompt. */
 export async function prepareOpenTasks(deps: GateDeps, judged: JudgedCandidates): Promise<PreparedTasks> {
-  // Loaded here because it includes a Markdown parser, which a run without work does not need.
+  // Load this only here: it includes a Markdown parser, which a run without work does not need.
   const rules = await import('../../core/tasks/preparation.ts');
   const { policy } = deps.config;
   const state = { ...judged.state, tasks: reopenTasksDueInRun(judged.state.tasks, policy, deps.clock.now()) };
@@ -221,12 +221,12 @@ function nothingReadable(problems: readonly string[]): UserError {
   );
 }
 
-/** Judges as many issues as this run can get to: looks up what the rules need, until they know enough. */
+/** Judges as many issues as this run can get to. Looks up what the rules need until they know enough. */
 async function judgeTasks(deps: GateDeps, candidates: Candidates, known: Known): Promise<JudgedTasks> {
   const { taskLabel, policy } = deps.config;
   const { state, purpose } = known;
   const begun = beginAdmission(candidates, state, { taskLabel, maxIterations: policy.maxIterations });
-  // The person who asks for a proposal of this very text consents to its being read, whatever labels the issue has.
+  // The person who asks for a proposal of this text consents to its being read, so the issue's labels do not matter.
   const given: Consent | null =
     purpose.kind === 'proposal' ? { kind: 'given', by: purpose.by, at: deps.clock.now() } : null;
   let admission =
@@ -238,7 +238,7 @@ async function judgeTasks(deps: GateDeps, candidates: Candidates, known: Known):
   }
 }
 
-/** The knowledge about a lane before its tasks are judged. */
+/** The known facts about a lane before its tasks are judged. */
 type Known = Pick<LaneNow, 'state' | 'grants'> & Pick<WorkRequest, 'purpose'>;
 
 async function ask(
@@ -273,7 +273,7 @@ async function parseIssueTexts(
 ): Promise<ReadonlyMap<number, TextDependencies>> {
   const waiting = issues.filter(({ body }) => mayNameDependency(body));
   if (waiting.length === 0) return new Map();
-  // Loaded here because it includes a Markdown parser, which most queues do not need.
+  // Load this only here: it includes a Markdown parser, which most queues do not need.
   const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
   const { owner, repo } = context.repository;
   return new Map(waiting.map(({ number, body }) => [number, dependenciesOfText(body, `${owner}/${repo}`)]));

@@ -74,7 +74,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
       const { lane, base, fork, roots, published, answer } = await openLane(source, wanted, known ?? null);
       const warnings = repository.setup.sparse === null ? [] : [SPARSE_CHECKOUT];
       for (const warning of warnings) options.log.warning(warning);
-      // A branch may lack a folder that was added to the base later.
+      // A branch may lack a folder that was added to the base later, so check for the working directory.
       await checkFolderOf(repository.git, lane, workingDirectory);
       const heads = [lane.tip, base];
       const detached = await createQuarantine(workspace, repository, { workFolder, heads, roots });
@@ -172,7 +172,7 @@ export function createRepository(options: RepositoryOptions): Checkout {
 /** Ends the work in the tree and moves the checkout, which was only read until now, to the lane's newest commit. */
 async function returnToCheckout(work: LaneWork): Promise<void> {
   await work.tree?.leave();
-  // The quarantine over the tree no longer has a folder to run git in.
+  // The tree no longer has a folder in which git can run, so unbind the quarantine from it.
   bindToTree(work, null);
   await moveCheckoutToTip(work).catch((error: unknown) => {
     work.options.log.warning(`The checkout stays as the job made it: ${completeSentence(messageOf(error))}`);

@@ -26,21 +26,21 @@ export interface Identity {
 }
 
 /**
- * The content that a commit is made of. `tip` is the lane's last commit that this program made or checked, with its
- * tree; `head` is where the agent left HEAD (null: on no commit).
+ * The content of which a commit is made. `tip` is the lane's last commit that this program made or checked, with its
+ * tree. `head` is the commit on which the agent left HEAD, or null for none.
  */
 export interface IterationContent {
   readonly tip: { readonly commit: ObjectId; readonly tree: ObjectId };
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
-  /** The paths of the work tree that count as unchanged. */
+  /** The paths of the work tree that are treated as unchanged. */
   readonly tolerated: readonly ToleratedChange[];
-  /** The files withheld before this iteration, and the work tree that contained them (null: no file was withheld). */
+  /** The files withheld before this iteration, and the work tree that contained them (null if no file was withheld). */
   readonly withheldBefore: { readonly paths: WithheldPaths; readonly tree: ObjectId | null };
   readonly iteration: IterationCommit;
 }
 
-/** Paths of the work tree that are kept out of the branch, with the reason for each. */
+/** Paths of the work tree that are kept out of the branch, and the reason for each. */
 export type WithheldPaths = ReadonlyMap<string, string>;
 
 /** The commits of an iteration, the tree that they end in, and the files that stayed behind in the work tree. */
@@ -62,8 +62,8 @@ export interface Committer {
 }
 
 /**
- * Maximum number of commits of one iteration that are kept apart. More are folded into one, since remaking each takes a
- * process.
+ * Maximum number of commits of one iteration that are kept separate. If there are more, they are folded into one,
+ * because remaking each takes a process.
  */
 const MOST_COMMITS = 100;
 
@@ -138,7 +138,7 @@ export async function commitTextsOn(
   return { head, withheld: [] };
 }
 
-/** Returns a test for the files that are executable in the tree, so that new content keeps their mode. */
+/** Returns a function that finds out whether a file is executable in the tree, so that new content keeps its mode. */
 async function executablesAmong(
   git: Git,
   tree: ObjectId,
@@ -244,7 +244,7 @@ export async function buildPublishableTree(
   { base, now }: { base: ObjectId; now: WorkTreeContent },
 ): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
   const changes = await objects.changesBetween(base, now.tree);
-  const withheld = await inspection.inspect(objects, changes, now.standIns);
+  const withheld = await inspection.inspect(objects, changes, now.substitutes);
   if (withheld.size === 0) return { tree: now.tree, withheld };
   const allowed = changes.filter((change) => !withheld.has(change.path));
   const tree = await repository.withIndex('empty', (indexFile) =>
@@ -302,8 +302,8 @@ export async function withheldOf(
   const changedSince = async (tree: ObjectId): Promise<ReadonlySet<string>> =>
     new Set((await objects.changesBetween(tree, now.tree)).map((change) => change.path));
   const before = iteration.before.tree;
-  // The evidence before this iteration lacks the files that were withheld earlier: compared with it alone, they would
-  // count as changed each time.
+  // The evidence before this iteration lacks the files that were withheld earlier, so also compare with the work tree
+  // that had them; otherwise they would be reported as changed each time.
   const [changed, changedAgain] = [await changedSince(before), await changedSince(withheldBefore.tree ?? before)];
   const left = [...found.withheld].filter(([path]) =>
     (withheldBefore.paths.has(path) ? changedAgain : changed).has(path),

@@ -18,7 +18,10 @@ const WITHIN_MS = 20_000;
 /** Marks the beginning of a commit's files; no path begins with it. */
 const MARK = '\u{1}';
 
-/** Reads the files and commits of the checkout; null if git fails. Objects of fetched branches stay in the checkout. */
+/**
+ * Reads the files and commits of the checkout, or returns null if git fails. Objects of fetched branches stay in the
+ * checkout.
+ */
 export async function readHistory(
   { remote }: Pick<OpenOptions, 'remote'>,
   { repository, startHead }: OpenedCheckout,
@@ -36,7 +39,9 @@ export async function readHistory(
   return files === null || commits === null || changed === null ? null : { files, commits, definitions, changed };
 }
 
-/** Maximum number of reverts that are read, and of characters of a message: git's own are short. */
+/**
+ * Maximum number of reverts that are read, and maximum number of characters of a message; git's own messages are short.
+ */
 const MAX_REVERTS = 200;
 const MAX_MESSAGE_CHARS = 1_000;
 
@@ -111,7 +116,7 @@ async function listCommits(git: Git, head: string): Promise<FileHistory['commits
   if (names === null) return null;
   const commits: string[][] = [];
   for (const name of names) {
-    // git ends a commit's format with a line feed, in front of its first file.
+    // git ends a commit's format with a line feed before its first file, so remove that.
     const path = name.replace(/^\n/, '');
     if (path === MARK) commits.push([]);
     else if (path !== '') commits.at(-1)?.push(path);
@@ -119,7 +124,10 @@ async function listCommits(git: Git, head: string): Promise<FileHistory['commits
   return commits;
 }
 
-/** Searches a commit for definitions. Returns none if git fails: predictions work without them, but predict less. */
+/**
+ * Searches a commit for definitions. Returns an empty list if git fails; predictions work without definitions, but
+ * predict less.
+ */
 async function findDefinitions(git: Git, head: string, symbols: readonly string[]): Promise<Definitions> {
   if (symbols.length === 0) return new Map();
   const pattern = buildDefinitionPattern(symbols);
@@ -139,7 +147,7 @@ async function listChanged(
   if (!branches.every(({ branch }) => isBranchName(branch))) return null;
   const isFetched = await fetchBeside(git, { remote, heads: branches.map(({ branch }) => `+refs/heads/${branch}`) });
   const tips = isFetched ? await listNames(git, ['rev-parse', ...branches.map((_, at) => refAt(at))]) : null;
-  // A branch that has moved is no longer the one asked about: its run has just ended.
+  // A branch that has moved is no longer the one that was asked about, because its run has just ended, so give up.
   if (tips?.join('').trim() !== branches.map(({ head }) => head).join('\n')) return null;
   const lists = await Promise.all(
     branches.map(({ head }) =>

@@ -17,7 +17,7 @@ export async function commitLane(
   const { lane, quarantine, committer, access, merge, tolerated, opened } = work;
   await quarantine.seal();
   const known = lane.tip;
-  // The commit contains what was measured: an agent's process that still runs may move HEAD in the meantime.
+  // Commit what was measured, because an agent's process that still runs may move HEAD in the meantime.
   const read = work.lastRead?.tree === iteration.after.tree ? work.lastRead : await readContent(work);
   const { head, content: now } = read;
   const found = await readWorkBeside(work, read, known);
@@ -103,11 +103,11 @@ export async function takeRemadeHead(
     before,
     refused.map(({ path }) => path),
   );
-  for (const { path, why, whatever } of refused)
-    work.refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
+  for (const { path, why, refusesAnyContent } of refused)
+    work.refusedFiles.set(path, { why, content: refusesAnyContent ? null : (contents.get(path) ?? null) });
   const { merge } = work;
   const isSame = merge !== null && (await treeOf(quarantine.git, head)) === (await treeOf(quarantine.git, before));
-  // An open merge continues on commits with the same content. A merge commit that was left out is not in the lane.
+  // An open merge continues on commits with the same content. If the merge commit was left out, it is not in the lane.
   work.merge = isSame ? { ...merge, tip: head } : null;
   work.committed = null;
   work.lane = { ...lane, tip: head };
@@ -134,7 +134,7 @@ export async function takeRemadeHead(
   }
   work.lastRead = null;
   await access.leavePlainCheckout({ ...work.lane, has: [before], hasIndex: false });
-  // The files that a verification leaves behind are measured against this snapshot.
+  // Take a snapshot, because the files that a verification leaves behind are measured against it.
   await takeSnapshot(work);
 }
 

@@ -25,8 +25,8 @@ export async function beginLaneMerge(work: LaneWork): Promise<MergeBegun> {
 }
 
 /**
- * Puts a merge's changes into the work tree, whose content was read as the tree `on`. `only` limits them to these
- * files; null means all.
+ * Puts a merge's changes into the work tree, whose content was read as the tree `on`. `only` limits the changes to
+ * these files; if it is null, all are put there.
  */
 export async function overlayMerge(
   work: LaneWork,

@@ -47,7 +47,7 @@ export interface WorkTree {
   readonly access: WorkTreeAccess;
   /** The quarantine, bound to the tree if this process may work in the tree. */
   readonly quarantine: Quarantine;
-  /** Files that git writes differently from the commit (line ends, filters); they count as unchanged. */
+  /** Files that git writes differently from the commit (line ends, filters); they are treated as unchanged. */
   readonly tolerated: readonly ToleratedChange[];
   /** Reads the tree's files as their owner; null if this process can read them itself. */
   readonly files: WorkTreeFiles | null;
@@ -157,7 +157,8 @@ export function createLaneTrees(
 
     async checkOutCommitAlone(commit, signal) {
       const given = await agentSandboxOf();
-      // The base has only files that the job checked out; the lane may also have changed others.
+      // The base has only files that the job checked out, but the lane may also have changed others, so write these
+      // too.
       const sparseSince = base.commit === commit ? commit : start;
       const { top } = await checkOut(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
       await given?.agentSandbox.give(top);

@@ -21,11 +21,11 @@ import {
   type WorkTreeAccess,
 } from './tree/work-tree-access.ts';
 
-/** Maximum number of places beside the work tree that are searched for work. */
+/** Maximum number of places outside of the work tree that are searched for work. */
 const MOST_EXAMINED = 10;
 
 /**
- * The work tree as it was read last. `tree` is the content that counts as evidence; `head` is the work tree's HEAD, or
+ * The work tree as it was read last. `tree` is the content that is used as evidence. `head` is the work tree's HEAD, or
  * null if HEAD cannot be read.
  */
 export interface LastRead {
@@ -57,24 +57,24 @@ export interface LaneWork {
   quarantine: Quarantine;
   committer: Committer;
   access: WorkTreeAccess;
-  /** The tree that the agent works in; null while no tree is checked out. */
+  /** The tree in which the agent works, or null while no tree is checked out. */
   tree: WorkTree | null;
   lastRead: LastRead | null;
-  /** The trees before and after the last commit, and their changes: evidence mostly asks for this pair again. */
+  /** The trees before and after the last commit, and their changes, because evidence often asks for this pair again. */
   committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly PathChange[] } | null;
   /** The files that are kept out of the branch. */
   withheld: WithheldPaths;
-  /** The work tree that contained the withheld files when they were withheld; null while no file is withheld. */
+  /** The work tree that contained the withheld files when they were withheld, or null while no file is withheld. */
   withheldIn: ObjectId | null;
   /** The paths that differ from their commit although nobody changed them. */
   tolerated: readonly ToleratedChange[];
   /** The newest review, and the commits that it covers. */
   reviewed: { readonly of: string; readonly review: Review } | null;
-  /** The merge that is not finished; null if there is no such merge. */
+  /** The unfinished merge, or null if there is none. */
   merge: OpenMerge | null;
   /**
-   * Work beside the work tree: `known` after the last iteration (null before the first look), and `standing`, which the
-   * work tree does not contain yet.
+   * Work outside of the work tree. `known` is the work after the last iteration, or null before the first look.
+   * `standing` is the work that the work tree does not contain yet.
    */
   beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] };
   /** Ignored paths that the last reading found for the first time. */
@@ -114,7 +114,7 @@ function judgedIn(
   return { quarantine, committer: { repository: quarantine, inspection, identity, signOff, folder } };
 }
 
-/** Makes this the tree of the lane's work; null means that it no longer has one. */
+/** Makes this the tree of the lane's work; if `tree` is null, the work no longer has a tree. */
 export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
   const { quarantine, committer } = judgedIn(tree?.quarantine ?? work.start.detached, work);
   work.quarantine = quarantine;
@@ -124,13 +124,13 @@ export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
   if (tree !== null) work.tolerated = tree.tolerated;
 }
 
-/** Reads the work tree, remembers it as `lastRead`, and returns what evidence is taken from. */
+/** Reads the work tree, remembers it as `lastRead`, and returns the snapshot from which evidence is taken. */
 export async function takeSnapshot(work: LaneWork): Promise<TreeSnapshot> {
   const { tree, head } = await rememberRead(work, await readContent(work));
   return { head: head ?? work.lane.tip, tree };
 }
 
-/** Remembers a reading of the work tree as `lastRead`. */
+/** Remembers a reading of the work tree in the field `lastRead` of `work`. */
 export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>): Promise<LastRead> {
   const lastRead = { ...read, tree: await measured(work, read.content) };
   const known = new Set(work.lastRead?.ignored ?? read.ignored);
@@ -143,13 +143,14 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
 export async function readContent(work: LaneWork, wanted: ReadPart = 'all'): Promise<Omit<LastRead, 'tree'>> {
   const { access } = work;
   const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated, wanted);
-  // Work beside the tree that existed before the agent began is not the agent's.
+  // Work outside of the tree that existed before the agent began is not the agent's, so record it at the first reading.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
   return { head, beside: found, ignored, content: contentOf(content, await access.withoutNotes(content.tree)) };
 }
 
 /**
- * Returns the content that evidence is taken from: without notes and without withheld files, which are never published.
+ * Returns the content from which evidence is taken: without notes and without withheld files, which are never
+ * published.
  */
 async function measured(
   { withheld, quarantine, committer, access, lane, merge, opened }: LaneWork,
@@ -166,8 +167,8 @@ async function measured(
 }
 
 /**
- * Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back count
- * as unchanged from now on.
+ * Makes the work tree equal to `wanted`, and returns the paths that were put back. Paths that cannot be put back are
+ * treated as unchanged from now on.
  */
 export async function putBackTo(work: LaneWork, wanted: ObjectId): Promise<readonly string[]> {
   const { paths, left } = await work.access.putBack(wanted, work.tolerated);

@@ -25,12 +25,13 @@ import {
 import type { RepositorySandbox } from './tree/agent-tree.ts';
 import { branchOf, findWorkspace, headOf, readConfig, refOf, setHeadAndIndex, type Workspace } from './workspace.ts';
 
-/** The checkout to open, and what it needs. */
+/** The checkout to open, and everything that opening it needs. */
 export interface OpenOptions {
   /** A folder in the checkout. */
   readonly folder: string;
   /**
-   * The server that branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none.
+   * The server from which branches are fetched: an HTTP(S) URL without user name or password. An empty token is not
+   * sent.
    */
   readonly remote: { readonly url: string; readonly token: string };
   /** A folder outside of the checkout for this program's own files; `post` uses the same one. */
@@ -55,8 +56,8 @@ export interface RepositoryOptions extends OpenOptions {
    */
   readonly learnSecrets: (secrets: readonly string[]) => void;
   /**
-   * Returns the sandbox in which the lane's code runs as a user of its own, or null without isolation. Called when it
-   * is needed.
+   * Returns the sandbox in which the lane's code runs as a separate user, or null without isolation. Called only when
+   * it is needed.
    */
   readonly agentSandbox: () => Promise<RepositorySandbox | null>;
 }
@@ -64,11 +65,11 @@ export interface RepositoryOptions extends OpenOptions {
 /** The checkout as the job made it. */
 export interface OpenedCheckout {
   readonly workspace: Workspace;
-  /** Bound to the checkout's own objects: what the job checked out, before an agent could touch it. */
+  /** The repository over the checkout's own objects, which the job checked out before an agent could touch them. */
   readonly repository: OwnRepository;
-  /** The commit that the job checked out; null if the branch has no commit yet. */
+  /** The commit that the job checked out, or null if the branch has no commit yet. */
   readonly startHead: ObjectId | null;
-  /** The reason why commits or files that the checkout lacks could not be fetched; null if none are missing. */
+  /** The reason why commits or files that the checkout lacks could not be fetched, or null if none are missing. */
   readonly stillShallow: string | null;
 }
 
@@ -79,9 +80,9 @@ export interface LaneBranch {
 }
 
 /**
- * A lane whose commits are here. `base` is the tip of the base branch, `fork` the commit at which the lane left it;
- * `roots` are both of these and all commits of the base branch that the lane builds on; `published` are commits that
- * the server has.
+ * A lane whose commits are available here. `base` is the tip of the base branch, and `fork` the commit at which the
+ * lane left it. `roots` are both of these and all commits of the base branch that the lane builds on. `published` are
+ * commits that the server has.
  */
 interface StartedLane {
   readonly lane: LaneBranch;
@@ -92,11 +93,11 @@ interface StartedLane {
   readonly answer: Omit<OpenedLane, 'warnings'>;
 }
 
-/** The server that branches are fetched from; `variables` authenticate at `url`. */
+/** The server from which branches are fetched; `variables` authenticate at `url`. */
 interface BranchSource {
   readonly workspace: Workspace;
   readonly repository: PrivateRepository;
-  /** The commit that the job checked out; null if the branch has no commit yet. */
+  /** The commit that the job checked out, or null if the branch has no commit yet. */
   readonly startHead: ObjectId | null;
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
@@ -155,8 +156,8 @@ async function needTree({ repository, workspace }: LaneSource, commit: ObjectId)
 }
 
 /**
- * Returns the commit from which work starts again on a merged branch that cannot be deleted: the base if it builds on
- * the branch, else (after a squash or rebase) a merge of both with the content of the base.
+ * Returns the commit from which work starts again on a merged branch that cannot be deleted. This is the base if it
+ * builds on the branch, otherwise (after a squash or rebase) a merge of both with the content of the base.
  */
 async function beginOn(
   source: LaneSource,
@@ -195,13 +196,13 @@ async function commitsOfLane(
     0,
     runs.findIndex((line) => line.length > 2),
   );
-  // Includes commits that are already merged into the base; a squashed commit may name several tasks.
+  // Include commits that are already merged into the base; a squashed commit may name several tasks.
   const named = await tasksOfCommits(git, tip);
   const isKnown = ahead === 0 || named.some(({ commit, tasks }) => tasks.length > 0 && listed.includes(commit));
   return { ahead, below, edge, personHead, tasks: isKnown ? [...new Set(named.flatMap(({ tasks }) => tasks))] : null };
 }
 
-/** Fetches the branch of a lane without checking it out, unless its tip is here already. */
+/** Fetches the branch of a lane without checking it out, unless its tip is already available. */
 export async function fetchLane(
   source: BranchSource,
   { branch, head }: { readonly branch: string; readonly head: ObjectId },
@@ -234,8 +235,8 @@ function checkName(name: string): void {
 }
 
 /**
- * Makes a commit of a branch available and returns it: `known`, which is fetched only if the checkout lacks it, or the
- * tip if `known` is null.
+ * Makes a commit of a branch available and returns it. This is `known`, which is fetched only if the checkout lacks it,
+ * or the tip if `known` is null.
  */
 async function commitOf(
   source: BranchSource,
@@ -254,7 +255,7 @@ async function commitOf(
   return known;
 }
 
-/** Fetches by URL and with a header for this one command: the remotes in the workspace's config are not used. */
+/** Fetches by URL and with a header for this one command. The remotes in the workspace's config are not used. */
 async function fetchBranch(
   { repository, url, variables }: BranchSource,
   { branch, ref, what }: { branch: string; ref: string; what: string },
@@ -291,9 +292,9 @@ async function keepUnpublished(
 }
 
 /**
- * Moves the untouched checkout to a commit of the lane, with the branch checked out. A branch of that name is replaced;
+ * Moves the untouched checkout to a commit of the lane, with the branch checked out. Replaces a branch of that name;
  * commits that only it has stay reachable under refs/ralph/backup/. Throws UserError if files are in the way, or if the
- * commit has new files where git ignores files in the checkout: a later step may store such folders in a cache.
+ * commit has new files where git ignores files in the checkout, because a later step may store such folders in a cache.
  */
 export async function moveCheckout(
   { workspace, repository }: Pick<BranchSource, 'workspace' | 'repository'>,
@@ -343,21 +344,21 @@ export function describeNoWorkTree(folder: string, why: string): string {
 }
 
 /**
- * Fetches the missing parts of a checkout: the older commits of a shallow one, without which the point where a branch
- * left the base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the
- * server. Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is
+ * Fetches the missing parts of a checkout: the older commits of a shallow one, without which it is unknown where a
+ * branch left the base, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the
+ * server. Uses our own git directory, as each fetch does. Returns the reason for a failure, or null if nothing is
  * missing.
  */
 async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
   const theirs = join(workspace.commonFolder, 'shallow');
   const missing = await readLinked(theirs);
-  // The config shows a partial clone: git fetches the content of its files only on demand.
+  // The config shows a partial clone, in which git fetches the content of files only on demand, so fetch all now.
   const isPartial = /promisor|partialclone/i.test((await readConfig(workspace))?.toString() ?? '');
   if (missing === null && !isPartial) return null;
   const branch = await branchOf(workspace);
   if (branch === null) return 'it is not on a branch';
   await repository.seal();
-  // The server does not send the files of a commit that the fetch claims to have.
+  // The server does not send the files of a commit that the fetch claims to have, so do not claim it.
   if (missing !== null && !isPartial) await writeRegular(join(repository.folder, 'shallow'), missing.bytes.toString());
   const fetched = await repository.git.answer(
     [...FETCH_ALONE, isPartial ? '--refetch' : '--unshallow', url, `+refs/heads/${branch}:refs/ralph/deepened`],

@@ -10,14 +10,17 @@ import {
 } from '../../core/clean-clone/searched-upward.ts';
 import { readRegular, writeRegular } from '../regular-files.ts';
 
-/** Maximum size of a text to rewrite: longer than any script that a package manager writes to start a program. */
+/**
+ * Maximum size of a text to rewrite; it exceeds the length of any script that a package manager writes to start a
+ * program.
+ */
 const LARGEST_TEXT_BYTES = 256 * 1024;
 /** Maximum number of folders that are read at the same time. */
 const AT_ONCE = 64;
 
 /**
- * Rewrites absolute links, and absolute paths in small texts of known kinds, at and below `paths` in `folder`: those
- * that lead into a moved folder then lead into its copy.
+ * Rewrites absolute links, and absolute paths in small texts of known kinds, at and below `paths` in `folder`. Those
+ * that lead into a moved folder afterwards lead into its copy.
  */
 export async function movePaths(
   folder: string,

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { readRegular } from '../regular-files.ts';
 
 /**
- * Returns true if, by the disk alone, the checkout around `folder` may have one of the paths; asking git takes many
- * times as long.
+ * Returns true if, by the disk alone, the checkout around `folder` may have one of the paths. Does not ask git, which
+ * takes many times as long.
  */
 export async function mayHavePaths(folder: string, paths: readonly string[]): Promise<boolean> {
   const top = await findCheckoutTop(folder);
@@ -37,7 +37,7 @@ export interface BaseOnDisk {
   /** A folder in the checkout. */
   readonly folder: string;
   readonly paths: readonly string[];
-  /** The base branch; if null (unknown), every branch counts except Ralph's. */
+  /** The base branch; if it is unknown (null), any branch except Ralph's may be it. */
   readonly baseBranch: string | null;
   /** The prefix of Ralph's branches. */
   readonly branchPrefix: string;
@@ -56,7 +56,7 @@ export async function baseMayHave({ folder, paths, ...wanted }: BaseOnDisk): Pro
   return branch !== undefined && !isBaseBranchName(branch, wanted);
 }
 
-/** True if a branch is the base branch. */
+/** Returns true if a branch is the base branch. */
 export function isBaseBranchName(
   branch: string,
   { baseBranch, branchPrefix }: Pick<BaseOnDisk, 'baseBranch' | 'branchPrefix'>,

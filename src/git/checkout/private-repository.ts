@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
-import { removeAsPipe } from '../pipes.ts';
+import { removeAndUnblock } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readLinked, writeRegular } from '../regular-files.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
 
 /**
- * A git directory of our own over the workspace's files and objects. All content is read through it, so config, hooks,
+ * Our own git directory over the workspace's files and objects. All content is read through it, so config, hooks,
  * replaced objects, grafts and index flags that an agent may leave in `.git` have no effect. Consequence: content
- * filters (git-lfs) do not run; files they apply to are left as they are and never committed.
+ * filters (git-lfs) do not run; files to which they apply are left as they are and never committed.
  */
 export interface PrivateRepository {
   readonly git: Git;
@@ -20,26 +20,26 @@ export interface PrivateRepository {
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;
   /**
-   * Writes config and excludes again, because an agent that runs as the same user may have changed them. Call before
-   * each use.
+   * Writes config and excludes again, because an agent that runs as the same user may have changed them. Must be called
+   * before each use.
    */
   seal(): Promise<void>;
   /** Runs `body` with the path of a temporary index that begins as a copy of `indexFile` or empty. */
   withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T>;
 }
 
-/** The setup that all our git directories over the workspace share. No error repeats a text of `hide`. */
+/** The setup that all our git directories over the workspace share. Errors never contain a text of `hide`. */
 export interface OwnSetup {
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
   readonly config: string;
   readonly excludes: string;
-  /** Patterns of a sparse checkout; null if all files are checked out. */
+  /** Patterns of a sparse checkout, or null if all files are checked out. */
   readonly sparse: string | null;
 }
 
 /**
- * The folders of a repository: `objects` contains its objects; `borrowed` are further folders it can read;
+ * The folders of a repository. `objects` contains its objects, `borrowed` are further folders that it can read, and
  * `shallow` are commits whose past is missing.
  */
 interface OwnFolders {
@@ -50,12 +50,12 @@ interface OwnFolders {
 }
 
 /**
- * The files over which one of our git directories works. `gitFolder` is named in errors if its objects are lost;
- * `removePipes` removes pipes on which git would wait in vain.
+ * The files over which one of our git directories works. `gitFolder` is named in errors if its objects are lost.
+ * `removePipes` removes pipes for which git would wait in vain.
  */
 export type OwnTree = Pick<Workspace, 'top' | 'gitFolder' | 'removePipes'>;
 
-/** A private repository, with the setup for making others over the same workspace. */
+/** A private repository, and the setup for making others over the same workspace. */
 export interface OwnRepository extends PrivateRepository {
   readonly setup: OwnSetup;
 }
@@ -124,12 +124,12 @@ export async function createUncheckedRepository(
       writeRegular(join(folder, 'info', 'exclude'), setup.excludes),
       ...(setup.sparse === null ? [] : [writeRegular(join(folder, 'info', 'sparse-checkout'), setup.sparse)]),
       ...(shallow.length === 0 ? [] : [writeRegular(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
-      ...unwanted.map((name) => removeAsPipe(join(folder, name))),
+      ...unwanted.map((name) => removeAndUnblock(join(folder, name))),
       removeUnlessFile(indexFile),
     ]);
   }
 
-  /** Entries that would give this repository foreign objects, settings or history. */
+  /** Entries that would give this repository objects, settings or history from elsewhere. */
   const unwanted = [
     'commondir',
     'config.worktree',
@@ -162,22 +162,22 @@ export async function createUncheckedRepository(
 }
 
 /**
- * Copies the workspace's index, which knows when each file was last looked at; if it is missing or unreadable, the work
- * tree is read once.
+ * Copies the workspace's index, which records when each file was last read. If it is missing or unreadable, reads the
+ * work tree once.
  */
 async function startIndex(workspace: Workspace, git: Git, indexFile: string): Promise<void> {
   const theirs = join(workspace.gitFolder, 'index');
   await copyIndex(theirs, indexFile);
   const refreshed = await git.answer(['update-index', '-q', '--unmerged', '--refresh']);
-  // 1 means "some files differ"; anything else is an index that git cannot read.
+  // 1 means "some files differ". Any other code means an index that git cannot read, so make a new one.
   if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
   await rm(indexFile, { force: true });
   const head = await headOf(workspace);
-  // The index cannot start empty: only an index entry shows that an ignored file is tracked.
+  // Do not start with an empty index, because only an index entry shows that an ignored file is tracked.
   if (head !== null) await git.answer(['read-tree', head]);
 }
 
-/** Removes anything that is not a file: without an index, the work tree is read again. */
+/** Removes the entry unless it is a file; without an index, the work tree is read again. */
 async function removeUnlessFile(path: string): Promise<void> {
   const stats = await lstat(path).catch(() => null);
   if (stats?.isFile() === false) await rm(path, { recursive: true, force: true });
@@ -191,7 +191,7 @@ export function createLostObjectsError({ gitFolder }: Pick<Workspace, 'gitFolder
 /** A separate section is safe: a config file may contain several sections of one name. */
 const SPARSE = '[core]\n\tsparseCheckout = true\n';
 
-/** Returns the patterns of the files that the job checked out, or null for all. */
+/** Returns the patterns of the files that the job checked out, or null if it checked out all. */
 async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<string | null> {
   const patterns = await readLinked(join(gitFolder, 'info', 'sparse-checkout'));
   if (patterns === null) return null;
@@ -202,7 +202,10 @@ async function sparsePatterns({ gitFolder, commonFolder }: Workspace): Promise<s
   return isSparse ? patterns.bytes.toString() : null;
 }
 
-/** Returns the workspace's settings that change what content means, not what runs. Read before any agent has run. */
+/**
+ * Returns the workspace's settings that change the meaning of content, but start no program. They are read before any
+ * agent has run.
+ */
 async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<string> {
   const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'ignorecase', 'precomposeunicode'];
   const git = createGit({ folder: workspace.top, env, variables: { GIT_DIR: workspace.gitFolder } });
@@ -225,7 +228,9 @@ async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise
   return `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n\tsafecrlf = false\n${lines.map((line) => `${line}\n`).join('')}${format}`;
 }
 
-/** Returns the variables by which git also reads objects of other folders, whatever characters their paths have. */
+/**
+ * Returns the variables by which git also reads objects of other folders, regardless of the characters in their paths.
+ */
 export function objectSourcesOf(folders: readonly string[]): NodeJS.ProcessEnv {
   const quoted = folders.map((path) => (path.includes(':') ? `"${path.replaceAll(/["\\]/g, '\\$&')}"` : path));
   return folders.length === 0 ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted.join(':') };

@@ -19,9 +19,9 @@ import type { Workspace } from './workspace.ts';
 import { completeSentence } from '../../core/text/phrase.ts';
 
 /**
- * Everything that may be published, out of the checkout's reach: objects, index and refs of our own, nothing borrowed.
- * Inspection, diff, evidence and push use it alone. Content enters only by being hashed here, or as a pack in which
- * every object is hashed.
+ * Everything that may be published, out of the checkout's reach, with objects, index and refs of its own and nothing
+ * borrowed. Inspection, diff, evidence and push use only the quarantine. Content enters only if it is hashed here, or
+ * in a pack in which every object is hashed.
  */
 export interface Quarantine extends PrivateRepository {
   /** Commits whose past is missing here. */
@@ -33,7 +33,7 @@ export interface Quarantine extends PrivateRepository {
   receive(pack: Readable, of: 'commits' | 'content'): Promise<boolean>;
   /** Keeps a commit reachable and makes it the next one to publish. */
   keep(head: ObjectId): Promise<void>;
-  /** Writes the kept commit and what it builds on down to `since` and `base` into a bundle file. */
+  /** Writes the kept commit, with the commits that it builds on down to `since` and `base`, into a bundle file. */
   bundle(file: { readonly path: string; readonly since: ObjectId; readonly base: ObjectId }): Promise<void>;
   /** Returns the same quarantine over the files of a tree. */
   over(tree: OwnTree): Promise<Quarantine>;
@@ -67,7 +67,7 @@ export async function createQuarantine(
     ['pack-objects', '--quiet', '--revs', '--shallow', '--window=0', join(objects, 'pack', 'pack')],
     {
       input: [...roots.map((root) => `--shallow ${root}`), ...given, ''].join('\n'),
-      // git writes a pack next to its own objects before renaming it.
+      // git writes a pack next to its own objects before renaming it, so these must be ours.
       variables: { GIT_OBJECT_DIRECTORY: objects, ...objectSourcesOf([join(workspace.commonFolder, 'objects')]) },
     },
   );
@@ -100,7 +100,8 @@ function quarantineOf(own: PrivateRepository, { roots, over }: Pick<Quarantine, 
     roots,
     receive: async (input, of) => {
       await own.seal();
-      // A file whose content git objects to (a `.gitmodules`, for example) must not cost all other files.
+      // Do not check content strictly: a file to which git objects (a `.gitmodules`, for example) must not cost all
+      // other files.
       const how = of === 'commits' ? ['--strict'] : [];
       const taken = await git.answer(
         ['index-pack', ...how, '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],

@@ -23,7 +23,7 @@ interface Asked {
   readonly needOpened: () => Promise<OpenedCheckout>;
 }
 
-/** Creates the methods of Repository that read the checkout before a lane is opened. */
+/** Creates the part of Repository that reads the checkout before a lane is opened. */
 export function createQuestions(
   options: OpenOptions,
   { opened, needOpened }: Asked,
@@ -95,7 +95,7 @@ export function createQuestions(
     async readTexts(asked, wanted) {
       const paths = asked.map((path) => toRootPath(workingDirectory, path));
       const top = wanted === null ? await findCheckoutTop(folder) : null;
-      // A missing folder must end in an error, because it would look like a folder without tasks.
+      // A missing folder must end in an error, because it would look like a folder without tasks, so check it.
       if (top !== null) await checkWorkingDirectory(top, workingDirectory);
       if (wanted === null && !(await mayHavePaths(folder, paths)))
         return { base: {}, lane: null, fork: null, unread: {}, links: {} };
@@ -134,8 +134,8 @@ async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectI
 }
 
 /**
- * Returns everything about a work tree that prevents a run. `stillShallow` is why its history could not be completed,
- * or null.
+ * Returns everything about a work tree that prevents a run. `stillShallow` is the reason why its history could not be
+ * completed, or null.
  */
 async function problemsOf(
   workspace: Workspace,
@@ -175,7 +175,8 @@ async function dirtyPaths(
 ): Promise<readonly string[]> {
   const { tree } = await readWorkTree(repository, workspace, plainReading);
   const changed = (await diffTrees(repository.git, head, tree)).map((change) => change.path);
-  // A file made by a filter (git-lfs) may differ from its commit although nobody changed it.
+  // A file made by a filter (git-lfs) may differ from its commit although nobody changed it, so compare without
+  // filters.
   const unlike = changed.length === 0 ? [] : await unfiltered(repository, changed);
   const dirty = unlike.length === 0 ? [] : await changedByHand(workspace, repository, { head, paths: unlike });
   if (dirty.length === 0) return [];
@@ -185,8 +186,8 @@ async function dirtyPaths(
 }
 
 /**
- * Returns the paths that differ from what git makes of the commit in this checkout: a fresh clone may well be
- * "modified" (line ends, `ident`, encodings).
+ * Returns the paths that differ from the files that git makes of the commit in this checkout. A fresh clone may look
+ * "modified" without differing (line ends, `ident`, encodings).
  */
 async function changedByHand(
   { top }: Workspace,
@@ -201,14 +202,15 @@ async function changedByHand(
       input: paths.map((path) => `${path}\0`).join(''),
       variables,
     });
-    // Exit code 128 means that a path is not in the commit and that the paths behind it were not written.
+    // Exit code 128 means that a path is not in the commit, and that the paths after it were not written, so report
+    // all.
     if (![0, 1].includes(laid.exitCode)) return paths;
     const isSame = await Promise.all(paths.map((path) => areAlike(placeOf(top, path), placeOf(folder, path))));
     return paths.filter((_, at) => isSame[at] !== true);
   });
 }
 
-/** True if two files have the same bytes, or two links the same target. */
+/** Returns true if two files have the same bytes, or two links the same target. */
 async function areAlike(one: string | Buffer, other: string | Buffer): Promise<boolean> {
   const [a, b] = await Promise.all([one, other].map((path) => lstat(path).catch(() => null)));
   if (a === null || b === null || a === undefined || b === undefined) return false;

@@ -11,15 +11,15 @@ import { readLinked } from '../regular-files.ts';
 import { type BaseOnDisk, isBaseBranchName, mayHavePaths } from './on-disk.ts';
 import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
-/** Maximum size of a text file: nobody writes longer lists by hand. */
+/** Maximum size of a text file in bytes; longer lists are not written by hand. */
 const LARGEST_TEXT_BYTES = 1024 * 1024;
 
 /** Maximum number of files that a pattern may match. */
 const MOST_FILES = 100;
 
 /**
- * Plain text files of a commit by path, and the paths that were left out: `unread` files, and `links` at a path or on
- * the way to it.
+ * Plain text files of a commit by path, and the paths that were left out: `unread` files, and `links` at a path or in
+ * the folders of a path.
  */
 interface CommitTexts {
   readonly texts: FileTexts;
@@ -59,7 +59,7 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
   try {
     const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes.toString() ?? '';
     const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow };
-    // A repository of our own ignores the checkout's config.
+    // Use our own repository, which ignores the checkout's config.
     const { texts, unread, links } = await withBareRepository({ workFolder, env, borrow }, (git) =>
       readCommitTexts(git, commit, paths),
     );
@@ -70,7 +70,7 @@ export async function readBaseTexts(question: BaseQuestion): Promise<BaseTexts> 
   }
 }
 
-/** Returns the tip of the base branch as the checkout knows it, or null if it does not. */
+/** Returns the tip of the base branch as the checkout knows it, or null if the checkout does not know it. */
 async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise<ObjectId | null> {
   const branch = await branchOf(workspace);
   if (branch !== null && isBaseBranchName(branch, question)) return headOf(workspace);
@@ -78,8 +78,8 @@ async function baseCommit(workspace: Workspace, question: BaseQuestion): Promise
 }
 
 /**
- * Reads files of a commit from its objects: no filter runs, and links are not followed. `*` in a path stays within its
- * folder, `**` at its end matches everything below it.
+ * Reads files of a commit from its objects: runs no filter and follows no link. `*` in a path stays within its folder,
+ * and `**` at its end matches everything below it.
  */
 export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
   const { files: listed, links } = await listPathEntries(git, commit, paths);
@@ -106,7 +106,7 @@ export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonl
   };
 }
 
-/** Returns what the paths name: object ids of regular files by path, and links. */
+/** Returns the entries that the paths name: object ids of regular files by path, and links. */
 async function listPathEntries(
   git: Git,
   commit: ObjectId,
@@ -114,10 +114,10 @@ async function listPathEntries(
 ): Promise<{ readonly files: ReadonlyMap<string, ObjectId>; readonly links: readonly string[] }> {
   if (paths.length === 0) return { files: new Map(), links: [] };
   const isWanted = createPathMatcher(paths);
-  // `ls-tree` does not support patterns, so the whole folder of a pattern is listed.
+  // `ls-tree` does not support patterns, so list the whole folder of a pattern.
   const asked = paths.map((path) => (path.includes('*') ? `${posix.dirname(path)}/` : path));
   const below = paths.some((path) => path.endsWith('/**')) ? ['-r'] : [];
-  // In a recursive listing, the folders on the way could include the whole repository.
+  // In a recursive listing, the parent folders could include the whole repository, so leave them out.
   const onTheWay = below.length > 0 ? new Set<string>() : new Set(paths.flatMap(foldersAbove));
   const records = await git.records([
     ...['ls-tree', ...below, '-z', '--full-tree', commit, '--'],
@@ -150,15 +150,15 @@ export async function findNamesIn(git: Git, commit: ObjectId, names: readonly st
   return found.filter(isWanted).slice(0, MOST_FILES);
 }
 
-/** Returns `a` and `a/b` for `a/b/c`. */
+/** Returns the folders above a path: `a` and `a/b` for `a/b/c`. */
 function foldersAbove(path: string): readonly string[] {
   const above = posix.dirname(path);
   return above === '.' ? [] : [...foldersAbove(above), above];
 }
 
 /**
- * Returns why the input working-directory cannot be used in the checkout at `top`, as a sentence for a person, or null
- * if it can. Only folders of the repository itself are allowed, never through a link.
+ * Returns the reason why the input working-directory cannot be used in the checkout at `top`, as a sentence for a
+ * person, or null if it can be used. Allows only folders of the repository itself, never through a link.
  */
 export async function findWorkingDirectoryProblem(top: string, folder: Folder): Promise<string | null> {
   if (folder === '') return null;

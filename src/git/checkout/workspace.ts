@@ -22,8 +22,8 @@ export interface WorkspacePlace {
 export interface Workspace extends WorkspacePlace {
   readonly shallow: boolean;
   /**
-   * Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no
-   * index, no work tree.
+   * Runs git on the workspace's own git directory. Its config may be hostile, so this is only for refs, and never for
+   * objects, the index or the work tree.
    */
   readonly git: Git;
   /** Removes named pipes at paths where git reads files, here and in other git directories over the workspace. */
@@ -37,7 +37,7 @@ interface WorkspaceOptions {
   readonly borrowed?: readonly string[];
 }
 
-/** Finds the work tree around `folder`, or returns git's words if there is none. */
+/** Finds the work tree around `folder`, or returns git's words if there is no work tree. */
 export async function findWorkspace(
   folder: string,
   options: WorkspaceOptions,
@@ -61,7 +61,7 @@ export async function findWorkspace(
   return { ...createWorkspaceAt(place, options), shallow: shallow === 'true' };
 }
 
-/** Returns the workspace at a place that is known, without running git: an agent may have changed its answer. */
+/** Returns the workspace at a known place without running git, whose answer an agent may have changed. */
 export function createWorkspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: WorkspaceOptions): Workspace {
   const { top, gitFolder, commonFolder } = place;
   async function removeAll(gitDirectories: readonly string[]): Promise<void> {
@@ -88,7 +88,7 @@ export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
   return await refOf(workspace, 'HEAD');
 }
 
-/** Returns the object that a ref points to; null if there is no such ref. */
+/** Returns the object to which a ref points, or null if the ref does not exist. */
 export async function refOf(workspace: Pick<Workspace, 'git'>, ref: string): Promise<ObjectId | null> {
   const { exitCode, stdout } = await workspace.git.answer([
     'rev-parse',
@@ -107,8 +107,8 @@ export async function branchOf(workspace: Workspace): Promise<string | null> {
 }
 
 /**
- * Puts HEAD, the branch and the index where a plain checkout of `commit` would have them; undoes half-done merges and
- * stale locks.
+ * Puts HEAD, the branch and the index where a plain checkout of `commit` would have them. Undoes half-done merges and
+ * removes stale locks.
  */
 export async function setHeadAndIndex(
   workspace: Workspace,

@@ -8,9 +8,9 @@ import { findWorkspace, refOf } from '../checkout/workspace.ts';
 import { readLinked } from '../regular-files.ts';
 
 /**
- * Clones one branch of a person's repository into `folder`, which must not exist, as the checkout of a run: the person
- * continues to work in their own. The clone has no other ref, setting or remote; it reads objects from the person's
- * repository and writes its own separately.
+ * Clones one branch of a person's repository into `folder`, which must not exist, as the checkout of a run, while the
+ * person continues to work in their own. The clone has no other ref, setting or remote. It reads objects from the
+ * person's repository and writes its own objects separately.
  */
 export async function cloneForRun(clone: {
   readonly from: string;

@@ -4,8 +4,8 @@ import { createGit, hasGit } from '../git.ts';
 export type Uncommitted = 'untracked' | 'ignored';
 
 /**
- * Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or no
- * git.
+ * Returns those files of a folder that the last commit lacks, by their paths in it; empty if there is no commit or git
+ * is missing.
  */
 export async function findUncommittedIn(
   folder: string,

@@ -6,13 +6,13 @@ import { isSecretFile, isSecretFolder } from '../../core/secrets/secret-files.ts
 import { messageOf, UserError } from '../../errors.ts';
 import type { Git } from '../git.ts';
 
-/** An entry of a tree, by its path from the top; a folder comes before its entries. */
+/** An entry of a tree, by its path from the top. A folder comes before its entries. */
 type Walked =
   | { readonly kind: 'folder' | 'file' | 'link'; readonly path: string; readonly bytes: number; readonly mode: number }
   | { readonly kind: 'pruned'; readonly path: string }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
-/** Number of folder entries read at once: signals are handled between two reads. */
+/** Number of folder entries that are read at once; signals are handled between two reads. */
 const ENTRIES_AT_ONCE = 256;
 
 /** A person's ignored files that were not copied, as paths from the top. */
@@ -36,11 +36,14 @@ export interface CopyRequest {
   readonly leaveOut: readonly string[];
   /** Ends the copying; the files copied by then stay. */
   readonly signal: AbortSignal;
-  /** Called once if it takes longer than `afterMs`, with the number of files that were looked at or copied. */
+  /**
+   * The limit of a slow copy. `say` is called once if it takes longer than `afterMs`, with the number of files that
+   * were examined or copied.
+   */
   readonly slow: { readonly afterMs: number; readonly say: (files: number) => void };
 }
 
-/** The run's own files in the person's checkout, and those left by another run: they are never copied. */
+/** The run's own files in the person's checkout, and those that another run left; they are never copied. */
 const OWN_FILES = /(?:^|\/)\.ralph\/(?:state|logs|status\.json|progress\.json)(?:\/|$)/;
 
 /** Maximum number of measured files, as a multiple of the limit of copied ones. */
@@ -53,7 +56,7 @@ const AT_ONCE = 16;
  * Copies the files that git ignores in the person's checkout (installed packages, settings) into the clone, as files
  * and not as links to them; each path of git's list as a whole or not at all.
  */
-export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
+export async function copyIgnoredIntoClone(asked: CopyRequest): Promise<LeftOut> {
   const { git, top, limits, leaveOut, signal, slow } = asked;
   const isLeftOut = leftOutBeside(leaveOut);
   let looked = 0;
@@ -75,7 +78,8 @@ export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
     const { fits, tooMuch } = selectCopies(measured, limits);
     return { ...(await copyAll(asked, fits, { count, isLeftOut })), tooMuch };
   } catch (error) {
-    // Without a list, or with one that is too long, the run works without these files.
+    // Without a list, or with a list that is too long, the run works without these files, so only real errors are
+    // thrown.
     if (!(error instanceof UserError)) throw error;
     return { secrets: [], tooMuch: [], failed: [messageOf(error)] };
   } finally {
@@ -84,7 +88,8 @@ export async function copyIgnored(asked: CopyRequest): Promise<LeftOut> {
 }
 
 /**
- * Lists the ignored paths, whole folders where possible; git also names entries of some of these, which are dropped.
+ * Lists the ignored paths, with whole folders where possible. git also names entries of some of these folders, which
+ * are dropped.
  */
 async function listIgnored(git: Git): Promise<readonly string[]> {
   const listed = await git.records(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']);
@@ -97,7 +102,7 @@ async function listIgnored(git: Git): Promise<readonly string[]> {
     .filter((one) => !OWN_FILES.test(one));
 }
 
-/** Measures a path; returns null beyond the limits. */
+/** Measures a path, or returns null beyond the limits. */
 async function measure(
   from: { readonly top: string; readonly start: string },
   rules: { readonly limits: CopyLimits; readonly count: () => boolean; readonly isLeftOut: IsLeftOut },
@@ -179,16 +184,16 @@ function leftOutBeside(named: readonly string[]): IsLeftOut {
     OWN_FILES.test(path) || names.has(path) || (kind === 'folder' ? isSecretFolder(path) : isSecretFile(path));
 }
 
-/** Copies one entry; a file that the branch already has stays, since the person committed it. */
+/** Copies one entry. Leaves a file that the branch already has, because the person committed it. */
 async function copyOne({ kind }: Pick<Walked, 'kind'>, from: string, to: string): Promise<void> {
-  // If the disk can share blocks, a copy costs nothing.
+  // Share blocks if the disk can, so that a copy costs nothing.
   if (kind === 'file') await copyFile(from, to, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   else await symlink(await readlink(from), to);
 }
 
 /**
- * Makes a folder of the clone; throws if the branch has a link or a file on its path, since behind a link the copy
- * would end up outside.
+ * Makes a folder of the clone. Throws if the branch has a link or a file on its path, because the copy could otherwise
+ * end up outside of the clone.
  */
 function makeFolders(top: string, path: string): void {
   let folder = top;
@@ -205,20 +210,20 @@ function isThere(error: unknown): boolean {
 }
 
 /**
- * Yields every entry at and below a path without following links; pipes, sockets and devices are skipped, and folders
- * that `prune` matches are not entered. Never throws for the content of the disk.
+ * Yields every entry at and below a path without following links. Skips pipes, sockets and devices, and does not enter
+ * folders that `prune` matches. Never throws because of the content of the disk.
  */
 async function* walk(
   { top, start }: { readonly top: string; readonly start: string },
   prune: (path: string, kind: 'folder' | 'file') => boolean,
 ): AsyncGenerator<Walked> {
-  const first = look(top, start, prune);
+  const first = examineEntry(top, start, prune);
   if (first !== null) yield first;
   const waiting = first?.kind === 'folder' ? [start] : [];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
     try {
       for await (const { name } of await opendir(join(top, folder), { bufferSize: ENTRIES_AT_ONCE })) {
-        const found = look(top, `${folder}/${name}`, prune);
+        const found = examineEntry(top, `${folder}/${name}`, prune);
         if (found === null) continue;
         yield found;
         if (found.kind === 'folder') waiting.push(found.path);
@@ -229,7 +234,11 @@ async function* walk(
   }
 }
 
-function look(top: string, path: string, prune: (path: string, kind: 'folder' | 'file') => boolean): Walked | null {
+function examineEntry(
+  top: string,
+  path: string,
+  prune: (path: string, kind: 'folder' | 'file') => boolean,
+): Walked | null {
   try {
     const stats = lstatSync(join(top, path));
     const isFolder = stats.isDirectory();

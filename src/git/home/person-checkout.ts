@@ -13,7 +13,7 @@ import { MINUTE_MS } from '../../core/countdown.ts';
  */
 export interface PersonCheckout {
   readonly top: string;
-  /** The branch that is checked out; null if HEAD is detached. */
+  /** The branch that is checked out, or null if HEAD is detached. */
   readonly branch: string | null;
   /** Branches that are checked out in it or in its other work trees. */
   readonly checkedOut: readonly string[];
@@ -24,7 +24,7 @@ export interface PersonCheckout {
 
 const MAX_PATHS = 1_000;
 
-/** The checkout that a folder is in, with the person's own git. `within` is the folder, relative to the top. */
+/** The checkout that contains a folder, with the person's own git. `within` is the folder, relative to the top. */
 interface FoundCheckout {
   readonly top: string;
   readonly within: Folder;
@@ -97,21 +97,21 @@ export async function findIgnoredAmong({ git }: PersonCheckout, paths: readonly 
     : [];
 }
 
-/** True if a branch contains the commit; false if one of them is unknown. */
+/** Returns true if a branch contains the commit; returns false if one of them is unknown. */
 export async function isPartOf(git: Git, commit: string, branch: string): Promise<boolean> {
   return (await git.answer(['merge-base', '--is-ancestor', commit, `refs/heads/${branch}`])).exitCode === 0;
 }
 
 /**
- * Adds untracked paths to the checkout's own exclude list, which is never committed, so that they do not appear in the
- * person's `git status`, not even after `ralph init --remove` took its lines out of `.gitignore`.
+ * Adds untracked paths to the checkout's own exclude list, which is never committed. They then do not appear in the
+ * person's `git status`, even after `ralph init --remove` has removed its lines from `.gitignore`.
  */
 export async function ignoreLocally({ top, git }: PersonCheckout, paths: readonly string[]): Promise<void> {
   const tracked = (await git.text(['ls-files', '--', ...paths])).split('\n');
   const named = (await git.text(['rev-parse', '--git-path', 'info/exclude'])).trim();
   const file = isAbsolute(named) ? named : join(top, named);
   const there = lstatSync(file, { throwIfNoEntry: false });
-  // Anything but a file is the person's own setup and stays as it is.
+  // Leave anything that is not a file, because it is the person's own setup.
   if (there !== undefined && !there.isFile()) return;
   const before = there === undefined ? '' : readFileSync(file, 'utf8');
   const lines = before.split('\n');
@@ -122,14 +122,14 @@ export async function ignoreLocally({ top, git }: PersonCheckout, paths: readonl
   writeFileSync(file, `${before}${gap}${missing.map((path) => `/${path}\n`).join('')}`);
 }
 
-/** True if the checkout has a remote of this name. */
+/** Returns true if the checkout has a remote of this name. */
 export async function hasRemote({ git }: PersonCheckout, remote: string): Promise<boolean> {
   return (await git.answer(['remote', 'get-url', '--push', remote])).exitCode === 0;
 }
 
 /**
- * Pushes a branch of the checkout to one of its remotes, with the person's own credentials, never forced; returns why
- * it failed, or null.
+ * Pushes a branch of the checkout to one of its remotes, with the person's own credentials and never forced. Returns
+ * the reason for a failure, or null on success.
  */
 export async function pushToRemote({ git }: PersonCheckout, remote: string, branch: string): Promise<string | null> {
   const ref = `refs/heads/${branch}`;

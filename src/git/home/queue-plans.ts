@@ -10,7 +10,7 @@ interface QueuePlan {
   readonly fork: string;
   /** The plan on the branch. */
   readonly lane: string;
-  /** True if git merges the branch's plan into this text without a conflict. */
+  /** Returns true if git merges the branch's plan into this text without a conflict. */
   mergesInto(text: string): Promise<boolean>;
 }
 
@@ -19,7 +19,7 @@ const MAX_BRANCHES = 5;
 
 /**
  * Finds the local and fetched branches of a queue, with any prefix, that HEAD lacks and that change the plan at `path`
- * of the folder; empty without git, commits or such a branch. Reads only the local disk.
+ * of the folder. Returns an empty list if git, commits or such a branch are missing. Reads only the local disk.
  */
 export async function findQueuePlans(
   folder: string,

@@ -10,11 +10,11 @@ import { findCheckout, readFirstLine } from './person-checkout.ts';
 /** Maximum size of a run's file, in bytes; every file that a run writes is smaller. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** The runs and branches that a clone has. Contacts no server. */
+/** The runs and branches that a clone has, read without contacting a server. */
 interface ReceiptClone {
-  /** The remembered runs, newest first; null if the state was never fetched. */
+  /** The remembered runs, newest first, or null if the state was never fetched. */
   readonly runs: readonly StoredRun[] | null;
-  /** OWNER/REPO of the remote; null if it is not on a GitHub server. */
+  /** OWNER/REPO of the remote, or null if the remote is not on a GitHub server. */
   readonly repository: string | null;
   /** Reads the remote's branch as it was last fetched or, without it, the local branch of that name. */
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
@@ -26,7 +26,7 @@ export async function openReceiptClone(
   env: NodeJS.ProcessEnv,
 ): Promise<ReceiptClone> {
   const { top } = await findCheckout(folder, env);
-  // A replacement ref in the clone must not hide a commit.
+  // Ignore replacement refs in the clone, which could hide a commit.
   const variables = { GIT_NO_REPLACE_OBJECTS: '1' };
   const git = createGit({ folder: top, env, variables, configuration: 'own' });
   const url = await readFirstLine(git, ['remote', 'get-url', remote]);
@@ -65,20 +65,24 @@ async function readBranch(
   const isOther = found !== null && intoTip !== null && (await hasOtherWork(git, { found, intoTip, head, runs }));
   const tip = isOther ? null : found;
   const end = tip ?? (isMerged && intoTip !== null ? await findMerged(git, head, intoTip) : head);
-  // A person may have merged a run's commits into their own; then the run's are not among the first parents.
+  // A person may have merged a run's commits into their own. The run's are then not among the first parents, so look at
+  // all.
   const isReached = await Promise.all(heads.map((one) => isIn(git, one, end)));
   const line = await readLine(git, base, [end, ...heads.filter((_, index) => isReached[index])]);
   const known = new Set(line?.map(({ id }) => id));
   const merged = (line ?? []).flatMap(({ parents }) => parents.slice(1).filter((id) => !known.has(id)));
   const isKnown = await Promise.all(merged.map((id) => isIn(git, id, intoTip)));
-  // In a shallow clone, the oldest commits appear without parents.
+  // In a shallow clone, the oldest commits appear without parents, so the line is cut.
   const isCut =
     line?.some(({ parents }) => parents.length === 0) === true &&
     (await readFirstLine(git, ['rev-parse', '--is-shallow-repository'])) === 'true';
   return { tip, line: isCut ? null : line, strange: merged.filter((_, index) => isKnown[index] !== true), isMerged };
 }
 
-/** True if a branch was created again after a merge: its commits that the base lacks belong to none of these runs. */
+/**
+ * Returns true if a branch was created again after a merge, so that its commits that the base lacks belong to none of
+ * these runs.
+ */
 async function hasOtherWork(
   git: Git,
   of: Pick<BranchQuestion, 'runs'> & { readonly found: string; readonly intoTip: string; readonly head: string },
@@ -119,7 +123,7 @@ function trailer(name: string): string {
   return `%(trailers:key=${name},valueonly,separator=%x20)`;
 }
 
-/** Reads the commits after `base` up to `tips`, oldest first, without those of merges; null if git cannot. */
+/** Reads the commits after `base` up to `tips`, oldest first, without those of merges; returns null if git fails. */
 async function readLine(git: Git, base: string, tips: readonly string[]): Promise<readonly CloneCommit[] | null> {
   const format = ['%H', '%T', '%P', '%an', trailer('Ralph-Run'), trailer('Ralph-Iteration')].join('%x00');
   const order = ['--first-parent', '--topo-order', '--reverse'];
@@ -146,7 +150,7 @@ async function readLine(git: Git, base: string, tips: readonly string[]): Promis
 }
 
 function parseLine(text: string): readonly Omit<CloneCommit, 'paths' | 'isSigned'>[] {
-  // git writes a line with the id in front of each format.
+  // git writes a line with the id before each format, so skip it.
   const [id = '', tree = '', parents = '', author = '', run = '', iteration = ''] = text
     .replace(/^commit .*\n/, '')
     .split('\0');

@@ -9,11 +9,13 @@ import type { PathChange, ObjectReader } from '../objects.ts';
 import { createPathMatcher } from '../../core/folder.ts';
 import { isLoopState, isProtected, leavesWorkTree } from './protected-paths.ts';
 
-/** Limits per file: members tried, bytes unpacked, and depth of packed content inside packed content. */
+/** Maximum number of packed members that are tried in a file. */
 const MOST_MEMBERS = 64;
 
+/** Maximum number of bytes that are unpacked from a file. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
+/** Maximum depth of packed content inside packed content. */
 const DEEPEST = 2;
 
 /** Minimum size of a member, in bytes: a smaller one has no room for a secret. */
@@ -32,12 +34,12 @@ const ZIP_ENTRY = Buffer.from('PK\u0003\u0004', 'latin1');
 
 const ZLIB_LEVELS = [0x01, 0x5e, 0x9c, 0xda];
 
-/** Unpacks gzip; zlib of Node rejects a member that is followed by something else. */
+/** Unpacks gzip itself, because Node's zlib rejects a member that is followed by other bytes. */
 const gunzip: Unpack = (packed, options) => {
   const flags = packed[3] ?? 0;
   let at = 10;
   if ((flags & 4) !== 0) at += 2 + packed.readUInt16LE(at);
-  // Skips a name and a comment.
+  // Skip a name and a comment.
   for (const flag of [8, 16]) if ((flags & flag) !== 0) at = packed.indexOf(0, at) + 1;
   if ((flags & 2) !== 0) at += 2;
   return inflateRawSync(packed.subarray(at), options);
@@ -48,39 +50,39 @@ const PACKED_BASE64 = /(?<![\w+/-])(?:H4sI|eJ[wxyz]|eN[o-r])[\w+/-]{12,}(?:(?:\\
 
 type Search = (content: Buffer) => boolean;
 
-/** Searches by their secret values: commits and pushes are searched for the same values. */
+/** Searches by their secret values, because commits and pushes are searched for the same values. */
 const searches = new Map<string, Search>();
 
 /** Maximum number of contents whose answer is cached. */
 const MOST_KNOWN = 5_000;
 
-/** The rules of what may be published (spec §10). */
+/** The rules that decide what may be published (spec §10). */
 export interface PublishingRules {
   /** Globs of protected paths that may be published. */
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;
-  /** Returns the values that no commit may contain, as known now: credentials may be found during the run. */
+  /** Returns the values that no commit may contain, as known now, because credentials may be found during the run. */
   readonly secretValues: () => readonly string[];
-  /** Returns the names of the key patterns found in a text, one per place. */
+  /** Finds key patterns. `scan` returns the names of the patterns in a text, one for each match. */
   readonly scanner: { scan(text: string): Promise<readonly string[]> };
 }
 
 /**
- * Judges changes: returns the paths that must not be published, with reasons. `standIns` are paths whose tree entry is
- * not their content.
+ * Judges changes: returns the paths that must not be published, with reasons. `substitutes` are paths whose tree entry
+ * is not their content.
  */
 type Inspect = (
   objects: ObjectReader,
   changes: readonly PathChange[],
-  standIns: ReadonlyMap<string, string>,
+  substitutes: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, string>>;
 
 export interface Inspection {
   readonly inspect: Inspect;
-  /** Judges changes by names and modes alone, whatever they contain. */
+  /** Judges changes by names and modes alone, regardless of their content. */
   inspectPaths(changes: readonly PathChange[]): ReadonlyMap<string, string>;
-  /** Returns why a text, such as a commit message, must not be published; null if it may be. */
+  /** Returns the reason why a text, such as a commit message, must not be published, or null if it may be. */
   inspectText(text: string): Promise<string | null>;
 }
 
@@ -90,13 +92,13 @@ const PROTECTED_TOO = 'is a protected path as well';
 const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum size of a binary that is searched for key patterns, in bytes: in larger ones, every match is a coincidence.
- * The job's own secrets are searched for regardless.
+ * Maximum size of a binary that is searched for key patterns, in bytes; in a larger one, any match is a coincidence.
+ * The job's own secrets are searched for in any case.
  */
 const LARGEST_BINARY_BYTES = 1024 * 1024;
 
 /**
- * Creates an inspection. `workTree` is git over the work tree whose attributes say which content filters apply; null if
+ * Creates an inspection. `workTree` is git over the work tree whose attributes name the content filters, or null if
  * there is no work tree.
  */
 export function createInspection(workTree: Git | null, rules: PublishingRules): Inspection {
@@ -105,7 +107,8 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   async function keysIn(content: Buffer): Promise<readonly string[]> {
     if (!content.subarray(0, 8000).includes(0)) return await rules.scanner.scan(content.toString());
-    // UTF-16, as some shells write it, or a binary: without the NUL bytes, the letters of its texts are adjacent.
+    // UTF-16, as some shells write it, or a binary: remove the NUL bytes, so that the letters of its texts are
+    // adjacent.
     return content.length > LARGEST_BINARY_BYTES
       ? []
       : await rules.scanner.scan(content.toString('latin1').replaceAll('\0', ''));
@@ -121,13 +124,13 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   async function inspect(
     objects: ObjectReader,
     changes: readonly PathChange[],
-    standIns: ReadonlyMap<string, string>,
+    substitutes: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
     const withheld = new Map<string, string>();
     const filtered = workTree === null ? new Set() : await filteredPaths(workTree, changes);
     for (const change of changes) {
       const why =
-        judgePath(change) ?? standIns.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
+        judgePath(change) ?? substitutes.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
       if (why) withheld.set(change.path, why);
     }
     const isProtectedAlone = ({ path }: PathChange): boolean => withheld.get(path) === LEFT_OUT.protected;
@@ -143,7 +146,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
 
   function judgePath({ path, oldMode, newMode }: PathChange): string | null {
     if (!path.isWellFormed()) return 'its name is not valid UTF-8';
-    // A secret may also be split across folder names.
+    // A secret may also be split across folder names, so join them.
     if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name)))) return LEFT_OUT.secretName;
     const keys = findKeyPatterns(path);
     if (keys.length > 0) return `${LEFT_OUT.keyName} (${[...new Set(keys)].join(', ')})`;
@@ -154,7 +157,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     return null;
   }
 
-  /** Searches every new content, and returns the share of the patch, in bytes, of those that passed. */
+  /** Searches every new content. Returns each one that passed, with its share of the patch in bytes. */
   async function judgeContents(
     objects: ObjectReader,
     changes: readonly PathChange[],
@@ -246,7 +249,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
   return { inspect, inspectPaths, inspectText };
 }
 
-/** Returns the paths that a content filter applies to. */
+/** Returns the paths to which a content filter applies. */
 async function filteredPaths(git: Git, changes: readonly PathChange[]): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set();
   const answers = await git.names(['check-attr', '-z', '--stdin', 'filter'], {
@@ -258,7 +261,9 @@ async function filteredPaths(git: Git, changes: readonly PathChange[]): Promise<
   return paths;
 }
 
-/** Returns the weight of a change in bytes: the size of new and binary files, else the share of lines that are new. */
+/**
+ * Returns the weight of a change in bytes: the size of a new or binary file, otherwise the share of lines that are new.
+ */
 function weightOf(change: PathChange, content: Buffer): number {
   if (change.oldId === null || change.insertions === null) return content.length;
   let lines = 1;
@@ -267,8 +272,8 @@ function weightOf(change: PathChange, content: Buffer): number {
 }
 
 /**
- * Returns names that occur more often than before: a key that was already in the file (in a test, for example) does not
- * block the file.
+ * Returns names that occur more often than before, so that a key that was already in the file (in a test, for example)
+ * does not block the file.
  */
 function newSince(before: readonly string[], after: readonly string[]): readonly string[] {
   const count = (names: readonly string[], name: string): number => names.filter((other) => other === name).length;
@@ -290,7 +295,7 @@ function withholdNeighbours(changes: readonly PathChange[], withheld: Map<string
 
 /**
  * Creates a search for the values in bytes: as they are, in a common encoding, or in either form inside packed content.
- * Each content is searched once.
+ * It searches each content once.
  */
 export function createSecretSearch(values: readonly string[]): Search {
   const parts = [...new Set(values.flatMap(revealingPartsOf))].sort();
@@ -308,7 +313,7 @@ function searchFor(values: readonly string[]): Search {
   return (content) => holds(content) || unpackedParts(content).some(holds);
 }
 
-/** Caches by a hash of the content, not by its id in git: SHA-1 can be made to collide. */
+/** Caches by a hash of the content instead of its id in git, because SHA-1 collisions can be made. */
 function remembering(search: Search): Search {
   const known = new Map<string, boolean>();
   return (content) => {
@@ -321,8 +326,8 @@ function remembering(search: Search): Search {
 }
 
 /**
- * Returns the unpacked gzip, zlib and ZIP members of `content`, also those in base64. Content beyond the limits is left
- * out.
+ * Returns the unpacked gzip, zlib and ZIP members of `content`, also those in base64. Leaves out content beyond the
+ * limits.
  */
 function unpackedParts(content: Buffer): readonly Buffer[] {
   const budget: Budget = { members: MOST_MEMBERS, bytes: MOST_BYTES };
@@ -348,7 +353,7 @@ function unpackMembers(content: Buffer, budget: Budget): readonly Buffer[] {
   }
   for (const level of ZLIB_LEVELS)
     for (const at of indexesOf(content, Buffer.from([0x78, level]), budget)) take(at, inflateSync);
-  // Raw deflate has no magic bytes: it can only be the whole content.
+  // Raw deflate has no magic bytes, so try it only on the whole content.
   if (parts.length === 0 && !isText(content)) take(0, inflateRawSync);
   return parts;
 }
@@ -361,7 +366,7 @@ function tryUnpack(packed: Buffer, unpack: Unpack, budget: Budget): Buffer | nul
   if (budget.members <= 0 || budget.bytes <= 0 || packed.length < SMALLEST) return null;
   budget.members -= 1;
   try {
-    // A truncated member is searched as far as it goes.
+    // Search a truncated member as far as it can be unpacked.
     const part = unpack(packed, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: budget.bytes });
     budget.bytes -= part.length;
     return part.length === 0 ? null : part;

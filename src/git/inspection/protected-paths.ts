@@ -19,7 +19,7 @@ const protectedGlobs = [
   '**/.mcp.json',
   '**/.gitattributes',
   '.gitmodules',
-  // Settings of the next run.
+  // A settings file, which decides about the next run.
   '.ralphrc',
   '.ralph/.ralphrc',
 ];
@@ -32,7 +32,7 @@ const STATE_OF_OTHERS: readonly string[] = [
   '.ralph_session_history',
 ];
 
-/** The loop's own files in any `.ralph/` folder; everything else there is the user's. */
+/** The loop's own files in any `.ralph/` folder; everything else there belongs to the user. */
 export const LOOP_STATE: readonly string[] = [
   ...['state', 'logs', 'status.json', 'journal*.jsonl', 'progress.json'],
   ...STATE_OF_OTHERS,
@@ -46,8 +46,8 @@ const loopState = createPathMatcher([
 ]);
 
 /**
- * The agent's notebook and the task files, including those that the loop creates from them: published like any file,
- * but a change of only these is not progress.
+ * The agent's notebook and the task files, including those that the loop creates from them. They are published like any
+ * file, but changing only these is not progress.
  */
 const agentNotes: readonly string[] = [
   '.ralph/learnings.md',
@@ -97,8 +97,8 @@ function lenientForm(path: string): string {
 }
 
 /**
- * Returns true if a link at `path` could lead out of the work tree or into `.git`. Going up after going down counts,
- * since the folder in between may be a link.
+ * Returns true if a link at `path` could lead out of the work tree or into `.git`. Also returns true for a target that
+ * goes up after going down, because the folder in between may be a link.
  */
 export function leavesWorkTree(path: string, target: string): boolean {
   if (target === '' || target.startsWith('/') || target.includes('\0')) return true;

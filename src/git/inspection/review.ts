@@ -18,7 +18,10 @@ import { decodeGitName } from '../names.ts';
 import { type PathChange, changesOfEach, type ObjectReader, withObjects } from '../objects.ts';
 import type { Inspection } from './inspection.ts';
 
-/** A file that the server refused. `content` limits the refusal to this content; null means any content. */
+/**
+ * A file that the server refused. `content` limits the refusal to this content; if it is null, the server refuses any
+ * content.
+ */
 export interface RefusedFile {
   readonly why: string;
   readonly content: ObjectId | null;
@@ -27,7 +30,10 @@ export interface RefusedFile {
 /** Maximum number of commits of a branch that are measured. */
 const MOST_COMMITS = 1000;
 
-/** Commits of a branch: `fork` is where it left its base, `roots` are other commits of the base that it builds on. */
+/**
+ * Commits of a branch. `fork` is the commit at which it left its base, and `roots` are other commits of the base that
+ * it builds on.
+ */
 interface BranchCommits {
   readonly fork: ObjectId;
   readonly roots: readonly ObjectId[];
@@ -54,7 +60,7 @@ export async function reviewBranch(
   });
 }
 
-/** Returns the size of each task's commits; a line that is changed twice counts twice. */
+/** Returns the size of each task's commits. A line that is changed in two commits is counted twice. */
 async function sizesByTask(git: Git, branch: BranchCommits): Promise<Review['sizes']> {
   const commits = await commitsOfTasks(git, branch);
   const changes = await changesOfEach(
@@ -76,7 +82,7 @@ async function sizesByTask(git: Git, branch: BranchCommits): Promise<Review['siz
   return Object.fromEntries(sizes);
 }
 
-/** Returns what the commits of each task on a branch changed, with the texts of its tests. */
+/** Returns the changes that the commits of each task made on a branch, with the texts of its tests. */
 export async function changesOfTasks(git: Git, branch: BranchCommits): Promise<readonly TaskChanges[]> {
   const commits = await commitsOfTasks(git, branch);
   const changes = await changesOfEach(
@@ -145,7 +151,7 @@ interface TaskCommit {
   readonly task: TaskId;
 }
 
-/** Returns the commits of the branch that name a task in our trailer; those by people have no such trailer. */
+/** Returns the commits of the branch that name a task in our trailer, which people's commits do not have. */
 async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Promise<readonly TaskCommit[]> {
   const lines = await git.text([
     'log',
@@ -220,8 +226,8 @@ function sizeIn(sizes: ReadonlyMap<ObjectId, number>, id: ObjectId | null): numb
 export function withRefusedFiles(inspection: Inspection, refused: ReadonlyMap<string, RefusedFile>): Inspection {
   return {
     ...inspection,
-    async inspect(objects, changes, standIns) {
-      const withheld = new Map(await inspection.inspect(objects, changes, standIns));
+    async inspect(objects, changes, substitutes) {
+      const withheld = new Map(await inspection.inspect(objects, changes, substitutes));
       for (const { path, newId } of changes) {
         const known = refused.get(path);
         const holds = known !== undefined && newId !== null && (known.content === null || known.content === newId);

@@ -36,7 +36,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
 
   async function fetchConversation(remote: Connection, ref: string): Promise<ReadConversation> {
     const fetched = await fetchRefs(remote, url, [ref]);
-    // An unclear answer counts as absent, which costs at most a conversation.
+    // Treat an unclear answer as an absent conversation, which costs at most that conversation.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return { kind: 'absent' };
     if (fetched.exitCode !== 0) return network.unavailable(lastLinesOfError(fetched.stderr));
     const file = `${ref}:${FILE_NAME}`;
@@ -59,7 +59,7 @@ export function createRefConversations(options: RefConversationsOptions): Conver
       parent: null,
       now: now(),
     });
-    // The state names the valid conversation, so nothing need be compared here.
+    // The state names the valid conversation, so compare nothing here.
     const pushed = await remote.ask('push', [
       '--porcelain',
       '--no-verify',

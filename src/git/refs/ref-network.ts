@@ -16,8 +16,8 @@ import { withNamedWait } from '../../ports/waits.ts';
 import { buildAuthVariables, type Git, type GitAnswer, withBareRepository } from '../git.ts';
 
 /**
- * `refused` lasts until a person changes something; `unavailable` may pass, or the cause is unknown. `why` names the
- * fix.
+ * A refusal. `refused` lasts until a person changes something; `unavailable` may pass, or its cause is unknown. `why`
+ * names the fix.
  */
 interface StateRefusal {
   readonly kind: 'refused' | 'unavailable';
@@ -25,8 +25,8 @@ interface StateRefusal {
 }
 
 /**
- * Answers of git, a proxy or the server, with their meaning. A number counts as an HTTP status only next to these
- * words: a connection may take 403 ms, and a lane may be called `issue-429`.
+ * Answers of git, a proxy or the server, with their meaning. A number is treated as an HTTP status only next to these
+ * words, because a connection may take 403 ms, and a lane may be called `issue-429`.
  */
 const KNOWN_ANSWERS: readonly {
   readonly kind: StateRefusal['kind'];
@@ -55,12 +55,12 @@ const KNOWN_ANSWERS: readonly {
 ];
 
 export interface RefNetworkOptions {
-  /** An HTTP(S) URL without user name or password for a token; for a person's own access, any URL that git accepts. */
+  /** For a token, an HTTP(S) URL without user name or password; for a person's own access, any URL that git accepts. */
   readonly url: string;
   readonly access: RefAccess;
   /** A folder of this program outside of the checkout; no checkout is needed. */
   readonly workFolder: string;
-  /** The environment of this process. With a token, git gets PATH, HOME and proxy settings from it. */
+  /** The environment of this process. With a token, git gets only PATH, HOME and proxy settings from it. */
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => number;
   /**
@@ -68,16 +68,19 @@ export interface RefNetworkOptions {
    * command takes under a second.
    */
   readonly timeoutMs?: number;
-  /** Pause in ms before a command is repeated whose server could not be reached; 1 s by default. */
+  /** Pause in ms before a command is repeated because the server could not be reached; 1 s by default. */
   readonly retryAfterMs?: number;
 }
 
-/** The access to the server. `own`: with the git configuration and credentials of the person who runs this. */
+/** The access to the server. `own` uses the git configuration and credentials of the person who runs this program. */
 type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
 
 type Refused = { readonly kind: 'refused'; readonly why: string };
 
-/** git in the bare repository of one operation, connected to the server. A command without an exit code timed out. */
+/**
+ * git in the bare repository of one operation, connected to the server. A command without an answer in time has the
+ * exit code -1.
+ */
 export interface Connection {
   readonly git: Git;
   readonly gitFolder: string;
@@ -89,12 +92,12 @@ export interface Connection {
 type NetworkCommand = keyof typeof protocols;
 
 /**
- * Protocol versions: 2 fetches without listing every ref of the repository; 0 lists in one request instead of two, and
- * push supports only 0.
+ * Protocol versions. Version 2 fetches without listing every ref of the repository. Version 0 lists in one request
+ * instead of two, and is the only version for a push.
  */
 const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
 
-/** Keeps each object in a file of its own, whatever a person's configuration says. */
+/** Settings that keep each object in a separate file, regardless of a person's configuration. */
 const settings = [
   'fetch.unpackLimit=1000000',
   'transfer.unpackLimit=1000000',
@@ -105,11 +108,11 @@ const settings = [
 interface RefNetwork {
   /** A folder that outlives the operations, so that later ones find the objects that were read. */
   readonly objectsFolder: string;
-  /** Runs `body` for a limited time; every failure becomes an answer. */
+  /** Runs `body` for a limited time and turns every failure into an answer. */
   operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;
   /** Explains git's words about a failed read, for a person. */
   unavailable(words: string): Unavailable;
-  /** Explains git's words about a failed push, for a person: a permanent refusal or a temporary failure. */
+  /** Explains git's words about a failed push, for a person, as a permanent refusal or a temporary failure. */
   notWritten(words: string): Refused | Unavailable;
 }
 
@@ -119,7 +122,7 @@ interface RefNetwork {
  */
 const PAUSE_AFTER_TIMEOUT_MS = MINUTE_MS;
 
-/** Creates the connection to a repository that is used for its refs alone. */
+/** Creates the connection to a repository that is used only for its refs. */
 export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const { url, access, workFolder, env, now, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
   const objectsFolder = join(workFolder, 'objects');
@@ -174,7 +177,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
 
   function timedOutLately(command: NetworkCommand): boolean {
     const since = timedOutAt.get(command);
-    // A clock that was set back must not prolong the pause.
+    // Use the absolute difference, because a clock that was set back must not prolong the pause.
     return since !== undefined && Math.abs(now() - since) < PAUSE_AFTER_TIMEOUT_MS;
   }
 
@@ -189,7 +192,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
 }
 
 /**
- * Fetches refs, each without its past and with each object in a file of its own. Missing refs are left out; if all are
+ * Fetches refs, each without its past and with each object in a separate file. Leaves out missing refs; if all are
  * missing, git exits with 1 and prints nothing.
  */
 export function fetchRefs({ ask }: Connection, url: string, refs: readonly string[]): Promise<GitAnswer> {
@@ -201,7 +204,8 @@ export function fetchRefs({ ask }: Connection, url: string, refs: readonly strin
     '--no-recurse-submodules',
     '--no-write-fetch-head',
     url,
-    // A ref that is named outright must exist, while a pattern need not match; these patterns match only the one ref.
+    // A ref that is named exactly must exist, while a pattern need not match, so use patterns that match only the one
+    // ref.
     ...refs.map((ref) => ref.replace('refs/ralph/', 'refs/ralph*/')).map((pattern) => `+${pattern}:${pattern}`),
   ]);
 }
@@ -211,7 +215,8 @@ function notAnswered(why: string): GitAnswer {
 }
 
 /**
- * Explains the words of git or its server about refs that hold state, for a person. `url` must not contain a password.
+ * Explains the words of git or its server about refs that contain state, for a person. `url` must not contain a
+ * password.
  */
 export function explainStateRefusal(
   words: string,
@@ -226,7 +231,7 @@ export function explainStateRefusal(
     );
   if (/got no answer|no time is left/.test(answer))
     return temporary(`the git server of ${url} does not answer: ${answer}`);
-  // A repository may be called `read-only`, which is not a refusal.
+  // Remove addresses first, because a repository may be called `read-only`, which is not a refusal.
   const meant = withoutAddresses(answer.replaceAll(url, ''));
   if (refusal.rule === 'rate-limit')
     return temporary(`the server limits the rate of requests: the next run tries again (git said: ${answer})`);

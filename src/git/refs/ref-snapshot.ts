@@ -13,8 +13,8 @@ import { type Connection, createRefNetwork, fetchRefs, type RefNetworkOptions } 
 import { hasObject, readCommit, writeTreeCommit } from './stored-tree.ts';
 
 /**
- * The ref whose newest commit is the state. git allows no ref beside refs below its name, and earlier versions used
- * refs below refs/ralph/state.
+ * The ref whose newest commit is the state. git does not allow a ref together with refs below its name, and earlier
+ * versions used refs below refs/ralph/state.
  */
 export const STATE_REF = 'refs/ralph/v2/state';
 
@@ -26,15 +26,15 @@ const LONGEST_HISTORY = 5_000;
 
 const OLDEST_HISTORY_MS = 90 * DAY_MS;
 
-/** The length of a history, and when it began. */
+/** The length of a history, and its beginning. */
 interface History {
   readonly depth: number;
   readonly since: number;
 }
 
 /**
- * Stores the snapshot as a tree with one commit for each update, on one ref of a repository: its log says who changed
- * what and why.
+ * Stores the snapshot on one ref of a repository, as a tree with one commit for each update. The ref's log says who
+ * changed what, and why.
  */
 export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   const { url, now } = options;
@@ -48,20 +48,20 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   async function read(known: Head | null): ReturnType<SnapshotPlace['read']> {
     return network.operation(async (remote) => {
       if (known !== null) {
-        const there = await look(remote);
+        const there = await readRefHead(remote);
         if (there.kind === 'unavailable') return there;
         if (there.head === known) return { kind: 'known' };
         await remember(remote, known);
       }
       const fetched = await fetchRefs(remote, url, [STATE_REF]);
-      // An empty answer is not enough to conclude that the ref does not exist.
+      // An empty answer is not enough to conclude that the ref does not exist, so list the refs.
       if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await readEarlier(remote);
       if (fetched.exitCode !== 0) return network.unavailable(lastLinesOfError(fetched.stderr));
       return await readHead(remote);
     });
   }
 
-  /** Keeps the known head, so that git fetches only what changed since. */
+  /** Keeps the known head, so that git fetches only later changes. */
   async function remember({ gitFolder }: Connection, known: Head): Promise<void> {
     if (!(await hasObject(network.objectsFolder, known))) return;
     await writeFile(join(gitFolder, 'shallow'), `${known}\n`);
@@ -70,7 +70,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
 
   async function readHead(remote: Connection): Promise<PlacedSnapshot | Unavailable> {
     const found = await readFile(join(remote.gitFolder, STATE_REF), 'utf8').catch(() => null);
-    // The pattern matched a ref of another name.
+    // The pattern matched a ref of another name, so this one does not exist.
     if (found === null) return readEarlier(remote);
     const head = found.trim();
     try {
@@ -110,7 +110,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
   async function write(swap: Swap): Promise<Written> {
     return network.operation(async (remote) => {
       const { commit, parent } = await commitSwap(swap);
-      // The parent was fetched without its own past.
+      // The parent was fetched without its own past, so mark it as shallow.
       if (parent !== null) await writeFile(join(remote.gitFolder, 'shallow'), `${parent}\n`);
       return push(remote, { expected: swap.from.head, commit });
     });
@@ -137,7 +137,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     const { head } = from;
     const at = now();
     const past = head === null ? undefined : histories.get(head);
-    // History also starts over if its parent is unknown or no longer here.
+    // Start the history over if its parent is unknown or no longer here.
     const continues =
       past !== undefined &&
       head !== null &&
@@ -170,10 +170,10 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     let pushed = await once();
     for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
       const words = wordsOf(pushed);
-      // git itself found the lease stale and sent nothing.
+      // git itself found the lease stale and sent nothing, so the ref was moved.
       if (words.includes('stale info')) return { kind: 'conflict' };
-      // The push may have been accepted and only the answer lost: the current position of the ref decides.
-      const there = await look(remote);
+      // The push may have been accepted although its answer was lost, so the current position of the ref decides.
+      const there = await readRefHead(remote);
       if (there.kind === 'head' && there.head === commit) break;
       if (isStale(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
       if (tries > 1 || there.kind === 'unavailable' || !isTransient(words)) return network.notWritten(words);
@@ -196,18 +196,18 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     );
   }
 
-  async function look(
+  async function readRefHead(
     remote: Connection,
   ): Promise<{ readonly kind: 'head'; readonly head: Head | null } | Unavailable> {
     const listed = await list(remote, [STATE_REF]);
     return listed instanceof Map ? { kind: 'head', head: listed.get(STATE_REF) ?? null } : listed;
   }
 
-  /** Returns where the existing refs of these patterns point to. */
+  /** Returns the commits to which the existing refs of these patterns point. */
   async function list(remote: Connection, patterns: readonly string[]): Promise<Map<string, Head> | Unavailable> {
     const listed = await remote.ask('ls-remote', ['--quiet', url, ...patterns]);
     if (listed.exitCode !== 0) return network.unavailable(lastLinesOfError(listed.stderr));
-    // git also matches a name with the end of a longer ref name.
+    // git also matches a name with the end of a longer ref name, so filter.
     return new Map(
       parseRefs(listed.stdout)
         .filter(({ name }) => name === STATE_REF || name.startsWith(EARLIER))
@@ -221,8 +221,8 @@ const DEPTH_TRAILER = 'Ralph-Depth';
 const SINCE_TRAILER = 'Ralph-Since';
 
 /**
- * Returns the history that its newest commit describes; a commit by a person does not, so the next commit starts a new
- * history.
+ * Returns the history that its newest commit describes. A person's commit does not describe any, so the next commit
+ * starts a new history.
  */
 function historyOf(message: string, now: number): History {
   const depth = new RegExp(`^${DEPTH_TRAILER}: ([1-9]\\d{0,5})$`, 'm').exec(message)?.[1];
@@ -242,8 +242,8 @@ function textsOf(files: ReadonlyMap<string, Buffer>): Snapshot {
 }
 
 /**
- * Lists the lanes that have a branch beginning with `branchPrefix`, and where these branches and the state point to, in
- * one request.
+ * Lists the lanes that have a branch beginning with `branchPrefix`, and the commits of these branches and of the state,
+ * in one request.
  */
 export async function listBranches(
   options: RefNetworkOptions,

@@ -18,21 +18,21 @@ export interface TreeCommit {
   readonly now: number;
 }
 
-/** Maximum size of a snapshot, in bytes; anything larger is not ours. */
+/** Maximum size of a snapshot, in bytes; a larger one was not written by this program. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const FOLDER_MODE = '40000';
 
 /**
  * Makes a commit of the files; no two calls make the same commit. Writes the missing objects directly, because git
- * commands for each update would cost more.
+ * commands for each update would take longer.
  */
 export async function writeTreeCommit(objectsFolder: string, commit: TreeCommit): Promise<ObjectId> {
   const { files, subject, trailers, parent, now } = commit;
   const tree = await writeTree(objectsFolder, [...files]);
   const who = `ralph <ralph@localhost> ${String(Math.max(0, Math.floor(now / 1000)))} +0000`;
-  // Without a random value, two machines could make the same commit at once, and both would believe that theirs was
-  // accepted.
+  // Add a random value: without it, two machines could make the same commit at once, and both would believe that theirs
+  // was accepted.
   const message = `${subject}\n\n${[...trailers, `Ralph-Write: ${randomUUID()}`].join('\n')}\n`;
   const lines = [
     `tree ${tree}`,
@@ -64,7 +64,7 @@ async function writeTree(
     );
     entries.push({ mode: FOLDER_MODE, name, id });
   }
-  // git's order: a folder is sorted as if its name ended with a slash.
+  // Sort like git: a folder is sorted as if its name ended with a slash.
   const sortKeyOf = ({ mode, name }: { readonly mode: string; readonly name: string }): string =>
     mode === FOLDER_MODE ? `${name}/` : name;
   entries.sort((one, other) => (sortKeyOf(one) < sortKeyOf(other) ? -1 : 1));
@@ -73,7 +73,8 @@ async function writeTree(
 }
 
 /**
- * Reads a fetched commit: its message and its files that are `wanted`. Throws Error if an object is missing or invalid.
+ * Reads a fetched commit: its message, and those of its files that are `wanted`. Throws Error if an object is missing
+ * or invalid.
  */
 export async function readCommit(
   objectsFolder: string,
@@ -99,7 +100,7 @@ export async function readCommit(
   return { message: commit.slice(commit.indexOf('\n\n') + 2), files };
 }
 
-/** True if a commit exists here that git fetched or we wrote. */
+/** Returns true if a commit is here that git fetched or we wrote. */
 export async function hasObject(objectsFolder: string, id: ObjectId): Promise<boolean> {
   return await access(pathOf(objectsFolder, id)).then(
     () => true,
@@ -122,7 +123,7 @@ function parseTreeEntries(
 
 type ObjectType = 'blob' | 'tree' | 'commit';
 
-/** Reads a loose object: fetches are configured to keep each object in a file. */
+/** Reads a loose object. Fetches are configured to keep each object in a file. */
 async function readObject(objectsFolder: string, id: ObjectId, type: ObjectType): Promise<Buffer> {
   const bytes = inflateSync(await readFile(pathOf(objectsFolder, id)), { maxOutputLength: MAX_BYTES });
   const end = bytes.indexOf(0);

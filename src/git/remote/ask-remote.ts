@@ -22,33 +22,30 @@ export interface RemoteOptions {
   readonly branchPrefix: string;
   /** The only branch whose commits a branch may merge; null means the default branch. */
   readonly baseBranch: string | null;
-  /** The working directory, empty for the root: changes outside of it are shown to reviewers. */
+  /** The working directory; empty for the root. Changes outside of it are shown to reviewers. */
   readonly folder: Folder;
   /** A folder outside of the checkout. */
   readonly workFolder: string;
   /** The git directory whose commits are pushed; it may not exist yet. */
   readonly quarantineFolder: string;
   readonly rules: PublishingRules;
-  /**
-   * The author of commits made here, and the allowed co-authors: commits that another job hands over may name nobody
-   * else.
-   */
+  /** The author of commits made here, and the only co-author whom commits from another job may name. */
   readonly identity: { readonly name: string; readonly email: string };
   readonly coAuthors: readonly string[];
-  /** Signs commits; null if none are ever signed. */
+  /** Signs commits, or null if commits are never signed. */
   readonly signer: Signer | null;
   /** The environment of this process; git gets PATH, HOME and proxy settings from it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** Pause in ms before a command is repeated whose server could not be reached; 2 s by default. */
+  /** Pause in ms before a command is repeated because the server could not be reached; 2 s by default. */
   readonly retryAfterMs?: number;
   /** Maximum time of one command that talks to the server, in ms; 2 min by default. */
   readonly commandTimeoutMs?: number;
 }
 
 /**
- * The way in which commits become signed: `make` creates one through the server's API. `isWanted` becomes true as soon
- * as the server refuses a commit without a signature.
+ * The means of signing commits. `make` creates a signed commit through the server's API. `isWanted` becomes true as
+ * soon as the server refuses a commit without a signature.
  */
 interface Signer {
   isWanted: boolean;
@@ -67,7 +64,7 @@ export function networkOf(options: RemoteOptions): Network {
 }
 
 /**
- * Returns the base branch and the rules for inspecting commits; the server itself says which commits its base branch
+ * Returns the base branch and the rules for inspecting commits. The server itself says which commits its base branch
  * has.
  */
 export function inspectionBaseOf(options: RemoteOptions): Parameters<typeof inspectOutgoing>[2] {
@@ -85,7 +82,7 @@ export function pushRefusalOf(answer: GitAnswer): Exclude<PushResult, { kind: 'p
 
 export type PushingOn = Parameters<Remote['pushOn']>[0];
 
-/** Returns why a push must not be tried, or null if it may be. */
+/** Returns the reason why a push must not be tried, or null if it may be tried. */
 export async function findOutgoingProblem(
   git: Git,
   options: RemoteOptions,
@@ -94,7 +91,7 @@ export async function findOutgoingProblem(
   return findBranchNameProblem(options, branch) ?? (await inspectOutgoing(git, commits, inspectionBaseOf(options)));
 }
 
-/** Returns why a branch of that name must never be pushed, or null if it may be. */
+/** Returns the reason why a branch of that name must never be pushed, or null if it may be pushed. */
 export function findBranchNameProblem({ branchPrefix }: RemoteOptions, branch: string): string | null {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return `"${branch}" does not start with the branch prefix "${branchPrefix}", and no other branch is ever pushed.`;
@@ -120,14 +117,14 @@ interface Network {
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function askRemote(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  // -1 means that the command ran out of time.
+  // -1 means that the command ran out of time, so do not repeat it.
   if (answer.exitCode === 0 || answer.exitCode === -1 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }
 
 /**
- * Returns the tips of the remote branches that start with `start`, and of branches with the name of a folder in it.
+ * Returns the tips of the remote branches that start with `start`, and of branches whose names are one of its folders.
  * Throws if the remote cannot be read.
  */
 export async function readBranches(
@@ -145,8 +142,8 @@ export async function readBranches(
 }
 
 /**
- * Returns the tip of a remote ref and the default branch, each null if it is missing, and those of the refs `beside`
- * that are there. Throws if the remote cannot be read.
+ * Returns the tip of a remote ref and the default branch, each null if it is missing, and the existing ones among the
+ * refs `beside`. Throws if the remote cannot be read.
  */
 export async function readRemote(
   git: Git,
@@ -176,7 +173,7 @@ function unreadable(url: string, stderr: string): UserError {
   );
 }
 
-/** Pushes a commit unless the branch is elsewhere than `at`. */
+/** Pushes a commit if the branch is still at `at`. */
 export async function sendOn(
   git: Git,
   { url, ref, network }: Question & { readonly ref: string },

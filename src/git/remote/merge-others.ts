@@ -26,12 +26,12 @@ const THEIRS = 'refs/ralph/theirs';
 type MergedOthers =
   | { readonly kind: 'merged'; readonly head: ObjectId; readonly theirs: ObjectId }
   | { readonly kind: 'conflict'; readonly files: readonly string[] }
-  /** The branch was rewritten, is gone or has commits of another run, or the server wants the merge signed. */
+  /** The branch was rewritten, is gone or has commits of another run, or the server requires a signed merge. */
   | { readonly kind: 'impossible' };
 
 /**
- * Merges what people pushed to a branch after `since` into the commits that this run made on it, as the base is merged.
- * The quarantine has the merge, too.
+ * Merges commits that people pushed to a branch after `since` into the commits that this run made on it, just as the
+ * base is merged. The quarantine then has the merge, too.
  */
 async function mergeOthers(
   git: Git,
@@ -40,7 +40,7 @@ async function mergeOthers(
 ): Promise<MergedOthers> {
   const { url, identity, rules, folder, signer, quarantineFolder } = options;
   if (commit !== since && signer?.isWanted === true) return { kind: 'impossible' };
-  // The server sends what this commit lacks.
+  // Name this commit, so that the server sends only what it lacks.
   await git.text(['update-ref', 'refs/ralph/since', since]);
   const fetched = await askRemote(git, [...FETCH_ALONE, url, `+refs/heads/${branch}:${THEIRS}`], networkOf(options));
   if (fetched.exitCode !== 0) return { kind: 'impossible' };
@@ -49,7 +49,7 @@ async function mergeOthers(
   const trailersOf = (keys: string, ...commits: readonly string[]): Promise<string> =>
     git.text(['log', '--first-parent', `--format=%(trailers:${keys})`, ...commits]);
   const run = await trailersOf('key=Ralph-Run', '-1', commit);
-  // A merge that this run pushed before it was killed is its own.
+  // A merge that this run pushed before it was killed is its own, so accept it.
   const isOfOtherRun = (await trailersOf('key=Ralph-Run', `${since}..${theirs}`))
     .split('\n')
     .some((line) => line !== '' && line !== run);
@@ -83,7 +83,10 @@ async function mergeOthers(
   return keep(head);
 }
 
-/** Pushes a merge of what people pushed to the branch in the meantime; null if there cannot be one. */
+/**
+ * Pushes a merge of commits that people pushed to the branch in the meantime; returns null if such a merge is
+ * impossible.
+ */
 export async function pushMerged(
   git: Git,
   options: RemoteOptions,
@@ -102,7 +105,7 @@ export async function pushMerged(
     if (problem !== null) return { kind: 'moved', why: problem };
     const question = { url: options.url, ref: `refs/heads/${push.branch}`, network: networkOf(options) };
     const sent = await sendOn(git, question, { commit, at: theirs });
-    // The answer to a push that arrived can be lost.
+    // The answer to a push that arrived can be lost, so read the branch.
     if (sent.kind !== 'pushed' && (await readRemote(git, question)).tip !== commit) return sent;
   }
   options.log.info(

@@ -9,11 +9,11 @@ import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
 
-/** Maximum number of published commits that are searched: what builds on older ones is inspected again. */
+/** Maximum number of published commits that are searched. Commits that build on older ones are inspected again. */
 const MOST_PUBLISHED = 2000;
 
 /**
- * The source of the server's branches: `ask` runs a git command that talks to the server, from the repository that it
+ * The source of the server's branches. `ask` runs a git command that talks to the server, from the repository that it
  * is given.
  */
 interface PublishedSource extends Pick<BareRepositoryOptions, 'workFolder' | 'env' | 'hide'> {
@@ -36,7 +36,7 @@ interface KnownMerge {
 }
 
 /**
- * Commits to publish: `commit` builds on `since`, which was published before, and may merge `theirs`, which the branch
+ * Commits to publish. `commit` builds on `since`, which was published before, and may merge `theirs`, which the branch
  * has on the server.
  */
 interface Outgoing {
@@ -56,7 +56,7 @@ interface OutgoingSource {
   readonly hide: readonly string[];
 }
 
-/** Runs `body` in a repository of its own that can read the objects of the quarantine. */
+/** Runs `body` in a separate repository that can read the objects of the quarantine. */
 export async function withPushRepository<T>(
   { quarantineFolder, workFolder, env, hide }: Omit<OutgoingSource, 'rules'>,
   body: (git: Git, gitFolder: string) => Promise<T>,
@@ -66,7 +66,7 @@ export async function withPushRepository<T>(
     () => true,
     () => false,
   );
-  // A history that is shallow in the wrong place breaks the chain of commits, which is checked.
+  // Copy the list as it is: if it were wrong, it would break the chain of commits, which is checked.
   const shallow = (await readRegular(join(quarantineFolder, 'shallow')))?.bytes.toString() ?? '';
   const unblock = () => removePipes([{ kind: 'git-directory', folder: quarantineFolder }]);
   return withBareRepository({ workFolder, borrow: isThere ? { objects, shallow } : null, env, hide, unblock }, body);
@@ -74,7 +74,8 @@ export async function withPushRepository<T>(
 
 /**
  * Copies the commits between `since` and `commit` into the repository of `git`, hashing each object again, and inspects
- * them all: these very objects are pushed next. Returns why they must not be pushed, or null if they may.
+ * them all. Exactly these objects are pushed next. Returns the reason why they must not be pushed, or null if they may
+ * be.
  */
 export async function inspectOutgoing(
   git: Git,
@@ -98,8 +99,8 @@ export async function inspectOutgoing(
     const merges = await knownMerges(ofBase ?? [], since, base);
     if (typeof merges === 'string') return merges;
 
-    // Patch limits and content filters were checked when each iteration was committed: here there may be several
-    // iterations, and there is no work tree.
+    // Skip patch limits and content filters, which were checked when each iteration was committed: here there may be
+    // several iterations, and there is no work tree.
     const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
     const ids = (single ?? []).map(({ id }) => id);
     const objections = new Map(await inspection.inspect(objects, await changesOfCommits(git, ids), new Map()));
@@ -118,8 +119,8 @@ export async function inspectOutgoing(
 }
 
 /**
- * Returns the merges of the base branch, as the server itself knows it, or why one of them is not such a merge. The
- * objects beside the commits are not trusted.
+ * Returns the merges of the base branch as the server itself knows it, or the reason why one of them is not such a
+ * merge. Does not trust the objects that come with the commits.
  */
 async function knownMerges(
   merges: readonly Commit[],
@@ -129,7 +130,7 @@ async function knownMerges(
   if (merges.length === 0) return [];
   return withBareRepository(source, async (empty) => {
     const from = baseBranch === null ? 'HEAD' : `refs/heads/${baseBranch}`;
-    // Only commits are fetched, no trees.
+    // Fetch only commits and no trees, which are not needed.
     const how = ['--filter=tree:0', '--no-tags', '--quiet', `--depth=${String(MOST_COMMITS)}`, source.url];
     const fetched = await source.ask(empty, ['fetch', ...how, `+${from}:refs/heads/base`, `${since}:refs/heads/since`]);
     if (fetched.exitCode !== 0) return 'The base branch could not be fetched, so its merge cannot be checked.';
@@ -147,8 +148,8 @@ async function knownMerges(
 }
 
 /**
- * Returns the files of a merge that must not be published. Content that equals one of the parents was published before;
- * protected files must equal the base, unless only the branch had changed them.
+ * Returns the files of a merge that must not be published. Content that equals one of the parents was published before.
+ * Protected files must equal the base, unless only the branch had changed them.
  */
 async function objectionsToMerge(
   inspection: Inspection,
@@ -162,7 +163,7 @@ async function objectionsToMerge(
   ]);
   const changed = new Set(fromOwn.map(({ path }) => path));
   const differing = new Set(fromBase.filter(({ path }) => changed.has(path)).map(({ path }) => path));
-  // A key that one side already has is not new; it counts only if both sides lack it.
+  // A key that one side already has is not new, so object only if both sides lack it.
   const [againstOwn, againstBase] = [
     await inspection.inspect(
       objects,
@@ -186,8 +187,8 @@ async function objectionsToMerge(
 
 /**
  * Returns the newest commit in the history of `commit` that a branch of the server has, or null if none of the newest
- * is there. The server itself is asked, since the record of a run may name any commit as published, and the objects
- * beside it are not trusted.
+ * is there. Asks the server itself, because the record of a run may name any commit as published, and the objects next
+ * to it are not trusted.
  */
 export async function findNewestPublished(
   git: Git,
@@ -196,7 +197,7 @@ export async function findNewestPublished(
 ): Promise<ObjectId | null> {
   const own = await git.text(['rev-list', '--first-parent', `--max-count=${String(MOST_PUBLISHED)}`, commit]);
   return withBareRepository(source, async (empty) => {
-    // Only commits are fetched, no trees.
+    // Fetch only commits and no trees, which are not needed.
     const branches = ['--filter=tree:0', '--no-tags', '--quiet', source.url, '+refs/heads/*:refs/heads/*'];
     const fetched = await source.ask(empty, ['fetch', `--depth=${String(MOST_PUBLISHED)}`, ...branches]);
     if (fetched.exitCode !== 0) return null;

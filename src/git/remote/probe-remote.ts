@@ -19,7 +19,7 @@ import { signCommits } from './sign.ts';
 
 /**
  * Returns the obstacle that would make every push of a run fail, or null if none is known. Probes the creation of
- * `newBranch`, or only the token's permission if that is null.
+ * `newBranch`; if that is null, probes only the token's permission.
  */
 export async function findPushObstacle(
   git: Git,
@@ -31,14 +31,15 @@ export async function findPushObstacle(
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit, since: null });
     if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
-    // A refusal of content or message says nothing about the work: the probe's commit is empty and has another message.
+    // A refusal of content or message is only about the probe, whose commit is empty and has another message, so ignore
+    // it.
     const isAboutProbe =
       tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
     return tried.kind === 'refused' && !isAboutProbe
       ? { kind: 'configuration', why: explainRefusal(tried.refusal) }
       : null;
   }
-  // This push is never sent: the server says who may push before it learns what is pushed.
+  // This push is never sent, because the server says who may push before it learns what is pushed.
   const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
   const name = `refs/heads/${options.branchPrefix}permission-check`;
   const tried = await askRemote(
@@ -46,14 +47,14 @@ export async function findPushObstacle(
     ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:${name}`],
     networkOf(options),
   );
-  // "fetch first" and similar words are about branches, not about permission.
+  // "fetch first" and similar words are about branches, not about permission, so ignore them.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   if (!refused) return options.signer?.isWanted === true ? findSigningObstacle(git, options, commit) : null;
   const refusal = parseRefusal(parseRemoteWords(tried.stderr));
   return { kind: refusal.kind === 'transient' ? 'transient' : 'configuration', why: explainRefusal(refusal) };
 }
 
-/** Returns why the server does not sign an empty commit, or null if it does. */
+/** Returns the reason why the server does not sign an empty commit, or null if it signs one. */
 async function findSigningObstacle(git: Git, options: RemoteOptions, commit: ObjectId): Promise<PushObstacle | null> {
   const signed = await signCommits(git, options, {
     branch: `${options.branchPrefix}permission-check`,
@@ -80,8 +81,8 @@ async function probeCommit(
 
 /**
  * Pushes a commit in a way that can never succeed, so that it leaves nothing behind: atomically together with a branch
- * below the first one, which git never allows beside it. The server's rules are checked before its refs are changed, so
- * a refusal because of the names alone (`pushed`) says that no rule is in the way.
+ * below the first one, which git never allows. The server checks its rules before it changes its refs, so a refusal
+ * only because of the names (`pushed`) means that no rule is in the way.
  */
 async function sendDoomed(git: Git, options: RemoteOptions, probe: Probe): Promise<PushResult> {
   const { signer } = options;
@@ -96,7 +97,7 @@ async function sendDoomed(git: Git, options: RemoteOptions, probe: Probe): Promi
 
 const AS_THEY_ARE = { kind: 'as-they-are' } as const;
 
-/** An empty commit that a push probes; the server has `since` (null: the commit has no parent). */
+/** An empty commit that a push probes. The server has `since`; if that is null, the commit has no parent. */
 interface Probe {
   readonly branch: string;
   readonly commit: ObjectId;
@@ -112,7 +113,7 @@ async function sendBelowItself(
   const { url } = options;
   const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
   const tried = await askRemote(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
-  // A server that is not git itself may accept both.
+  // A server that is not git itself may accept both, so delete the branches.
   if (tried.exitCode === 0)
     return undoProbe(git, options, { refs: [ref, below], commit, said: tried.stdout.toString() });
   const answer = pushRefusalOf(tried);
@@ -146,7 +147,7 @@ function isAtomicAlone(words: string): boolean {
   return parseRefusal(words).rule === UNKNOWN_RULE && /atomic/i.test(words) && !/hook declined/i.test(words);
 }
 
-/** Probes a push of one more, empty commit on top of `at`. */
+/** Probes a push of another, empty commit on top of `at`. */
 export async function probePush(
   git: Git,
   options: RemoteOptions,
@@ -163,8 +164,8 @@ export async function probePush(
 const WORKFLOWS = '.github/workflows';
 
 /**
- * Probes a merge whose workflow files are the base's. If the branch has identical ones and its commits need no
- * signatures, there is nothing to probe.
+ * Probes a merge whose workflow files come from the base. Does nothing if the branch has identical ones and its commits
+ * need no signatures.
  */
 export async function probeMerge(
   git: Git,
@@ -173,10 +174,10 @@ export async function probeMerge(
 ): Promise<PushResult> {
   const [ours, theirs] = [await folderOf(git, at, WORKFLOWS), await folderOf(git, base, WORKFLOWS)];
   const tree = await treeOf(git, base);
-  // Commits of the base without a signature may be refused as well.
+  // The server may also refuse commits of the base without a signature, so probe for them, too.
   const isToProbe = ours !== theirs || options.signer?.isWanted === true;
   if (!isToProbe || tree === null) return { kind: 'pushed' };
-  // Both sides are on the server already, and this push cannot succeed: there is nothing to inspect.
+  // Inspect nothing: both sides are already on the server, and this push cannot succeed.
   const commit = await probeCommit(git, options, { tree, parents: [at, base] });
   return sendDoomed(git, options, { branch, commit, since: at });
 }

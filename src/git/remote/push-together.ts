@@ -11,8 +11,8 @@ import {
 } from './ask-remote.ts';
 
 /**
- * Pushes several branches in one request, each only from where it was left. Not atomic: branches that the server
- * accepts are pushed, and each of the others is pushed again `alone`, which shows what is wrong with it.
+ * Pushes several branches in one request, each only from where it was left. The push is not atomic: branches that the
+ * server accepts are pushed, and each of the others is pushed again `alone`, which shows its problem.
  */
 export async function pushTogether(
   git: Git,
@@ -27,7 +27,7 @@ export async function pushTogether(
     if (problem !== null) problems.set(push, problem);
   }
   const sound = pushes.filter((push) => !problems.has(push));
-  // Without refs, git would choose some.
+  // Do not push without refs, because git would choose some itself.
   if (sound.length === 0) return pushes.map((push) => rejectPush(problems.get(push) ?? ''));
   const fullRefOf = ({ branch }: PushingOn): string => `refs/heads/${branch}`;
   const answer = await askRemote(

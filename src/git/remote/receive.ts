@@ -29,8 +29,8 @@ const MOST_COMMITS = 10_000;
 const PLAIN = [...FETCH_ALONE, '--no-recurse-submodules'];
 
 /**
- * Creates a quarantine from what the server has between `fork` and `since`, and from the commits of a bundle. Nothing
- * of the bundle is run or checked out; its content is inspected before it is pushed.
+ * Creates a quarantine from the server's commits between `fork` and `since`, and from the commits of a bundle. Runs and
+ * checks out nothing of the bundle, whose content is inspected before it is pushed.
  */
 export async function receiveBranch(
   { fork, base, since, bundle, names }: ReceivedBranch,
@@ -56,7 +56,7 @@ export async function receiveBranch(
         });
       let taken = await take();
       if (taken.exitCode !== 0 && base !== fork) {
-        // The bundle may contain a merge of the base branch, whose own commits it lacks.
+        // The bundle may contain a merge of the base branch but lacks the base's own commits, so fetch them.
         await ask(git, [...PLAIN, '--depth=1', url, `${base}:refs/heads/${base}`]);
         taken = await take();
       }
@@ -79,8 +79,8 @@ export async function receiveBranch(
 }
 
 /**
- * Returns why the objects are malformed. git checks what it fetches, but not a bundle's content, so every object is
- * packed again, which hashes and checks it.
+ * Returns the reason why the objects are malformed. git checks what it fetches, but not a bundle's content, so every
+ * object is packed again, which hashes and checks it.
  */
 async function findMalformation(
   git: Git,
@@ -96,8 +96,8 @@ async function findMalformation(
 
 /**
  * Reads the commits and checks that the loop's job added no words of its own: each commit must have one parent or merge
- * `base`, and have our author and a message in the form that this program writes. `why` is null if all do; `made` is
- * the newest commit of each task (without a merge, none for conflicts).
+ * `base`, and have our author and a message in the form that this program writes. `why` is null if all do. `made` is
+ * the newest commit of each task; without a merge, it has no commit for conflicts.
  */
 async function readOwnMessages(
   git: Git,
@@ -111,7 +111,7 @@ async function readOwnMessages(
     for (const { id, text, message } of commits) {
       const header = text.slice(0, text.indexOf('\n\n')).split('\n');
       const isOurs = ['author', 'committer'].every((role) => header.some((line) => line.startsWith(`${role} ${by}`)));
-      // Commits are signed later, so a signature here could only be a forged one.
+      // Commits are signed later, so a signature here could only be forged.
       const isSigned = header.some((line) => line.startsWith('gpgsig'));
       const inName = isSigned ? 'it carries a signature' : problemOfOwnMessage(message, own);
       const why = isOurs ? inName : 'its author is not this action';
@@ -139,7 +139,10 @@ function refused(why: string): ReceiveResult {
   return { kind: 'refused', why };
 }
 
-/** Returns the tasks of the commits with the paths that each changes. Commits without a task belong to the task ''. */
+/**
+ * Returns the tasks of the commits, with the paths that each task changes. Commits without a task belong to the task
+ * ''.
+ */
 export function groupPathsByTask(git: Git, { commit, since }: CommitRange): Promise<readonly TaskPaths[]> {
   return withObjects(git, async (objects) => {
     const chain = await readChain(objects, { since, tip: commit, most: Infinity, mayMerge: () => true });
@@ -156,9 +159,8 @@ export function groupPathsByTask(git: Git, { commit, since }: CommitRange): Prom
 
 /**
  * Makes the commits again with these paths as in `since`, and everything else as it was: content, messages, authors,
- * dates. A commit that changes nothing else is left out. Returns null if a merge brings one of the paths (without it,
- * the merge would undo the base's change) or if the commits are not a chain. New objects are written to
- * `objectsFolder`.
+ * dates. Leaves out a commit that changes nothing else. Returns null if a merge brings one of the paths (without it,
+ * the merge would undo the base's change) or if the commits are not a chain. Writes new objects to `objectsFolder`.
  */
 export async function remakeCommitsWithout(
   git: Git,
@@ -202,7 +204,7 @@ export async function remakeCommitsWithout(
   });
 }
 
-/** Returns the paths that a commit changes against its first parent. */
+/** Returns the paths that a commit changes compared with its first parent. */
 async function changedBy(git: Git, objects: ObjectReader, { id, tree, parents }: Commit): Promise<readonly string[]> {
   const [parent] = parents;
   const changes =
@@ -225,7 +227,7 @@ function writeCommit(
 ): Promise<ObjectId> {
   const { tree, parent, objectsFolder } = made;
   const end = text.indexOf('\n\n');
-  // A signature is for the old content.
+  // Drop the signature, which is for the old content.
   const head = text
     .slice(0, end)
     .replace(/^tree [0-9a-f]+\n(?:parent [0-9a-f]+\n)*/, '')

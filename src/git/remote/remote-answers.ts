@@ -1,7 +1,7 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { parseRemoteWords } from '../git.ts';
 
-/** Parses the output of `git ls-remote`: a ref and where it points, or `ref: …` for a symbolic one. */
+/** Parses the output of `git ls-remote`: a ref and the object to which it points, or `ref: …` for a symbolic one. */
 export function parseRefs(stdout: Buffer): readonly { readonly name: string; readonly value: ObjectId }[] {
   return stdout
     .toString()

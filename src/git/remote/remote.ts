@@ -37,7 +37,7 @@ import { groupPathsByTask, receiveBranch, remakeCommitsWithout, withObjectsStore
 import { hasSignedForm, signCommits, unsignedRefOf } from './sign.ts';
 
 /**
- * Creates the remote over HTTP(S), used from a bare repository of our own: no config, hook or ref of the checkout
+ * Creates the remote over HTTP(S), used from our own bare repository, so that no config, hook or ref of the checkout
  * applies.
  */
 export function createRemote(options: RemoteOptions): Remote {
@@ -86,7 +86,10 @@ function noteSigning<Result extends PushedWithState | PushResult>({ signer }: Re
 
 type SignedPush = Parameters<Remote['sign']>[0];
 
-/** Inspects commits as a push does and then signs them: signing already sends their content to the server. */
+/**
+ * Inspects commits as a push does, and signs them only afterwards, because signing already sends their content to the
+ * server.
+ */
 async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
   const problem = await findOutgoingProblem(git, options, push);
@@ -100,7 +103,9 @@ async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush
   return places;
 }
 
-/** Answer if the signed form of the commits is on the branch already: the caller then signs, which finds that form. */
+/**
+ * The answer if the signed form of the commits is already on the branch. The caller then signs, which finds that form.
+ */
 const SIGNED_BEFORE: PushResult = { kind: 'refused', refusal: refusalOfSigning('') };
 
 const NOT_PUBLISHED =
@@ -147,7 +152,7 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
 
   if (start.kind === 'restart' && there.tip !== null) {
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
-    // Not retried: if only the answer was lost, the branch would be gone and the second attempt refused.
+    // Do not retry: if only the answer was lost, the branch would be gone and the second attempt refused.
     const removed = await deleteIfAt(git, { url, ref, network }, start.mergedHead);
     if (removed.exitCode !== 0) return pushRefusalOf(removed);
   }
@@ -166,8 +171,8 @@ async function inspectAndPush(git: Git, options: RemoteOptions, push: PushingOn)
 }
 
 /**
- * Pushes the branch and the state in one request. If that is forbidden, the branch is pushed alone: a refusal of the
- * state must not hold it up.
+ * Pushes the branch and the state in one request. If that is forbidden, pushes the branch alone, because a refusal of
+ * the state must not hold it up.
  */
 async function pushWithState(
   { git, gitFolder }: { readonly git: Git; readonly gitFolder: string },
@@ -187,19 +192,17 @@ async function pushWithState(
   const refused = pushRefusalOf(both);
   if (refused.kind === 'unreachable') return refused;
   if (refused.kind !== 'moved') return alone({ kind: 'refused', why: explainRefusal(refused.refusal) });
-  // If the branch itself is to blame, pushing it alone shows that.
+  // If the branch itself is the cause, pushing it alone shows that.
   return isBranchMoved(both, push.branch) ? alone(null) : { kind: 'overtaken' };
 }
 
-/**
- * Returns true if git names the branch as the moved ref: for an innocent ref, it only says that the push was atomic.
- */
+/** Returns true if git names the branch as the moved ref. For any other ref, git only says that the push was atomic. */
 function isBranchMoved({ stdout }: GitAnswer, branch: string): boolean {
   const lines = stdout.toString().split('\n');
   return lines.some((line) => line.includes(`:refs/heads/${branch}\t`) && isStale(line) && !/atomic/i.test(line));
 }
 
-/** Pushes both refs or neither, each only from where this run knows it to be. */
+/** Pushes both refs or neither, each only from the position that this run knows. */
 function sendBoth(
   git: Git,
   options: RemoteOptions,
@@ -224,13 +227,13 @@ function sendBoth(
   );
 }
 
-/** Pushes in one request: the server refuses it unless the branch is where it was left. */
+/** Pushes in one request, which the server refuses unless the branch is where it was left. */
 async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promise<PushResult> {
   const { branch, commit, since, at, mergesOthers } = push;
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
   const first = await sendOn(git, question, { commit, at });
   if (first.kind !== 'moved') return first;
-  // The answer to our own push may have been lost: then the branch is at one of our commits.
+  // The answer to our own push may have been lost, in which case the branch is at one of our commits, so read it.
   const { tip } = await readRemote(git, question);
   if (tip === commit) return { kind: 'pushed' };
   if (tip !== null && (await hasSignedForm(git, options, { commit, since, tip }))) return SIGNED_BEFORE;
@@ -263,12 +266,12 @@ async function deleteBranch(
   if (there.defaultBranch === branch)
     return rejectPush(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip !== null && there.tip !== head) return { kind: 'moved' };
-  // A run that was killed while its commits were being signed may have left refs.
+  // Delete refs that a run may have left that was killed while its commits were being signed.
   for (const left of there.beside) await askRemote(git, ['push', '--no-verify', url, `:${left}`], question.network);
   if (there.tip === null) return { kind: 'gone' };
   const removed = await deleteIfAt(git, question, head);
   if (removed.exitCode === 0) return { kind: 'deleted' };
-  // Another run, a person or GitHub itself may have deleted it first.
+  // Another run, a person or GitHub itself may have deleted it first, so read the branch.
   const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };
@@ -333,7 +336,7 @@ async function send(
     network,
   );
   if (pushed.exitCode === 0) return { kind: 'pushed' };
-  // git blames the server even if it cannot read our own objects.
+  // git blames the server even if it cannot read our own objects, so check these.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
   return complete.exitCode === 0 ? pushRefusalOf(pushed) : rejectPush(LOST_COMMITS);
 }
@@ -343,7 +346,7 @@ function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
     case 'fresh':
       return tip === null;
     case 'continue':
-      // Creating a deleted branch again needs no force and loses nothing.
+      // Creating a deleted branch again needs no force and loses nothing, so it is allowed.
       return tip === null || tip === start.remoteHead;
     case 'restart':
       return tip === null || tip === start.mergedHead;

@@ -7,12 +7,15 @@ import { type Commit, commitsOf, isSigned, readChain, withObjects } from '../obj
 import { askRemote, networkOf, readRemote, pushRefusalOf, rejectPush, type RemoteOptions } from './ask-remote.ts';
 
 /**
- * Maximum number of commits that are signed for one push. GitHub takes about 500 requests an hour that create
- * something, from all runs with the same token.
+ * Maximum number of commits that are signed for one push. GitHub accepts about 500 requests an hour that create
+ * something, from all runs with the same token together.
  */
 const MOST_SIGNED = 400;
 
-/** Commits to sign: `commit` and what it builds on down to `since` (null: only `commit`, which has no parent). */
+/**
+ * Commits to sign: `commit` and the commits that it builds on, down to `since`. If `since` is null, only `commit` is
+ * signed, which has no parent.
+ */
 interface Signing {
   readonly branch: string;
   readonly commit: ObjectId;
@@ -25,9 +28,9 @@ type SignedCommits =
   | (Extract<SignResult, { kind: 'signed' }> & { readonly texts: readonly string[] });
 
 /**
- * Makes the commits again through the server's API, which signs them: with the same trees, messages and order, and the
- * account of the token as their author. The trees get there as they are, by a push to a ref that belongs to no branch.
- * Commits that are on the branch already, because a killed run had signed them, are not signed again. Leaves the new
+ * Makes the commits again through the server's API, which signs them, with the same trees, messages and order, and the
+ * account of the token as their author. The trees get there unchanged, by a push to a ref that belongs to no branch.
+ * Commits that are already on the branch, because a killed run had signed them, are not signed again. Leaves the new
  * commits in the repository of `git`.
  */
 export async function signCommits(git: Git, options: RemoteOptions, signing: Signing): Promise<SignedCommits> {
@@ -64,8 +67,8 @@ function chainOf(git: Git, { commit, since }: Pick<Signing, 'commit' | 'since'>)
 }
 
 /**
- * Returns true if the branch is exactly the signed form of these commits: an earlier process signed and pushed them and
- * was killed before it could record that. `tip` is where the branch is.
+ * Returns true if the branch is exactly the signed form of these commits, because an earlier process signed and pushed
+ * them and was killed before it could record that. `tip` is the tip of the branch.
  */
 export async function hasSignedForm(
   git: Git,
@@ -111,12 +114,12 @@ function isSame(one: Commit, other: Commit | undefined): boolean {
   );
 }
 
-/** Returns the ref through which the content of a branch's commits gets to the server before it signs them. */
+/** Returns the ref through which the content of a branch's commits reaches the server before the server signs them. */
 export function unsignedRefOf(branch: string): string {
   return `refs/ralph/v2/unsigned/${branch}`;
 }
 
-/** Makes the commits that are not known yet, and returns the newest, which is in the repository of `git` then. */
+/** Makes the commits that are not known yet, and returns the newest. The repository of `git` has it afterwards. */
 async function makeAll(
   git: Git,
   options: RemoteOptions,
@@ -152,7 +155,10 @@ async function makeAll(
   }
 }
 
-/** Fetches a commit with what it builds on; `have` is a commit that both sides have. Returns false if it fails. */
+/**
+ * Fetches a commit and the commits that it builds on; `have` is a commit that both sides have. Returns false if it
+ * fails.
+ */
 async function fetchCommit(
   git: Git,
   options: RemoteOptions,

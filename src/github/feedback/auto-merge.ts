@@ -43,9 +43,7 @@ interface PullAnswer {
   };
 }
 
-/**
- * Switches on auto-merge. GitHub refuses that for a pull request that can be merged at once, so this never merges.
- */
+/** Enables auto-merge. GitHub refuses that for a pull request that can be merged at once, so this never merges. */
 export function armAutoMerge(
   { ask }: Client,
   { branch, head }: { readonly branch: string; readonly head: ObjectId },
@@ -57,7 +55,7 @@ export function armAutoMerge(
     if (pull === null || pull.headRefOid !== head)
       throw new UserError('infrastructure', `Branch ${branch} is no longer at the commit that was verified.`);
     try {
-      // With the expected head, GitHub also refuses if somebody pushes in between.
+      // Send the expected head, so that GitHub also refuses if somebody pushes in between.
       const mergeMethod = answer.repository.viewerDefaultMergeMethod;
       const input = { pullRequestId: pull.id, expectedHeadOid: head, mergeMethod };
       await octokit.graphql(ARM, { input });

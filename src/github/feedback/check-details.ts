@@ -42,11 +42,11 @@ const MEBIBYTE = 1024 * 1024;
 
 /** A log that GitHub keeps on another server. */
 interface LogDownload extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
-  /** The address of the log as GitHub states it, or null if GitHub does not. */
+  /** The address of the log, or null if GitHub does not state it. */
   readonly address: string | null;
 }
 
-/** Maximum number of annotations; more of them only repeat the first ones. */
+/** Maximum number of annotations; further ones only repeat the first ones. */
 const MOST_ANNOTATIONS = 50;
 
 /** Options for a single attempt: a part that cannot be read at once is reported as missing. */
@@ -58,8 +58,8 @@ interface Job extends LogWindow {
 }
 
 /**
- * Reads the job, the step, the annotations and the end of the log of a failed check; never throws for what GitHub does
- * not provide.
+ * Reads the job, the step, the annotations and the end of the log of a failed check. Never throws if GitHub does not
+ * provide one of them.
  */
 export async function loadCheckDetails(
   client: Client,
@@ -80,12 +80,12 @@ export async function loadCheckDetails(
     step: job.got?.step ?? null,
     annotations: annotations.got ?? [],
     log: log.got?.text ?? null,
-    // Two parts may be missing for the same reason, such as a permission.
+    // Two parts may be missing for the same reason, such as a permission, so give it only once.
     missing: missing.length === 0 ? null : [...new Set(missing)].join(' '),
   };
 }
 
-/** Returns what `read` resolves with, or as `missing` the reason why it rejects. */
+/** Returns the result of `read`, or as `missing` the reason why it failed. */
 async function tryRead<T>(
   read: () => Promise<T>,
 ): Promise<{ readonly got: T | null; readonly missing: string | null }> {
@@ -131,7 +131,10 @@ type Step = NonNullable<
   Awaited<ReturnType<Octokit['rest']['actions']['getJobForWorkflowRun']>>['data']['steps']
 >[number];
 
-/** Returns the first failed step: later steps fail because of it. A step that ran out of time was cancelled. */
+/**
+ * Returns the first failed step, because later steps fail as a consequence. A step that ran out of time is shown as
+ * cancelled.
+ */
 function failedStep(steps: readonly Step[]): Step | null {
   const first = (conclusion: string): Step | undefined => steps.find((step) => step.conclusion === conclusion);
   return first('failure') ?? first('cancelled') ?? null;
@@ -148,8 +151,8 @@ interface Log {
 }
 
 /**
- * Reads the end of a job's log. GitHub answers with the log's address on another server, where it is read without the
- * token.
+ * Reads the end of a job's log. GitHub answers with the log's address on another server, from which it is read without
+ * the token.
  */
 async function readLog(
   { ask }: Client,
@@ -171,15 +174,15 @@ async function readLog(
 }
 
 /**
- * Passes a log on piece by piece, downloaded without the token; returns null if the log is complete, or a sentence that
- * says why it is not.
+ * Downloads a log without the token and passes it on piece by piece. Returns null if the log is complete, or a sentence
+ * with the reason why it is not.
  */
 async function downloadLog(
   { address, apiUrl, pace = usualPace }: LogDownload,
   take: (text: string) => void,
 ): Promise<string | null> {
   const url = URL.parse(address ?? '');
-  // A log that GitHub serves encrypted must not be downloaded unencrypted.
+  // Refuse to download a log unencrypted that GitHub serves encrypted.
   if (url === null || (url.protocol !== 'https:' && url.protocol !== new URL(apiUrl).protocol))
     return 'GitHub does not say where the log of the job is.';
   try {
@@ -209,7 +212,7 @@ async function read(body: AsyncIterable<Uint8Array>, take: (text: string) => voi
   return null;
 }
 
-/** Explains a failed download without the log's address, which is as good as a key while it is valid. */
+/** Explains a failed download without the log's address, which works like a key while it is valid. */
 function whyBroken(error: unknown, limitMs: number): string {
   if (error instanceof UnreadableArchive) return error.message;
   if (!(error instanceof Error)) throw error;
@@ -241,7 +244,7 @@ async function* unpacked(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   else throw new UnreadableArchive('it is packed in an unusual way');
 }
 
-/** Yields decompressed content; what follows the compressed content, such as the archive's table, is ignored. */
+/** Yields decompressed content; ignores bytes after the compressed content, such as the archive's table. */
 async function* inflated(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw();
   const packed = Readable.from(bytes, { objectMode: false });

@@ -11,22 +11,22 @@ import {
 
 /** The parts of a pull request's checks that the token may not read. */
 export interface RefusedParts {
-  /** A sentence that says why checks cannot be read, or null if they can. */
+  /** A sentence with the reason why checks cannot be read, or null if they can be read. */
   readonly checks: string | null;
-  /** A sentence that says why commit statuses cannot be read, or null if they can. */
+  /** A sentence with the reason why commit statuses cannot be read, or null if they can be read. */
   readonly statuses: string | null;
-  /** True if the checks are unreadable only for now. */
+  /** True if the checks are unreadable only temporarily. */
   readonly isTemporary: boolean;
 }
 
 const nothingRefused: RefusedParts = { checks: null, statuses: null, isTemporary: false };
 
-/** The permissions that each part takes: a workflow run is read with `actions`. */
+/** The permissions that each part requires; a workflow run is read with `actions`. */
 const NEEDED = { checks: ['checks: read', 'actions: read'], statuses: ['statuses: read'] } as const;
 
 type Part = keyof typeof NEEDED;
 
-/** Maximum length of what an app says about a check; GitHub accepts 64 KiB. */
+/** Maximum length of an app's text about a check; GitHub accepts 64 KiB. */
 const MAX_SUMMARY_CHARS = 4_000;
 
 /** Returns all checks of a commit, oldest first. */
@@ -41,8 +41,8 @@ export function checksOf(commit: CommitAnswer | null): readonly CheckNow[] {
 }
 
 /**
- * Returns the checks of a suite. A suite without checks counts as one only if it belongs to a workflow: GitHub creates
- * an empty suite for every app that might check something.
+ * Returns the checks of a suite. An empty suite becomes a check only if it belongs to a workflow, because GitHub
+ * creates an empty suite for every app that might check something.
  */
 function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
   const { workflowRun: run, app, status, conclusion } = suite;
@@ -57,7 +57,7 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
     ]),
   );
   const checks = [...runs.values()].map((one) => ofRun(one, app?.slug ?? null, workflow));
-  // A run that waits for a person's approval has no jobs yet.
+  // A run that waits for a person's approval has no jobs yet, so report the suite itself.
   if (run === null || (checks.length > 0 && conclusion !== 'ACTION_REQUIRED')) return checks;
   const ofAll: CheckNow = {
     of: 'workflow',
@@ -110,7 +110,7 @@ function ofStatus({ context, state, description, targetUrl: url, createdAt }: St
   };
 }
 
-/** Returns the id of a check run. If GraphQL gives no number, the address of a job ends in it. */
+/** Returns the id of a check run. If GraphQL gives no number, takes it from the end of the job's address. */
 function idOf({ databaseId, detailsUrl }: CheckRunAnswer): number | null {
   return databaseId ?? (Number(/\/job\/(\d{1,15})$/.exec(detailsUrl ?? '')?.[1] ?? 0) || null);
 }
@@ -121,8 +121,8 @@ function resultOf(status: string, conclusion: string | null): CheckNow['result']
 }
 
 /**
- * The result of each conclusion. A check that was cancelled, or that GitHub gave up after two weeks, says nothing about
- * the change and does not count.
+ * The result of each conclusion. A check that was cancelled, or that GitHub gave up on after two weeks, says nothing
+ * about the change and is ignored.
  */
 const conclusions: Readonly<Record<string, CheckNow['result']>> = {
   SUCCESS: 'passed',
@@ -150,7 +150,7 @@ const statusResults: Readonly<Record<string, CheckNow['result']>> = {
 
 /**
  * Returns the data of an answer and the parts that this token may not read, for which GraphQL returns errors together
- * with the data. Throws if anything but checks and statuses was refused, or everything.
+ * with the data. Throws if anything other than checks and statuses was refused, or everything.
  */
 export async function readAllowedParts<Answer extends { readonly repository: object }>(
   answer: Promise<Answer>,
@@ -175,7 +175,7 @@ export async function readAllowedParts<Answer extends { readonly repository: obj
   }
 }
 
-/** Returns the part that the field at the end of this path belongs to, or null if it belongs to neither. */
+/** Returns the part to which the field at the end of this path belongs, or null if it belongs to neither part. */
 function partAt(path: readonly unknown[]): Part | null {
   if (path.includes('checkSuites') || path.includes('statusCheckRollup')) return 'checks';
   return path.includes('status') ? 'statuses' : null;

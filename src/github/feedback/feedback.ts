@@ -39,7 +39,9 @@ const SMALL_PAGE = 10;
 /** Number of the newest commits of each closed pull request. */
 const NEWEST_COMMITS = 5;
 
-/** Fields that an older Enterprise server may not know: whether a rule wants the branch up to date is then unknown. */
+/**
+ * Fields that an older Enterprise server may not know. It is then unknown whether a rule requires an up-to-date branch.
+ */
 const RULES =
   'defaultBranchRef { name rules(first: 100) { nodes { parameters { ... on RequiredStatusChecksParameters { strictRequiredStatusChecksPolicy } } } } }';
 
@@ -128,7 +130,7 @@ type FeedbackMethods = Pick<
   | 'resolveThread'
 >;
 
-/** Creates methods that read what people and CI say about a pull request, and that answer them. */
+/** Creates the access to feedback: it reads what people and CI say about a pull request, and answers them. */
 export function createFeedbackMethods(
   client: Client,
   options: Pick<ForgeOptions, 'apiUrl' | 'log' | 'pace'>,
@@ -166,7 +168,7 @@ export function createFeedbackMethods(
           pull_number: number,
           comment_id: replyTo,
           body: fitBody(body),
-          // Not retried: GitHub may have written the answer before it failed, and a thread gets only one answer.
+          // Do not retry: GitHub may have written the answer before it failed, and a thread must get only one answer.
           request: { retries: 0 },
         });
         return { id: data.id };
@@ -189,7 +191,7 @@ export function createFeedbackMethods(
 /** Returns the checks of the commits before a commit, oldest commit first; empty if they cannot be read. */
 async function checksBefore({ ask }: Client, tip: string): Promise<readonly CheckNow[]> {
   try {
-    // The checks are useful even without the statuses.
+    // The checks are useful even without the statuses, so ask for both but accept one.
     const { data } = await ask(
       { doing: 'read earlier checks of the base branch', needs: ['checks: read', 'actions: read'] },
       async (octokit, at) =>
@@ -197,7 +199,7 @@ async function checksBefore({ ask }: Client, tip: string): Promise<readonly Chec
     );
     return selectCommitsBefore(data.repository.object ?? {}).flatMap(checksOf);
   } catch (error) {
-    // Without earlier checks, a failed check is worked on as if it had never run on the base branch.
+    // Return no checks: a failed check is then worked on as if it had never run on the base branch.
     if (!(error instanceof UserError)) throw error;
     return [];
   }
@@ -205,7 +207,7 @@ async function checksBefore({ ask }: Client, tip: string): Promise<readonly Chec
 
 /**
  * Returns the open pull requests of this repository whose branch begins with `prefix`, and the newest closed ones with
- * those that revert any. Sends one request if at most 50 pull requests are open.
+ * those that revert any of them. Sends one request if at most 50 pull requests are open.
  */
 function waitingPullRequests({ ask }: Client, prefix: string): ReturnType<ForgeAdapter['waitingPullRequests']> {
   return ask({ doing: 'look at the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {

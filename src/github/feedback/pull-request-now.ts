@@ -48,7 +48,7 @@ export const COMPUTES_SECONDS = 2;
 const MORE_PAGES = 4;
 
 /**
- * Creates a function that reads what people and CI say about the open pull request of a branch, and returns null if
+ * Creates a function that reads what people and CI say about the open pull request of a branch, or returns null if
  * there is no such pull request.
  */
 export function createPullRequestReader(
@@ -153,8 +153,8 @@ interface Threads {
 }
 
 /**
- * Reads the unresolved threads. GitHub cannot leave out resolved ones, so an open thread of a long review may come
- * pages later.
+ * Reads the unresolved threads. GitHub cannot leave out resolved ones, so an open thread of a long review may be
+ * several pages later.
  */
 async function allThreads(
   octokit: Octokit,
@@ -210,7 +210,10 @@ function toPullRequest(read: {
   };
 }
 
-/** Returns the head and, below merges of two commits and commits of bots, their first parents. */
+/**
+ * Returns the head and, if it is a merge of two commits or a bot's commit, the first parents down to the first other
+ * commit.
+ */
 function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
   const commits = keepShownEntries(newest).map(({ commit }) => commit);
   const below: string[] = [];
@@ -225,7 +228,7 @@ function headsOf({ headRefOid, newest }: PullAnswer): PullRequestNow['heads'] {
   return [headRefOid, ...below];
 }
 
-/** Converts a thread; returns null if nothing in it was submitted yet. */
+/** Converts a thread; returns null if no comment in it was submitted yet. */
 function toThread(answer: ThreadAnswer): ThreadNow | null {
   const [first] = keepShownEntries(answer.first).flatMap(toComment);
   if (first === undefined) return null;
@@ -249,8 +252,8 @@ function startOf({ comments: [first] }: ThreadNow): number {
 }
 
 /**
- * Converts a comment. A person's token also sees their own comments before they are submitted, which are left out. A
- * hidden comment has no text.
+ * Converts a comment. Leaves out comments that are not submitted yet, which a person's token can see. A hidden comment
+ * has no text.
  */
 function toComment(answer: CommentAnswer): readonly ThreadComment[] {
   const id = numberOf(answer.fullDatabaseId);
@@ -309,7 +312,7 @@ export async function withdrawFromMerging(client: Client, number: number, standi
   const { id, isDraft, autoMerge, isQueued } = standing;
   const name = `pull request #${String(number)}`;
   if (isQueued) await change(client, { doing: `remove ${name} from the merge queue`, mutation: DEQUEUE, id });
-  // A draft cannot be merged, so from here on nobody can merge before the rest is done.
+  // Nobody can merge a draft, so make the pull request a draft before the rest.
   if (!isDraft) await change(client, { doing: `make ${name} a draft again`, mutation: DRAFT, id });
   if (!autoMerge) return;
   try {

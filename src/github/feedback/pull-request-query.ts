@@ -9,7 +9,9 @@ export const SMALL_PAGE = 20;
 
 const THREADS = `totalCount pageInfo { hasPreviousPage startCursor } nodes { ...Thread }`;
 
-/** The fields of threads. GitHub's numbers of comments have outgrown `databaseId`, which has 32 bits. */
+/**
+ * The fields of threads. Comment numbers have outgrown `databaseId`, which has 32 bits, so `fullDatabaseId` is read.
+ */
 const THREAD_FRAGMENTS = `fragment Thread on PullRequestReviewThread {
   id isResolved isOutdated path line startLine originalLine diffSide startDiffSide
   first: comments(first: 1) { nodes { ...Said } }
@@ -52,7 +54,9 @@ const CHECKS: Readonly<Record<ChecksPart, string>> = {
   base: 'baseRef { target { oid ...Base } }',
 };
 
-/** Builds a query about the pull request of this repository's branch, since a fork may have one of that name. */
+/**
+ * Builds a query about the pull request of this repository's branch, because a fork may have a branch of the same name.
+ */
 const ofPullRequest = (fields: string) => `query ($owner: String!, $repo: String!, $branch: String!) {
   repository(owner: $owner, name: $repo) {
     ref(qualifiedName: $branch) {
@@ -112,18 +116,21 @@ ${THREAD_FRAGMENTS}`,
 /** Number of commits before the tip of a base branch that are searched for the state of a check. */
 const EARLIER_COMMITS = 5;
 
-/** Builds the fields of earlier commits. Of a merge only the first parent is read, not a pull request's. */
+/**
+ * Builds the fields of earlier commits. Follows only the first parent of a merge, not the commits of the merged pull
+ * request.
+ */
 const before = (more: number): string =>
   `parents(first: 1) { nodes { ...Base ${more === 1 ? '' : before(more - 1)} } }`;
 
-/** The query for the checks of the commits before one. */
+/** The query for the checks of the commits before a commit. */
 export const EARLIER_CHECKS_QUERY = `query ($owner: String!, $repo: String!, $tip: GitObjectID!) {
   repository(owner: $owner, name: $repo) { object(oid: $tip) { ... on Commit { ${before(EARLIER_COMMITS)} } } }
 }
 ${BASE_FRAGMENT}
 ${RUN_FRAGMENT}`;
 
-/** A commit with the commits before it, as deep as was requested. */
+/** A commit with the requested number of commits before it. */
 interface EarlierCommit extends CommitAnswer {
   readonly parents?: Nodes<EarlierCommit>;
 }
@@ -152,17 +159,17 @@ export interface ThreadsAnswer {
   readonly repository: { readonly pullRequest: { readonly reviewThreads: ThreadPage } };
 }
 
-/** A list in GraphQL: an entry that could not be shown is null, and a list that was refused is null itself. */
+/** A list in GraphQL. An entry that could not be shown is null, and a list that was refused is null as a whole. */
 export interface Nodes<T> {
   readonly nodes: readonly (T | null)[] | null;
 }
 
-/** The author of a commit as git names it; each part is null where git has none. */
+/** The author of a commit as git names it; each part that git lacks is null. */
 export interface CommitAuthor {
   readonly author: { readonly email: string | null } | null;
 }
 
-/** Returns the address of a commit's author; empty if there is none. */
+/** Returns the address of a commit's author; empty if it has none. */
 export function emailOf({ author }: CommitAuthor): string {
   return author?.email ?? '';
 }

@@ -3,14 +3,14 @@ import { ACCOUNT_FRAGMENT, type Actor, type Octokit, type RepositoryName, toAcco
 import { graphqlAnswerOf, findUnknownName } from '../graphql/errors.ts';
 
 /**
- * Fields of a pull request that an older Enterprise server may not know; without them the pull request counts as one
- * without auto-merge or merge queue.
+ * Fields of a pull request that an older Enterprise server may not know; without them the pull request is treated as
+ * one without auto-merge or merge queue.
  */
 const OPTIONAL = { autoMergeRequest: 'autoMergeRequest { enabledAt }', isInMergeQueue: 'isInMergeQueue' } as const;
 
-/** Other fields and arguments that older servers may not know, with what replaces them. */
+/** Other fields and arguments that older servers may not know, with their replacements. */
 const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
-  // `databaseId` has 32 bits, which are enough on older servers.
+  // Use `databaseId`, whose 32 bits are enough on older servers.
   fullDatabaseId: [/\bfullDatabaseId\b/g, 'fullDatabaseId: databaseId'],
   file: [/\bfile \{ path \}/g, ''],
   startDiffSide: [/\bstartDiffSide\b/g, ''],
@@ -18,7 +18,7 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
   conclusions: [/\bfailed: checkRuns\([^)]*\) \{ nodes \{[^}]*\} \}/g, ''],
 };
 
-/** Additional fields and types that the list of open pull requests asks for but can do without. */
+/** Additional fields and types that the query for the list of open pull requests contains but can do without. */
 const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
 
 /** Returns the query without the fields that the server does not know. */
@@ -34,7 +34,7 @@ export type LackingFields = ReadonlySet<string>;
 const noFieldLacks: LackingFields = new Set();
 
 /**
- * Returns the fields that hold people's decisions on a pull request (draft, reviews, auto-merge), for a query with
+ * Returns the fields with people's decisions on a pull request (draft, reviews, auto-merge), for a query with
  * `ACCOUNT_FRAGMENT`.
  */
 export function buildStandingFields(lacking: LackingFields): string {
@@ -123,8 +123,8 @@ interface HeadAnswer {
 }
 
 /**
- * Reads people's decisions on the open pull request of a branch, and whether it can be merged; returns null if there is
- * no such pull request. Sends one request, or two to a server that does not know all fields.
+ * Reads people's decisions on the open pull request of a branch, and its mergeability; returns null if there is no such
+ * pull request. Sends one request, or two to a server that does not know all fields.
  */
 export async function readStanding(
   octokit: Octokit,
@@ -139,7 +139,7 @@ export async function readStanding(
   return { ...toStanding(pull), mergeable: mergeabilityOf(pull.mergeable) };
 }
 
-/** Converts GitHub's word for whether a pull request can be merged. */
+/** Converts GitHub's word for the mergeability of a pull request. */
 export function mergeabilityOf(answer: string): PullRequestNow['mergeable'] {
   return answer === 'MERGEABLE' ? 'mergeable' : answer === 'CONFLICTING' ? 'conflicting' : 'unknown';
 }

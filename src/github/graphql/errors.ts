@@ -12,7 +12,7 @@ export interface GraphqlAnswer {
   readonly errors?: readonly GraphqlError[];
 }
 
-/** True if GitHub's servers failed to answer the query, which is temporary and not the caller's fault. */
+/** Returns true if GitHub's servers failed to answer the query, which is temporary and not the caller's fault. */
 export function isServerFailure({ type, message, extensions }: GraphqlError): boolean {
   const code = typeof extensions?.code === 'string' ? extensions.code : '';
   return (
@@ -25,14 +25,14 @@ const SERVER_FAILURE_TYPES =
 const SERVER_FAILURE_WORDS =
   /\bsomething went wrong\b|\btimed ?out\b|\btimeout\b|\bresource limits?\b.*\bexceeded\b|\bcouldn't respond to your request in time\b|\btemporarily unavailable\b|\binternal (?:server )?error\b/i;
 
-/** True if GitHub refused the query for its size: a smaller query may succeed, but not the same one. */
+/** Returns true if GitHub refused the query for its size: a smaller query may succeed, but not the same one. */
 export function isTooLarge({ type, message, extensions }: GraphqlError): boolean {
   return [type, extensions?.code, message].some(
     (text) => typeof text === 'string' && /RESOURCE_LIMITS_EXCEEDED|\bresource limits?\b/i.test(text),
   );
 }
 
-/** Returns the errors and the data of a failed GraphQL request, whichever part of Octokit threw. */
+/** Returns the errors and the data of a failed GraphQL request, regardless of the part of Octokit that threw. */
 export function graphqlAnswerOf(error: unknown): GraphqlAnswer {
   const { errors, data, response } = (error instanceof Error ? error : {}) as {
     readonly errors?: unknown;
@@ -54,8 +54,8 @@ function isError(one: unknown): one is GraphqlError {
 }
 
 /**
- * True if a read may succeed in smaller parts: the server failed or was too slow, the query was too large, or the
- * server does not know a field.
+ * Returns true if a read may succeed in smaller parts: the server failed or was too slow, the query was too large, or
+ * the server does not know a field.
  */
 export function mayWorkInParts(error: unknown): boolean {
   const { errors = [] } = graphqlAnswerOf(error);
@@ -64,11 +64,11 @@ export function mayWorkInParts(error: unknown): boolean {
     readonly name?: string;
     readonly response?: { readonly status?: number };
   };
-  // Without an answer, the connection broke or the time limit was reached.
+  // Without an answer, the connection broke or the time limit was reached, so smaller parts may succeed.
   return name === 'HttpError' && (response?.status === undefined || response.status >= 500);
 }
 
-/** True if the server is older than the query. */
+/** Returns true if the server is older than the query. */
 export function isUnknownField({ message = '' }: GraphqlError): boolean {
   return findUnknownName(message) !== null;
 }

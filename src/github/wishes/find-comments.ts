@@ -142,14 +142,14 @@ export function commentKeyOf(number: number, marker: string): string {
   return `${String(number)} ${marker}`;
 }
 
-/** A comment as REST lists it, as far as its author matters. */
+/** A comment as REST lists it, with the fields that identify its author. */
 export interface FoundComment {
   readonly body?: string;
   readonly user: { readonly type: string } | null;
   readonly author_association: string;
 }
 
-/** True if a comment begins with a marker, and a bot or a member of the repository has written it. */
+/** Returns true if a comment begins with a marker, and a bot or a member of the repository has written it. */
 export function isCommentOfAction({ body = '', user, author_association: association }: FoundComment): boolean {
   return (
     isMarker(firstLineOfComment(body)) &&
@@ -161,7 +161,7 @@ function isMarker(line: string): boolean {
   return line.startsWith('<!-- ') && line.endsWith(' -->');
 }
 
-/** Returns the first line of a comment, which is a marker in the action's own. */
+/** Returns the first line of a comment, which is a marker in a comment of the action. */
 export function firstLineOfComment(text: string): string {
   return text.split(/\r?\n/, 1)[0] ?? '';
 }

@@ -5,8 +5,8 @@ import { statusOf } from '../errors.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
 
 /**
- * GraphQL ids that the run has seen: of labels by name in lower case (because GitHub compares without case; null if
- * only the label's existence is known), and of issues and pull requests by number.
+ * GraphQL ids that the run has seen: those of labels by name in lower case, because GitHub ignores case (null if only
+ * the label's existence is known), and those of issues and pull requests by number.
  */
 export interface KnownNodes {
   readonly labels: Map<string, string | null>;
@@ -29,7 +29,7 @@ interface Mutation {
 }
 
 /**
- * A write on an issue. `mutation` is null if a GraphQL id that it needs is unknown; `answerOf` reads its answer.
+ * A write on an issue. `mutation` is null if a GraphQL id that it needs is unknown, and `answerOf` reads its answer.
  * `alone` does the same by REST.
  */
 interface IssueWrite<T> {
@@ -41,7 +41,9 @@ interface IssueWrite<T> {
 /** Sends one write, batched with all others of the same turn of the event loop; each of them fails separately. */
 export type WriteOnIssue = <T>(octokit: Octokit, write: IssueWrite<T>) => Promise<T>;
 
-/** Maximum number of mutations in a request: GitHub ends a request after 10 s, and makes one mutation after another. */
+/**
+ * Maximum number of mutations in a request: GitHub ends a request after 10 s, and performs one mutation after another.
+ */
 const MOST_AT_ONCE = 10;
 
 type Gathered = IssueWrite<unknown> & { readonly octokit: Octokit };
@@ -64,7 +66,7 @@ async function writeAll(writes: readonly Gathered[]): Promise<readonly PromiseSe
   return settled;
 }
 
-/** Sends mutations in one request. Each fails by itself if GitHub's answer says which one failed. */
+/** Sends mutations in one request. If GitHub's answer says which one failed, only that one fails. */
 async function send(
   writes: readonly Together[],
 ): Promise<readonly (readonly [Together, PromiseSettledResult<unknown>])[]> {
@@ -79,7 +81,7 @@ async function send(
       `${alias}: ${mutation.name}(input: $${variable}) { ${SELECTIONS[mutation.name]} }`,
   );
   const inputs = Object.fromEntries(numbered.map(({ write, variable }) => [variable, write.mutation.input]));
-  // After a failure GitHub may have written a comment already, and a second one would stay forever.
+  // Do not repeat a comment: after a failure GitHub may have written it already, and a second one would stay forever.
   const isRepeatable = writes.every(({ mutation }) => mutation.name !== 'addComment');
   const answered = await settleCall(() =>
     first.octokit.graphql<unknown>(`mutation (${types.join(', ')}) { ${fields.join(' ')} }`, {
@@ -100,8 +102,8 @@ async function send(
 }
 
 /**
- * Sends one write for several items. GitHub refuses the whole write if one of them is invalid; then each is written
- * alone, and the first refusal is thrown after all others are written.
+ * Sends one write for several items. GitHub refuses the whole write if one of them is invalid; then writes each alone,
+ * and throws the first refusal after all others are written.
  */
 export async function writeAllOrEach<T>(
   all: readonly T[],

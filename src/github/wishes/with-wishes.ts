@@ -2,7 +2,9 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import { textOf, UserError } from '../../errors.ts';
 import type { Forge, ForgeAdapter, WishResult, Wishes, WishWrites } from '../../ports/forge.ts';
 
-/** Describes each wish, that is, each write that a run can do without, in the sentence about refused wishes. */
+/**
+ * The description of each wish, that is, each write that a run can do without, in the sentence about refused wishes.
+ */
 const WORDS: { readonly [Write in keyof WishWrites]: (...asked: Parameters<WishWrites[Write]>) => string } = {
   replyInThread: (number) => `an answer in a thread of #${String(number)}`,
   resolveThread: () => 'marking a thread as resolved',
@@ -31,7 +33,7 @@ interface Refused {
 }
 
 /**
- * Creates a run's forge, whose wishes never reject: a failure is a refusal, which is remembered for the report, grouped
+ * Creates a run's forge, whose wishes never reject. A failure is a refusal, which is remembered for the report, grouped
  * by its reason.
  */
 export function withWishes(adapter: ForgeAdapter): Forge {

@@ -21,18 +21,18 @@ import type { LoopDeps } from '../deps.ts';
 
 type Answer = NonNullable<FeedbackItem['answer']>;
 
-/** Maximum time of one tool, in ms: it asks registries, but installs and builds nothing. */
+/** Maximum time of one tool, in ms. A tool asks registries, but installs and builds nothing. */
 const TOOL_MS = 5 * MINUTE_MS;
 
 /** Exit code of a shell for a missing program. */
 const NOT_FOUND = 127;
 
 /**
- * Returns the lock files that the loop regenerates itself: those whose tool the project named, in a file or in the
- * set-up, before the agent worked.
+ * Returns the lock files that the loop regenerates itself. These are the ones whose tool the project named, in a file
+ * or in the set-up, before the agent worked.
  */
 export function listRegeneratedLockFiles(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
-  // A path that contains a secret cannot be shown, so it is left to the agent.
+  // A path that contains a secret cannot be shown, so leave its file to the agent.
   const tellable = paths.filter((path) => deps.redact(path) === path);
   return selectLockFiles(tellable, toolsNamed(deps));
 }
@@ -43,7 +43,7 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
 }
 
 /**
- * Regenerates the lock files of the open merge once nothing else conflicts, if the project names a tool. Undoes the
+ * If nothing else conflicts, regenerates the lock files of the open merge whose tools the project names. Undoes the
  * changes of a failed or cancelled tool.
  */
 export async function regenerateLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {

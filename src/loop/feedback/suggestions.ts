@@ -19,14 +19,14 @@ import { toOneLine, toPlainTitle, completeSentence } from '../../core/text/phras
 import { textOf } from '../../errors.ts';
 import type { Work } from '../../handover/intake.ts';
 import type { OpenedLane } from '../../ports/repository.ts';
-import { commitMessageOf, withCommit } from '../commits.ts';
+import { commitMessageOf, addCommitToWork } from '../commits.ts';
 import { verifyHere } from '../verification.ts';
 import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, listRegeneratedLockFiles, regenerateLockFiles } from './lock-files.ts';
 
 /**
- * The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the task needs no agent, or the
- * run was cancelled.
+ * The prepared work tree. `ready` has the merge that is in it, or null. `settled`: the task needs no agent, or the run
+ * was cancelled.
  */
 type PreparedMerge =
   | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
@@ -96,7 +96,7 @@ async function applyOne(deps: LoopDeps, work: Work, { task, on }: SuggestedChang
 }
 
 /**
- * Merges the base branch into a lane that began on a red base, once the base passes again, since `verify` would still
+ * Merges the base branch into a lane that began on a red base, once the base passes again, because `verify` would still
  * fail on the old base. Leaves a conflict to the task that resolves conflicts.
  */
 export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
@@ -122,7 +122,7 @@ export async function mergeRepairedBase(deps: LoopDeps, work: Work, opened: Open
     message: `Merge ${toPlainTitle(lane.baseBranch, 60)}, where verify passes again`,
     trailers: { 'Ralph-Run': context.runId, 'Ralph-Task': CONFLICT_TASK },
   });
-  const merged = withCommit(work, committed);
+  const merged = addCommitToWork(work, committed);
   if (committed.merge !== 'made') return merged;
   log.info(`merged ${lane.baseBranch}, where verify passes again (${committed.head.slice(0, 7)})`);
   return { ...merged, state: repaired.state };
@@ -141,7 +141,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   }
   const begun = await repository.beginMerge();
   if (begun.kind === 'up-to-date') {
-    // A merge that fails verify still needs the agent.
+    // A merge that fails verify still needs the agent, so the task is not settled.
     if (isRed(work)) return { kind: 'ready', merge: null };
     return { kind: 'settled', work: answerWithoutCall(deps, work, { id, own: answerForMerged(work.lane.baseBranch) }) };
   }
@@ -152,7 +152,7 @@ export async function prepareMerge(deps: LoopDeps, work: Work, task: Task): Prom
   const merge = { conflicts, lockFiles, regeneratedByLoop: ofLoop, regenerated: [], verification: null };
   if (conflicts.length > 0 || (lockFiles.length > 0 && ofLoop.length === 0)) return { kind: 'ready', merge };
   const last = work.journal.at(-1);
-  // The lock files were already regenerated after the agent's last call.
+  // The lock files were already regenerated after the agent's last call, so do not run the tools again.
   return last?.taskId === CONFLICT_TASK
     ? { kind: 'ready', merge: { ...merge, regenerated: last.evidence.lockFiles ?? [] } }
     : mergeWithoutCall(deps, work, { task, merge });
@@ -190,7 +190,7 @@ async function mergeWithoutCall(
     message: commitMessageOf(deps, work, { task, summary: null }),
     trailers: { 'Ralph-Run': deps.context.runId, 'Ralph-Task': task.id },
   });
-  const done = withCommit(work, committed);
+  const done = addCommitToWork(work, committed);
   if (committed.merge !== 'made') return { kind: 'ready', merge: { ...merge, regenerated } };
   log.info(`merged ${work.lane.baseBranch} without a call (${committed.head.slice(0, 7)})`);
   const answer =

@@ -4,21 +4,21 @@ import type { Task } from '../../core/tasks/task.ts';
 import type { LoopDeps } from '../deps.ts';
 
 /**
- * Interval between two looks while a call runs, in ms. A look takes at most three requests, and GITHUB_TOKEN has 1,000
+ * Interval in ms between two looks while a call runs. A look takes at most three requests, and GITHUB_TOKEN has 1,000
  * an hour.
  */
 const LOOK_EVERY_MS = 2 * MINUTE_MS;
 
 /** A watch over withdrawals by people while a call runs. */
 export interface PeopleWatch {
-  /** Aborted once people took back the task, or the lane as a whole. */
+  /** Aborted once people have withdrawn the task, or the lane as a whole. */
   readonly signal: AbortSignal;
   end(): void;
 }
 
 /**
- * Watches whether people withdraw the task or lane of a call, so that the call can be ended. A job that cannot ask
- * detects nothing.
+ * Watches whether people withdraw the task or the lane of a call, so that the call can be ended. Detects nothing in a
+ * job that cannot ask.
  */
 export function watchPeople({ lookAtPeople }: Pick<LoopDeps, 'lookAtPeople'>, work: Work, task: Task): PeopleWatch {
   const seen = new AbortController();

@@ -31,12 +31,12 @@ export interface StepWalk {
   readonly records: readonly StepRecord[];
   /** The lane's conversation, which the next call may continue. */
   readonly sessionId: string | null;
-  /** The conversation of the newest call; null when no call was made, or its conversation is unknown. */
+  /** The conversation of the newest call; null if no call was made, or its conversation is unknown. */
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
   /**
-   * Path of the marker with which a step reported that everything is done, which is already removed; null when there
-   * was none.
+   * Path of the marker with which a step reported that everything is done, which is already removed; null if there was
+   * none.
    */
   readonly doneMarker: string | null;
   /** Content of the work tree after the last step. */
@@ -56,7 +56,7 @@ export interface AttemptedStep {
    * no call.
    */
   readonly calls: readonly (CallUsage & { readonly output: StepOutput })[];
-  /** See StepRecord; absent in steps that call no agent. */
+  /** The refusal, as in StepRecord; absent in steps that call no agent. */
   readonly refused?: StepRecord['refused'];
   readonly review?: ReviewResult | null;
 }
@@ -163,7 +163,7 @@ export async function tryAgent(
         aim: aimOfStep(step),
         promptTemplate: prompt.text,
         promptPath: prompt.path,
-        // The set-up comes before all else, so it is part of the first call only.
+        // The set-up comes first, so it is part of the first call only.
         setup: walk.outputs.length === 0 ? selectSetupInstructions(deps.prompt, charged) : '',
         model: step.model,
         allowedTools: step.allowedTools,
@@ -186,14 +186,13 @@ export async function tryAgent(
   const passed = attempt.result.kind === 'passed';
   const isUsageOnly =
     own === null ? step.review !== null && explainRunEnd(agentRun) === null : step.review !== null || !passed;
-  // Refused tool calls are judged by the rules of the iteration's agent, so those of other agents and reviews are
-  // dropped.
+  // Refused tool calls are judged by the rules of the iteration's agent, so drop those of other agents and of reviews.
   const ofOwn = step.review === null && own === null ? {} : { denials: [] };
   const output: StepOutput = { ...agentRun, isUsageOnly, analysis: { ...agentRun.analysis, ...ofOwn } };
   const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];
   const calls = [...again, { ...usage, output }];
   const review = createMissingReview(iteration, step, 'its call failed') ?? null;
-  // A retry does not continue a conversation in which nothing has succeeded.
+  // Do not let a retry continue a conversation in which nothing has succeeded.
   const isLost = failed !== null && isSessionSuspect(agentRun);
   const dropped = sessionDroppedAt === null ? walk.sessionId : null;
   return {

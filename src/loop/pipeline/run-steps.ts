@@ -105,14 +105,14 @@ async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): P
       `step ${step.name} ${describeStepResult(one.attempt.result)}; it is tried again in ${String(delayMs / 1000)} s`,
     );
     await deps.sleep(delayMs, deps.signal);
-    // Signals and limits are checked between attempts, too.
+    // Check signals and limits between attempts, too, so that a retry does not ignore them.
     if (isCancelled() || (step.kind === 'agent' && obstacleToCall(deps, iteration, walk) !== null)) break;
   }
   const last = tried.at(-1);
   const result: StepResult = last?.attempt.result ?? { kind: 'passed' };
   const calls = tried.flatMap((one) => one.calls);
   const works = step.kind === 'agent' || step.kind === 'command';
-  // The marker is a message to the loop, so it is removed before the step's change is measured or committed.
+  // The marker is a message to the loop, so remove it before the step's change is measured or committed.
   const marked = works ? await takeDoneMarker(deps, iteration) : null;
   const { tree } = works ? await deps.repository.snapshot() : walk;
   const passed = result.kind === 'passed';
@@ -142,7 +142,7 @@ async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): P
       })),
       denials: calls.flatMap(({ output }) => output.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
-      // A cancelled attempt, or an error that affects every call, does not count against the step.
+      // Do not blame the step for a cancelled attempt, or for an error that affects every call.
       circuit:
         step.breaker === null ||
         circuit === null ||
@@ -239,7 +239,7 @@ function lastAgentWords({ outputs }: StepWalk): string | null {
   return words.length === 0 ? null : words.join(' ');
 }
 
-/** Checks whether the README kept up with what the iteration has changed so far. */
+/** Checks whether the iteration has updated the README for its changes so far. */
 async function tryReadme(
   { repository, files }: LoopDeps,
   { iteration: { before }, step: { path, patterns } }: RunningStep<ReadmeStep>,
@@ -259,8 +259,8 @@ async function tryReadme(
 }
 
 /**
- * Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but do not
- * count as progress of the agent.
+ * Runs a command in the work tree, for as long as the run has time. Its changes belong to the iteration, but are not
+ * progress of the agent.
  */
 async function tryCommand(
   deps: LoopDeps,

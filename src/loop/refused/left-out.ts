@@ -18,7 +18,7 @@ import type { RefusedPath, Repository } from '../../ports/repository.ts';
 import type { RemadeCommits, Remote } from '../../ports/remote.ts';
 import type { LoopDeps } from '../deps.ts';
 
-/** The dependencies of leaving content out of the branch. `repository` is null when the work tree is in another job. */
+/** The dependencies of leaving content out of the branch. `repository` is null if the work tree is in another job. */
 export interface LeaveOutDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' | 'redact'> {
   readonly remote: Pick<Remote, 'pathsByTask' | 'remakeCommitsWithout' | 'probePush'>;
   readonly repository: Pick<LoopDeps['repository'], 'takeHead' | 'snapshot'> | null;
@@ -30,8 +30,9 @@ export interface LeaveOutDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' 
 const LEFT_OUT_BY_SERVER = 'the git server refused it';
 
 /**
- * Removes refused content from the commits that the server does not have yet: the files that it names (`byFile`), else
- * the work of one task if the others are accepted without it, else all work. The rest stays as it was committed.
+ * Removes refused content from the commits that the server does not have yet: the files that it names (`byFile`),
+ * otherwise the work of one task if the others are accepted without it, otherwise all work. The rest stays as it was
+ * committed.
  */
 export async function leaveRefusedOut(
   deps: LeaveOutDeps,
@@ -67,8 +68,9 @@ async function withoutFiles(
   const { log, redact } = deps;
   const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
-  const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
-  // A task that waits for a person must not leave files in the work tree that would count as the next task's.
+  const refused = paths.map((path): RefusedPath => ({ path, why, refusesAnyContent: isForPath(refusal.rule) }));
+  // A task that waits for a person must not leave files in the work tree, which would look like work of the next task,
+  // so remove them.
   const isLeft = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   const workTree = isLeft ? 'reset' : 'as-it-is';
   log.warning(
@@ -127,8 +129,8 @@ export function leaveOut(
 }
 
 /**
- * Sets a task aside if the agent claims that it is done while its refused file is unchanged in the work tree: the push
- * after another call would be refused in the same way.
+ * Sets a task aside if the agent claims that it is done while its refused file is unchanged in the work tree, because
+ * the push after another call would be refused in the same way.
  */
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);
@@ -144,7 +146,7 @@ export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, wor
   return next;
 }
 
-/** Maps each commit that the server does not have to null, which means that it was left out. */
+/** Maps each commit that the server does not have to null, which means that the commit was left out. */
 function placesOfUnpushed({ journal, lastPublished }: Work): RemadeCommits['places'] {
   const lost = journal.slice(lastPublished.iterations).flatMap(({ commit }) => (commit === null ? [] : [commit]));
   return Object.fromEntries(lost.map((id) => [id, null]));

@@ -13,7 +13,7 @@ const SIZES = { height: 190, top: 18, plot: 140, label: 182 };
 /** The part of the width, in percent, that is left to the numbers of the axis. */
 const AXIS = 9;
 
-/** A week of a chart; null without a task. */
+/** A week of a chart; its group is null if the week has no task. */
 interface Week {
   readonly monday: string;
   readonly group: HistoryGroup | null;
@@ -25,7 +25,7 @@ interface Part {
   readonly value: number;
 }
 
-/** Renders how many tasks were merged each week, and how many of them nobody changed, as an SVG. */
+/** Renders the number of tasks that were merged each week, and of those among them that nobody changed, as an SVG. */
 export function renderMergedChart(weeks: readonly HistoryGroup[]): string {
   const shown = weeksOf(weeks);
   const bars = shown.map(({ group }): readonly Part[] =>

@@ -13,7 +13,7 @@ export interface HistoryPage {
   readonly history: HistorySummary;
   /** Newest pull request first. */
   readonly tasks: readonly TaskHistory[];
-  /** Address of the repository's page; null if it is unknown. */
+  /** Address of the repository's page, or null if it is unknown. */
   readonly repository: string | null;
   readonly now: number;
 }
@@ -131,7 +131,7 @@ function word(text: string): string {
   return `<span class="word">&nbsp;${text}</span>`;
 }
 
-/** Returns what became of a task: `merged 2026-11-21, untouched, reverted`. */
+/** Returns the end of a task: `merged 2026-11-21, untouched, reverted`. */
 function describeTaskEnd({ end, endedAt, isUntouched, peopleCommits, reviewRounds, revertedAt }: TaskHistory): string {
   const day = endedAt === null ? '' : ` ${formatInstant(endedAt).slice(0, 10)}`;
   const words = { open: 'open', merged: 'merged', unfinished: 'not merged', closed: 'closed' }[end];

@@ -21,7 +21,7 @@ export const MEASURES = [
   'reverted',
 ] as const;
 
-/** Returns a group's measures as text; `–` where there is nothing to measure. */
+/** Returns a group's measures as text, with `–` for a measure without data. */
 export function measuresOf(totals: HistoryTotals): Readonly<Record<(typeof MEASURES)[number], string>> {
   const { merged, judged, untouched, reviewRounds, medianMs, reverted } = totals;
   const cost = computeMergedTaskCost(totals);
@@ -50,7 +50,7 @@ export function gapsOf({ merged, priced, judged, notMerged, lostUsd }: HistoryTo
   ];
 }
 
-/** Renders a count of tasks and what became of them: `34 tasks: 24 merged, 3 not merged, 7 open`. */
+/** Renders the number of tasks and their ends: `34 tasks: 24 merged, 3 not merged, 7 open`. */
 export function renderEnds({ tasks, merged, notMerged, open }: HistoryTotals): string {
   const parts = [`${String(merged)} merged`, `${String(notMerged)} not merged`, `${String(open)} open`];
   return `${formatCount(tasks, 'task')}: ${parts.join(', ')}`;

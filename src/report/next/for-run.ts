@@ -31,8 +31,8 @@ type End<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 const NOTHING = createNextStep('nothing', ' to do');
 
 /**
- * Returns what a person can do after a run, and what happens without them. Every page that reports a run renders these
- * steps.
+ * Returns what a person can do after a run, and the events that follow otherwise. Every page that reports a run renders
+ * these steps.
  */
 export function suggestNextSteps(report: RunReport): readonly NextStep[] {
   const { outcome } = report;
@@ -183,7 +183,7 @@ function parkedSteps(outcome: End<'parked'>, report: RunReport): readonly NextSt
   return [...continuation(report, 'after that'), { ...raise, lead: 'to go faster, ' }];
 }
 
-/** Explains why the wait is shorter than the agent reported; empty when it is not. */
+/** Explains why the wait is shorter than the agent reported; empty if it is not. */
 function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): readonly NextStep[] {
   const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
   const reported = Date.parse(limit?.resumeAt ?? '');
@@ -194,7 +194,7 @@ function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): reado
 }
 
 /**
- * Returns how the work continues: the schedule works on the queue, and also an issue's own branch when the queue is
+ * Returns how the work continues. The schedule works on the queue, and also on an issue's own branch if the queue is
  * empty. A decision that a person owes comes first.
  */
 function continuation(report: RunReport, when: 'after that' | 'from here'): readonly NextStep[] {
@@ -293,7 +293,7 @@ function failedSteps(outcome: End<'failed'>, report: RunReport): readonly NextSt
     : [createNextStep('fix', 'the problems above'), createNextStep('rerun', '', ' and '), ...keptSteps(report)];
 }
 
-/** Says where the finished work is; empty when there is none or none was published. */
+/** Returns the place of the finished work; empty if there is none or none was published. */
 function keptSteps(report: RunReport): readonly NextStep[] {
   if (report.kind !== 'worked' || report.headSha === null) return [];
   if (report.iterations.every(({ commit }) => commit === null)) return [];

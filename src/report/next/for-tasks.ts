@@ -83,15 +83,15 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
 }
 
 /**
- * Returns the command that retries a task by a name that people can read; where the id is a hash, the one that retries
- * all that failed or is blocked.
+ * Returns the command that retries a task by a name that people can read. If the id is a hash, returns the command that
+ * retries all that failed or is blocked.
  */
 function readableRetry(task: Task): 'retry' | `retry ${string}` {
   const name = issueOfTask(task) ?? (isListed(task) && !isHashedId(task.id) ? task.id : null);
   return name === null ? 'retry' : `retry ${String(name)}`;
 }
 
-/** Returns what a person can do when no open task of the run can be worked on. */
+/** Returns what a person can do if no open task of the run can be worked on. */
 export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const tasks = listAllTasks(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
@@ -107,7 +107,7 @@ export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const isAsked = stuck.some(({ task }) => !isListed(task));
   const threads = threadsOfAll(stuck, report);
   const retry = createCommandStep('retry', threads, threads.length === 0);
-  // Tasks that were never tried in this run have no known problem.
+  // Tasks that were never tried in this run have no known problem, so only advise a retry.
   if (stuck.length > 0 && worked.length === 0 && !isAsked)
     return [{ ...retry, lead: `to try ${stuck.length === 1 ? 'it' : 'them'}, ` }];
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
@@ -196,7 +196,7 @@ function allowSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   return [{ ...allow, lead: 'if Ralph may change them, ' }, createNextStep('wait', 'the next run continues', ': ')];
 }
 
-/** Points out a verification that never passed, because it keeps every task from being done. */
+/** Mentions a verification that never passed, because it keeps every task from being done. */
 function verificationSteps({ task }: TaskReport, report: RunReport): readonly NextStep[] {
   const ran = listIterationsOn(report, task.id)
     .map(({ evidence }) => evidence.verification)
@@ -215,7 +215,7 @@ function stepsForSubject({ task: { source }, progress }: TaskReport): readonly N
   return suggestForFeedback(source.on.kind, progress.reason === 'feedback_rounds' ? 'used-up' : 'unknown');
 }
 
-/** Returns the threads in which a task can be retried; empty when it can only be retried by hand. */
+/** Returns the threads in which a task can be retried; empty if it can only be retried by hand. */
 function threadsOf(task: Task, report: RunReport): readonly string[] {
   return [
     ...(issueOfTask(task) === null ? [] : ['the issue']),
@@ -224,7 +224,7 @@ function threadsOf(task: Task, report: RunReport): readonly string[] {
 }
 
 /**
- * Returns the threads for a retry of all tasks that failed or are blocked; empty when they can only be retried by hand.
+ * Returns the threads for a retry of all tasks that failed or are blocked; empty if they can only be retried by hand.
  */
 function threadsOfAll(stuck: readonly TaskReport[], report: RunReport): readonly string[] {
   if (stuck.some(({ task }) => !isListed(task))) return ['the pull request'];

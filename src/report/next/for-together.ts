@@ -9,7 +9,7 @@ const TROUBLE: readonly string[] = ['failed', 'halted', 'blocked'];
 /** The kinds of outcomes after which the next run continues by itself. */
 const UNFINISHED: readonly string[] = ['limit', 'parked', 'cancelled'];
 
-/** True if a branch needs a person, or its jobs published nothing. */
+/** Returns true if a branch needs a person, or its jobs published nothing. */
 export function isInTrouble({ run }: EndOfLane): boolean {
   return run === null || TROUBLE.includes(run.outcome.kind);
 }

@@ -9,26 +9,27 @@ import { formatInstantFrom } from '../format.ts';
 import { renderProse, renderTaskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
 
-/** The place where a step is read: a log, a page on GitHub, or a terminal beside a checkout. */
+/** The place in which a step is read: a log, a page on GitHub, or a terminal next to a checkout. */
 export type ReadingPlace = 'log' | 'markdown' | 'terminal';
 
 /**
  * An action that a person can take next, or an event that needs nobody. `joint` joins the step to the one before (a
- * step without it begins a sentence); `lead` is put in front, such as `to continue, `.
+ * step without it begins a sentence). `lead` is text before the step, such as `to continue, `.
  */
 export type NextStep = Deed & { readonly joint?: string; readonly lead?: string };
 
 type Deed =
   | { readonly kind: Exclude<Kind, 'command'>; readonly what: Words }
   /**
-   * `on` holds the threads in which to comment; `byHand` is set when the workflow also takes the command as an input.
+   * A command. `on` contains the threads in which to comment. `byHand` is true if the workflow also accepts the command
+   * as an input.
    */
   | { readonly kind: 'command'; readonly command: Command; readonly on: readonly string[]; readonly byHand: boolean };
 
-/** Words of a sentence with code in `backticks`; a task among them is linked where it has a page. */
+/** Words of a sentence with code in `backticks`; a task among them becomes a link if it has a page. */
 export type Words = readonly (string | Task)[];
 
-/** A command as people write it; `retry` carries the task that is meant. */
+/** A command as people write it; `retry` contains the task that it is for. */
 type Command = CommandWords | `retry ${string}`;
 
 /** The kinds of steps, each with the words that it begins with. */
@@ -87,12 +88,12 @@ export function buildStepList(steps: readonly NextStep[], target: ReadingPlace):
   return starts.map((start, at) => renderSentence(steps.slice(start, starts[at + 1]), target));
 }
 
-/** Renders a command for where it is given: as a comment on GitHub, or in a shell. */
+/** Renders a command for the place in which it is given: as a comment on GitHub, or in a shell. */
 export function renderCommand(given: Command, target: ReadingPlace): string {
   return writeWords(target === 'terminal' ? `ralph ${given}` : `\`/ralph ${given}\``, target);
 }
 
-/** Renders the command that continues a lane which a pause or an open circuit holds. */
+/** Renders the command that continues a lane that a pause or an open circuit holds. */
 export function renderContinuation(heldBy: 'pause' | 'circuit', target: ReadingPlace): string {
   return renderCommand(heldBy === 'pause' ? 'resume' : target === 'terminal' ? 'reset circuit' : 'retry', target);
 }
@@ -104,11 +105,11 @@ function renderSentence(steps: readonly NextStep[], target: ReadingPlace): strin
     ...clauseOf(one, target),
   ]);
   const line = renderWords([...parts, '.'], target);
-  // A terminal prints the line behind `Next: `.
+  // A terminal prints the line after `Next: `, so it needs no capital.
   return target === 'terminal' ? line : `${line.charAt(0).toUpperCase()}${line.slice(1)}`;
 }
 
-/** Renders words where they are read. */
+/** Renders words for the place in which they are read. */
 export function renderWords(words: Words, target: ReadingPlace): string {
   return words.map((part) => (typeof part === 'string' ? writeWords(part, target) : nameFor(part, target))).join('');
 }
@@ -134,13 +135,16 @@ function clauseOf(one: NextStep, target: ReadingPlace): Words {
   const comment = `${KINDS.command}\`/ralph ${given}\`${on.length === 0 ? '' : ` on ${on.join(' or ')}`}`;
   if (!byHand) return [comment];
   if (on.length > 0) return [`${comment}, or ${atHand}`];
-  // The workflow's input cannot name this task.
+  // The workflow's input cannot name this task, so also give the command for a checkout.
   return name === given
     ? [atHand]
     : [`${atHand} (for all that failed or is blocked), or \`ralph ${given}\` in a checkout (for this one)`];
 }
 
-/** Creates the step of answering on a task's issue with one comment: the command, then the words for the agent. */
+/**
+ * Creates the step of answering on a task's issue with one comment, which contains the command and then the words for
+ * the agent.
+ */
 export function createReplyStep(issue: Task, words: string, joint?: string): NextStep {
   return createNextStep('comment', [issue, ` with one comment: first line \`/ralph retry\`, ${words}`], joint);
 }
@@ -241,7 +245,7 @@ export function suggestMerge(report: RunReport): readonly NextStep[] {
 
 const AND_MERGE = createNextStep('merge', 'it', ' and ');
 
-/** Returns a step to look at the objections of people and CI to the pull request; empty when none is known. */
+/** Returns a step to look at the objections of people and CI to the pull request; empty if none is known. */
 export function suggestForObjections(report: RunReport): readonly NextStep[] {
   const why = describeObjections(report);
   return why === '' ? [] : [createNextStep('look', `the pull request before anything is merged: ${why}`)];
@@ -297,7 +301,7 @@ function stepsToChange(report: RunReport): readonly NextStep[] {
   ];
 }
 
-/** The steps after auto-merge was switched off because of commits that nobody has reviewed. */
+/** The steps after auto-merge was disabled because of commits that nobody has reviewed. */
 export const STEPS_AFTER_DISARMING: readonly NextStep[] = [
   ...[createNextStep('review', 'the new commits'), { ...createNextStep('arm'), lead: 'then ' }],
   createNextStep('merge', 'the pull request', ', or '),

@@ -45,7 +45,7 @@ export function buildWebhookSchema(): object {
   return { title: 'notify-webhook', ...z.toJSONSchema(webhookSchema) };
 }
 
-/** Builds the message about a notification. `comment` is the comment that was written, or null for none. */
+/** Builds the message about a notification. `comment` is the comment that was written, or null if there is none. */
 export function buildWebhookMessage(
   notification: About,
   { id, thread, comment }: { readonly id: string; readonly thread: number | null; readonly comment: number | null },
@@ -79,7 +79,10 @@ function describeNeed({ kind, about }: Need, { report, change }: About): Webhook
   };
 }
 
-/** Slack must not fetch what the agent's words link to: an address can carry what the agent knows. */
+/**
+ * Settings that keep Slack from fetching addresses in the agent's words, because an address can carry what the agent
+ * knows.
+ */
 const AS_TEXT = { mrkdwn: false, link_names: false, unfurl_links: false, unfurl_media: false };
 
 /** Renders a message as the JSON that the receiver at `address` expects. */
@@ -88,7 +91,7 @@ export function renderWebhook(message: WebhookMessage, address: string): string 
   return JSON.stringify(isSlack ? { text: slackText(message), ...AS_TEXT } : message);
 }
 
-/** Slack reads `<…>` as mentions and links and `&…;` as characters; with these three escaped, a text is only a text. */
+/** Escapes a text for Slack, which reads `<…>` as mentions and links and `&…;` as characters. */
 function slackText({ repository, needs, commentUrl }: WebhookMessage): string {
   const lines = needs.flatMap(({ text, title, question }) => [
     `${repository.split('/').slice(-2).join('/')}: ${text}${title === null ? '' : ` (“${title}”)`}`,

@@ -36,8 +36,8 @@ export interface OverviewFacts {
   readonly runs: readonly { readonly place: string; readonly run: StoredRun }[];
   /** Open issues and entries of files, in the order of work; `written` is the state in the file. */
   readonly listed: readonly { readonly task: QueuedEntry; readonly written: TaskState }[];
-  readonly github: OnGitHub | null;
-  /** Returns the state of a lane that has none. */
+  readonly github: GitHubFacts | null;
+  /** Returns the first state of a lane without a stored one. */
   readonly initial: (lane: LaneId) => LaneState;
   /** The cooldown of a circuit in ms. */
   readonly cooldownMs: number;
@@ -45,7 +45,7 @@ export interface OverviewFacts {
 }
 
 /** Facts from GitHub about a repository. */
-export interface OnGitHub {
+export interface GitHubFacts {
   readonly repository: string;
   readonly titles: ReadonlyMap<number, string>;
   readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
@@ -68,7 +68,7 @@ export function buildOverview(facts: OverviewFacts, now: number): Overview {
   };
 }
 
-/** Returns a sentence about a place of the state that does not answer. Behind the place `ref` is the git remote. */
+/** Returns a sentence about a state store that does not answer. The store `ref` is the git remote. */
 export function describeUnreachablePlace(place: string, why: string): string {
   return `The ${place === 'ref' ? 'remote' : place} cannot be reached: ${completeSentence(why)}`;
 }
@@ -80,7 +80,7 @@ export function describeNewerState(place: string, version: number): string {
 
 function runAt({ place, run }: OverviewFacts['runs'][number]): Overview['runs'][number] {
   const { lane, runUrl, endedAt, outcome, tasks, iterations, costUsd, tokens } = run;
-  // Runs of version 1 do not count iterations of unknown cost.
+  // Runs of version 1 do not record iterations of unknown cost, so estimate their number.
   const unpriced = run.unpriced ?? (costUsd === 0 && tokens > 0 ? iterations : 0);
   return {
     ...{ branchId: lane, place, iterations, outcome: outcome.kind, reason: outcome.reason },
@@ -121,14 +121,14 @@ function overviewLaneOf(
     (Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null);
   const isOfLane = (id: TaskId): boolean => (lane === QUEUE ? !ownLanes.has(id) : id === lane);
   const listed = new Map(all.filter(({ task }) => isOfLane(task.id)).map((one) => [one.task.id, one]));
-  // An issue that GitHub no longer lists is closed or has lost its label.
+  // GitHub no longer lists an issue that is closed or has lost its label, so leave it out.
   const worked = Object.keys(state.tasks).filter(
     (id) =>
       !isFeedback(id) &&
       isBegun(progressOf(state.tasks, id)) &&
       (github === null || !isIssueTask(id) || listed.has(id) || isFinished(progressOf(state.tasks, id))),
   );
-  // An answered request is no longer waited for.
+  // An answered request no longer waits, so leave it out.
   const unanswered = listStoredRequests(asked)
     .filter(({ isOpen }) => isOpen)
     .map(({ id }) => id);
@@ -138,7 +138,7 @@ function overviewLaneOf(
   const tasks = ids.map((id): KnownTask => {
     const progress = computeShownProgress(progressOf(state.tasks, id));
     const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
-    // The state of a task in runs counts more than that in the file, unless a person has checked it off.
+    // The state of a task in runs takes precedence over that in the file, unless a person has checked it off.
     return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
   });
   const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);
@@ -166,7 +166,7 @@ function overviewLaneOf(
 function pullRequestOf(
   lane: LaneId,
   published: { readonly number: number; readonly url: string } | null,
-  github: OnGitHub | null,
+  github: GitHubFacts | null,
 ): OverviewLane['pullRequest'] {
   const onGitHub = github?.pullRequests.get(lane) ?? null;
   if (onGitHub !== null) return onGitHub;

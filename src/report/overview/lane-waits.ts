@@ -111,14 +111,14 @@ export type OverviewLane = Extract<Overview['branches'][number], { kind: 'branch
 
 export type LaneWait = OverviewLane['waits'][number];
 
-/** The known facts about a task of a lane; `task` is null if only the state has it. */
+/** The known facts about a task of a lane; `task` is null if only the state contains it. */
 export interface KnownTask {
   readonly id: TaskId;
   readonly task: QueuedEntry | null;
   readonly progress: ShownProgress;
 }
 
-/** The facts about a lane; `state` is the one that its next run will find, `stored` the one that is saved. */
+/** The facts about a lane. */
 interface LaneFacts {
   readonly state: LaneState;
   readonly stored: LaneState;
@@ -126,7 +126,7 @@ interface LaneFacts {
   readonly lease: Lease | null;
   readonly tasks: readonly KnownTask[];
   readonly pullRequest: OverviewLane['pullRequest'];
-  /** The options that select the lane in another command: ` --issue 7`, or empty. */
+  /** The options that select the lane in another command: ` --issue 7`, or an empty text. */
   readonly sameLane: string;
   /** The cooldown of the circuit in ms. */
   readonly cooldownMs: number;
@@ -135,7 +135,7 @@ interface LaneFacts {
 
 const MAX_NAMES = 3;
 
-/** A holder that does not hold any lease. */
+/** A lease holder that equals the holder of no lease. */
 const nobody = { runTag: '', runId: '', runAttempt: 1 };
 
 /** Returns all waits: first those of the whole lane, then those of each task. */
@@ -213,7 +213,7 @@ function whyStuck({ state, attempts, reason }: ShownProgress, question: string |
     : 'the agent cannot continue without a person';
 }
 
-/** Returns the option that selects the lane in another command: ` --issue 7`, or empty for the queue. */
+/** Returns the option that selects the lane in another command: ` --issue 7`, or an empty text for the queue. */
 export function formatLaneOption(lane: LaneId): string {
   const issue = issueOfId(lane);
   return issue === null ? '' : ` --issue ${issue}`;

@@ -45,7 +45,7 @@ function heading(overview: Overview, lanes: readonly OverviewLane[]): string {
   return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summary}`;
 }
 
-/** Returns true if no branch was seen and something could not be read, so that a count would be misleading. */
+/** Returns true if no branch was seen and a part could not be read, so that a count would be misleading. */
 export function isUnseen({ branches: lanes, problems }: Pick<Overview, 'branches' | 'problems'>): boolean {
   return lanes.length === 0 && problems.length > 0;
 }

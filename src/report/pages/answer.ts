@@ -11,15 +11,15 @@ import { renderCommitPageLink, renderCode, renderLink, renderProse, renderText }
 import { suggestForFeedback, renderSteps } from '../next/step.ts';
 import { pageOf } from '../sentences/feedback.ts';
 
-/** The task and the repository that an answer belongs to. */
+/** The task and the repository to which an answer belongs. */
 interface AnswerFacts {
   readonly id: TaskId;
   readonly repositoryUrl: string;
 }
 
 /**
- * Renders the one answer to what was asked: what was done and where, or why not, in at most ten lines. The same answer
- * always renders the same text, so that it can be recognized.
+ * Renders the only answer to a request: the result and its place, or the reason why there is none, in at most ten
+ * lines. The same answer always renders the same text, so that it can be recognized.
  */
 export function renderFeedbackAnswer(item: FeedbackItem, { id, repositoryUrl }: AnswerFacts): string {
   return [
@@ -40,7 +40,7 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
   if (answer === null) return '';
   const { kind, commit, words, isOurs } = answer;
   const where = commit === null ? '' : ` in ${renderCommitPageLink(commit, repositoryUrl)}`;
-  // No agent was asked: these words are our own.
+  // No agent was asked, so these words are our own and need no quotation.
   if (isOurs && words !== null) return `**${renderProse(words, 500)}**${where}.`;
   switch (kind) {
     case 'changed':
@@ -48,7 +48,7 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
     case 'unchanged':
       return '**Not changed.**';
     case 'given-up':
-      // The line gives no number of attempts, because the count restarts as soon as a person pushes.
+      // Give no number of attempts, because the count restarts as soon as a person pushes.
       return `**A person must decide.**${commit === null ? '' : ` Ralph has tried, last${where}.`}`;
   }
 }
@@ -101,7 +101,7 @@ function linesOf({ done, files, tests, ceilingUsd }: ProposedTask): readonly str
   ];
 }
 
-/** Renders why a run has proposed nothing, and what to do. */
+/** Renders the reason why a run has proposed nothing, and advice. */
 export function renderNoProposal({ why, outcome }: { readonly why: string | null; readonly outcome: Outcome }): string {
   const reason =
     why ??

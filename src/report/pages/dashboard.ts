@@ -26,7 +26,7 @@ import { renderNextToMerge } from '../sentences/train.ts';
 /** Title of the dashboard's issue. */
 export const DASHBOARD_TITLE = 'Ralph: dashboard';
 
-/** Facts that the dashboard shows, beside the overview that all views share. */
+/** Facts that the dashboard shows, in addition to the overview that all views share. */
 export interface DashboardFacts {
   readonly overview: Overview;
   readonly train: Train;
@@ -47,11 +47,11 @@ export interface DashboardFacts {
 const MAX_CHARS = 60_000;
 const MAX_TITLE_CHARS = 100;
 const SHOWN_FIRST = 25;
-/** Maximum numbers of further lines in a list: the first that makes the page short enough is used. */
+/** Maximum numbers of further lines in a list; the first one that makes the page short enough is used. */
 const SHOWN_IN_ALL = [120, 40, 5] as const;
 const MAX_BOXES = 20;
 
-/** Renders the text of the dashboard's issue, which begins with whatever needs a person. */
+/** Renders the text of the dashboard's issue, which begins with everything that needs a person. */
 export function renderDashboard(facts: DashboardFacts): string {
   const pages = SHOWN_IN_ALL.map((shown) => renderPage(facts, shown));
   return pages.find((page) => page.length <= MAX_CHARS) ?? pages.at(-1) ?? '';
@@ -83,7 +83,7 @@ function section(
   return [`### ${heading}`, ...(lines.length === 0 ? [none] : listed(lines, shown))].join('\n\n');
 }
 
-/** Returns the first lines, and the rest, up to `shown`, in a folded part. */
+/** Returns the first lines, and up to `shown` of the others in a folded part. */
 function listed(lines: readonly string[], shown: number): readonly string[] {
   const [first, others] = [lines.slice(0, SHOWN_FIRST), lines.slice(SHOWN_FIRST)];
   const folded = [...others.slice(0, shown), ...formatMoreLine(others.length - shown).map((line) => `- ${line}`)];

@@ -32,8 +32,8 @@ const SHOWN_CHECKS = 5;
 const SHOWN_LOCK_FILES = 3;
 
 /**
- * Renders the requests of people and CI on the pull request, the answers, and the state of its checks. Empty when
- * there is no request and no check needs a comment.
+ * Renders the requests of people and CI on the pull request, the answers, and the state of its checks. Empty if there
+ * is no request and no check needs a comment.
  */
 export function renderFeedbackSection(report: WorkedReport): string {
   const requests = listFeedbackRequests(report);
@@ -58,7 +58,7 @@ export function renderFeedbackSection(report: WorkedReport): string {
   return blocks.length === 0 ? '' : ['### Review and checks', ...blocks].join('\n\n');
 }
 
-/** Summarizes review and checks in one line; empty when nothing was asked. */
+/** Summarizes review and checks in one line; empty if there was no request. */
 export function renderFeedbackLine(report: RunReport): string {
   const words = renderFeedbackCounts(listFeedbackRequests(report));
   return words === '' ? '' : `**Review and checks:** ${words}`;
@@ -77,7 +77,7 @@ export function renderAnswerWords(
   return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
 
-/** Names the tool that made each lock file, or why it did not. */
+/** Names the tool that made each lock file, or the reason why it did not. */
 function lockWords(lockFiles: readonly LockFile[]): string {
   if (lockFiles.length === 0) return '';
   const shown = lockFiles.slice(0, SHOWN_LOCK_FILES).map((file) => renderProse(describeLockFile(file), 400));
@@ -92,7 +92,7 @@ export function renderFeedbackItem({ id, item }: FeedbackRequest, report: Worked
       ? openState(task, item)
       : ([GLYPH[item.answer.kind], renderAnswerWords(item.answer, report)] as const);
   const rounds = item.rounds > 1 ? ` (${formatCount(item.rounds, 'round')})` : '';
-  // A title that people wrote may end in a full stop.
+  // A title that people wrote may end in a full stop, so remove it.
   const title = renderText(item.title, 120).replace(/[.:;,!]+$/, '');
   return `${glyph} ${renderLink(title, pageOf(item, report))}${rounds}: ${words}`;
 }
@@ -117,7 +117,7 @@ function openState(task: TaskReport | null, { rounds }: FeedbackItem): readonly 
   }
 }
 
-/** Lists the checks that are not tasks but that people must know of. */
+/** Lists the checks that are not tasks but that people must know about. */
 function renderChecksToKnow(report: WorkedReport): readonly string[] {
   const { checks, baseBranch, headSha, repositoryUrl } = report;
   if (checks === null) return [];
@@ -157,7 +157,7 @@ function roundLines({ answers: { rounds }, repositoryUrl }: WorkedReport): reado
   ];
 }
 
-/** Renders the counts as `✅ 5 · ❌ 1`, or `–` when they are not known or all zero. */
+/** Renders the counts as `✅ 5 · ❌ 1`, or `–` if they are not known or all zero. */
 function checksCell(checks: FeedbackRound['checks']): string {
   if (checks === null) return '–';
   const { passed, failed, running, waiting } = checks;
@@ -204,7 +204,7 @@ export function countPeoplesChars({ body }: PullRequestText): number {
 function isOurTitle({ title, body }: PullRequestText): boolean {
   const hidden = parseHiddenStatus(body);
   const written = hidden.kind === 'found' ? (hidden.status.title ?? null) : null;
-  // Earlier versions did not store the title that they wrote.
+  // Earlier versions did not store the title that they wrote, so recognize it by its beginning.
   return title === '' || (written === null ? title.startsWith('Ralph: ') : flattenText(written) === flattenText(title));
 }
 

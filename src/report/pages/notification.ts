@@ -35,7 +35,7 @@ import { describePassedSteps } from '../sentences/alarms.ts';
 import { renderAnswerWords } from './feedback-section.ts';
 import { renderCommitLink, renderHeadlineSection, renderVerificationWord } from './sections.ts';
 
-/** Maximum number of needs described; further ones are only counted. */
+/** Maximum number of needs that are described; of further ones, only the number is given. */
 const SHOWN_NEEDS = 10;
 /** Maximum number of attempts listed. */
 const SHOWN_TRIES = 5;
@@ -47,11 +47,11 @@ export interface NotificationText {
   readonly report: RunReport;
   /** The lane's change, with the agent's words on each task. */
   readonly change: BranchChange;
-  /** The task of the last iteration; null when it is not known. */
+  /** The task of the last iteration, or null if it is not known. */
   readonly lastTask: TaskId | null;
   /** Issues that wait for approval. */
   readonly notices: readonly ApprovalNotice[];
-  /** Validated logins. Nothing else that the product writes ever mentions anybody. */
+  /** Validated logins, which are the only mentions in anything that the product writes. */
   readonly mentions: readonly string[];
 }
 
@@ -148,7 +148,7 @@ function stopWords(notification: NotificationText): readonly string[] {
   return stoppedOn(notification).flatMap((id) => {
     const task = listAllTasks(report).find((one) => one.task.id === id)?.task;
     return [
-      // A task that the headline already names is not repeated.
+      // Do not repeat a task that the headline already names.
       ...(task === undefined || renderHeadline(report, 'markdown').includes(renderTaskLink(task))
         ? []
         : [`It stopped on ${renderTaskLink(task)} “${renderText(task.title, 120)}”.`]),
@@ -168,7 +168,7 @@ function stoppedOn({ lastTask, needs, report }: NotificationText): readonly Task
   return [...new Set(ids)].filter((id) => !needs.some(({ about }) => about === id)).slice(-SHOWN_TASKS);
 }
 
-/** Renders a notice; on its own issue it does not name the issue. */
+/** Renders a notice; it does not name the issue on the issue itself. */
 function renderNotice(notice: ApprovalNotice, { needs, report }: NotificationText): string {
   const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
   if (needs.length === 1) return renderApprovalNotice(notice, taskLabel);
@@ -184,7 +184,7 @@ function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
 
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
   const { task } = one;
-  // A task of a file is already named by its title.
+  // A task of a file is already named by its title, so do not repeat that.
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
     `**${capitalizeFirst(renderWords([...describeTaskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
@@ -225,7 +225,7 @@ function refusedWords({ refused }: TaskReport['progress']): string {
   return `${renderText(words, 900)}${named}`;
 }
 
-/** Quotes the agent's words, one line each, unable to mention anybody. */
+/** Quotes the agent's words, one line each, so that they cannot mention anybody. */
 function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
   const quoted = [
     ...(summary === null ? [] : [`“${renderText(summary, 500)}”`]),
@@ -237,7 +237,7 @@ function ownWords({ question, summary, recommendation }: TaskShare): readonly st
   return quoted.length === 0 ? [] : [`The agent says:\n\n${quoted.map((line) => `> ${line}`).join('\n>\n')}`];
 }
 
-/** Renders a request whose rounds are used up: what was tried, the last answer, and what a person can do now. */
+/** Renders a request whose rounds are used up: the attempts, the last answer, and what a person can do now. */
 function renderRounds(id: TaskId, { report }: NotificationText): string {
   const item = feedbackRequestOf(report, id);
   if (item === null) return renderHeadlineSection(report);
@@ -298,7 +298,7 @@ function renderReady(report: RunReport): string {
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${describePassedSteps(steps)}.`;
   const tested = verification.kind === 'not-run' ? untested : `\`verify\`: ${renderVerificationWord(verification)}.`;
   const against = describeObjections(report);
-  // The reason names the permission that the token lacks.
+  // Add this reason, because it names the permission that the token lacks.
   const unread = laneOf(report)?.checks?.unreadable ?? null;
   const because = unread === null ? '' : ` ${renderProse(unread, 400)}`;
   const what = against === '' ? 'is ready for review.' : `waits for a person: ${against}.${because}`;

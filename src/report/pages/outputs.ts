@@ -33,7 +33,7 @@ type OutputName =
   | 'handoff-parallel'
   | 'status-json';
 
-/** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
+/** Builds the values of all outputs; an output that is unknown or does not exist is an empty string. */
 export function buildOutputs(
   report: RunReport,
   journal: {

@@ -2,12 +2,12 @@ import type { TaskReport } from '../../handover/report.ts';
 
 const BAR_CELLS = 6;
 
-/** Renders `[████░░]`: full only when everything is done, empty only when nothing is. */
+/** Renders `[████░░]`; it is full only if everything is done, and empty only if nothing is. */
 export function renderProgressBar(done: number, total: number): string {
   return barOf({ done, total, cells: BAR_CELLS });
 }
 
-/** Renders a bar of `cells` cells, full when `done` reaches `total`. */
+/** Renders a bar of `cells` cells, which is full if `done` reaches `total`. */
 export function barOf(bar: { readonly done: number; readonly total: number; readonly cells: number }): string {
   const { done, total, cells } = bar;
   const share = total === 0 ? 0 : (Math.min(done, total) / total) * cells;

@@ -65,7 +65,7 @@ export function describeIterationResult({ verdict, evidence, analysis }: Journal
   return verdict.testOnly ? 'progress, tests only' : 'progress';
 }
 
-/** Renders the last block of the job log in plain lines: outcome, numbers, links, and what to do next. */
+/** Renders the last block of the job log in plain lines: outcome, numbers, links, and next steps. */
 export function renderClosingBlock(report: RunReport, continued: 'here' | 'by-another-job' = 'here'): string {
   const { what } = describeOutcome(report);
   const next =
@@ -113,7 +113,7 @@ function numberLines(report: RunReport): readonly string[] {
   ];
 }
 
-/** Describes how the agent was isolated and what is weak about it. */
+/** Describes the agent's isolation and its weaknesses. */
 function isolationLines(isolation: WorkedReport['isolation']): readonly string[] {
   if (isolation === null) return [];
   return [renderIsolation(isolation), ...describeIsolationProblems(isolation)].map((line) =>

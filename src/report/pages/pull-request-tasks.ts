@@ -11,10 +11,10 @@ import { agentsOfChange } from '../sentences/lane-status.ts';
 import { renderBranchCost } from '../sentences/spend.ts';
 import { renderCommitLink, renderStateGlyph, renderUnlistedTasks } from './sections.ts';
 
-/** Maximum number of tasks described in full: more of them get one line each. */
+/** Maximum number of tasks that are described in full; if there are more, each gets one line. */
 const DESCRIBED_TASKS = 5;
 const UNMARKED = "it is not marked as done in this branch's file: do that after merging";
-/** Maximum number of tasks named at all. */
+/** Maximum number of tasks that are named at all. */
 const NAMED_TASKS = 60;
 const SHOWN_COMMITS = 5;
 
@@ -48,12 +48,14 @@ function bulletList(lines: readonly string[]): string {
     .join('\n');
 }
 
-/** Renders a folded list; empty when there are no lines. */
+/** Renders a folded list; empty if there are no lines. */
 function folded(summary: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`<details>\n<summary>${summary}</summary>\n\n${bulletList(lines)}\n\n</details>`];
 }
 
-/** Renders one of many tasks on one line: its state, its size and its newest commit, or why it is not done. */
+/**
+ * Renders one of many tasks on one line: its state, its size and its newest commit, or the reason why it is not done.
+ */
 function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): string {
   const { task, progress, share } = one;
   const commit = share.commits.at(-1) ?? progress.doneCommit;
@@ -63,7 +65,7 @@ function taskLine(one: TaskReport, report: WorkedReport, tests: TestState): stri
     ...(commit === null ? [] : [renderCommitLink(commit, report)]),
     ...verificationWords(one, tests),
     ...(progress.unmarked ? [UNMARKED] : []),
-    // A failed verification would contradict the summary.
+    // Leave out a summary that a failed verification would contradict.
     ...(share.summary === null || tests.kind === 'failed' ? [] : [`“${renderText(share.summary, 100)}”`]),
   ];
   return `${renderStateGlyph(progress.state)} ${taskName(task)}${facts.length === 0 ? '' : `: ${facts.join(', ')}`}`;
@@ -91,8 +93,8 @@ function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): stri
 }
 
 /**
- * Quotes the agent's words and what contradicts them. The words on a task that waits for a person are quoted further
- * up.
+ * Quotes the agent's words and the facts that contradict them. The words on a task that waits for a person are quoted
+ * further up.
  */
 function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
   const recommended = listIterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
@@ -129,7 +131,7 @@ function commitWords(
   ];
 }
 
-/** Returns the verification of a task where the headline does not say it. */
+/** Returns the verification of a task if the headline does not contain it. */
 function verificationWords({ share }: TaskReport, tests: TestState): readonly string[] {
   if (share.verification === 'not-run' || share.verification === tests.kind) return [];
   return [share.verification === 'failed' ? '`verify` **failed**' : '`verify` passed'];

@@ -34,9 +34,12 @@ import { renderPullRequestTasks } from './pull-request-tasks.ts';
 import { renderWords } from '../next/step.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
-/** GitHub refuses a body of more than 65,536 characters; the difference allows for how GitHub counts them. */
+/**
+ * Maximum length of a body. GitHub refuses more than 65,536 characters; the difference allows for how GitHub counts
+ * them.
+ */
 const MAX_BODY_CHARS = 65_000;
-/** Minimum number of characters of our own part, however much people wrote. */
+/** Minimum number of characters of our own part, regardless of how much people wrote. */
 const MIN_BODY_CHARS = 10_000;
 /** Number of characters below which names and text for machines are shortened, so that the facts for people fit. */
 const ENOUGH_CHARS = 35_000;
@@ -89,7 +92,7 @@ function headline(report: WorkedReport, tests: TestState): string {
   const [done, all] = [listDoneTasks(report).length, report.tasks.length];
   const tasks = all === 0 ? '' : tasksWord(report, { done, all });
   const tested = renderTestState(tests);
-  // Reviewers may still object to work that is done.
+  // Reviewers may still object to work that is done, so mention that.
   const against = describeObjections(report);
   const ending = against === '' ? '' : `; ${against}`;
   const trouble = troubleOf(report);
@@ -105,7 +108,7 @@ function headline(report: WorkedReport, tests: TestState): string {
   }
 }
 
-/** Renders what stops the work, for the headline of every page; empty for a run that nothing stopped. */
+/** Renders what stops the work, for the headline; empty if nothing does. */
 function troubleOf(report: WorkedReport): string {
   const isTrouble = ['halted', 'blocked', 'failed'].includes(report.outcome.kind);
   return isTrouble ? renderWords(describeOutcomeAlone(report).title, 'markdown') : '';
@@ -128,7 +131,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
           ...(report.outcome.kind === 'blocked' ? describeObstacles(report.tasks) : []),
         ]
       : [];
-  // The reader is on the pull request, even if it is only about to be opened.
+  // The reader is on the pull request, even if it is only about to be opened, so render for that place.
   const read = { ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } };
   const verification = [
     ...(report.headVerification?.verification.kind === 'failed'
@@ -143,7 +146,8 @@ function toDo(report: WorkedReport, tests: TestState): string {
   return [
     ...verification,
     ...(report.outcome.reason === 'base_is_red' ? [] : [renderBaseVerification(report)]),
-    // The end of the last run is explained nowhere else on this page; tasks that need a person are listed below.
+    // No other part of this page explains the end of the last run, so do it here; tasks that need a person are listed
+    // below.
     ...(report.outcome.kind === 'complete' || report.outcome.reason === 'needs_human'
       ? []
       : [linkPages(renderProseLines(describeOutcomeAlone(report).what, 500), report.repositoryUrl)]),
@@ -158,7 +162,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
             .map((line) => `- ${linkPages(renderProse(line, 500), report.repositoryUrl)}`)
             .join('\n'),
         ]),
-    // The issue's own comment quotes the agent; the next step leads there.
+    // The issue's own comment quotes the agent, and the next step leads there, so do not quote it here.
     ...(named === null || (named.task.source.kind === 'issue' && named.asked === null)
       ? []
       : [linkPages(renderProse(quoteWordsOn(named), 1000), report.repositoryUrl)]),
@@ -168,7 +172,7 @@ function toDo(report: WorkedReport, tests: TestState): string {
     .join('\n\n');
 }
 
-/** Returns the tasks that the branch has work of, which the pull request is about. */
+/** Returns the tasks with work on the branch, which the pull request is about. */
 function branchTasks(report: WorkedReport): readonly TaskReport[] {
   const started = listStartedTasks(report);
   const own = started.filter(
@@ -190,8 +194,8 @@ function costLine({ change }: WorkedReport): string {
 }
 
 /**
- * Renders `Closes` for an issue that is done, and `Part of` as long as one of its tasks is open, which does not close
- * it.
+ * Renders `Closes` for an issue that is done; renders `Part of`, which does not close the issue, while one of its tasks
+ * is open.
  */
 function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
@@ -233,7 +237,8 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 
 function footer(report: WorkedReport): string {
   const several = agentsOfChange(report.change);
-  // A run without a call does not know an agent's version, or which agent it would have called.
+  // A run without a call does not know an agent's version, or which agent it would have called, so name a single agent
+  // without its version.
   const [one = null] = several;
   const name =
     report.agent.name === '' ? (one === null ? '' : AGENTS[one].title) : `${report.agent.name} ${report.agent.version}`;

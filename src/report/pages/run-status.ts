@@ -10,11 +10,11 @@ import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
 
 /**
- * The state of a local run. `work` contains what this run knows about its lane, with a null journal before the loop.
+ * The state of a local run. `work` contains what this run knows about its lane; its journal is null before the loop.
  */
 export interface LocalRunState {
   readonly work: (Pick<Work, 'tasks' | 'state'> & { readonly journal: Work['journal'] | null }) | null;
-  /** The last status of the previous run, for facts that this run does not know; null when there is none. */
+  /** The last status of the previous run, for facts that this run does not know, or null if there is none. */
   readonly before: RunStatus | null;
   readonly lane: { readonly id: string; readonly branch: string };
   readonly doing: RunStatus['doing'];
@@ -44,7 +44,7 @@ function runStatusOf(stands: LocalRunState): RunStatus {
   const state = work?.state ?? null;
   const known = work === null ? withoutLane(stands) : knownNowOf(work, stands);
   const journal = work?.journal ?? null;
-  // A run that ends before its first call has no iterations, so watchers keep the count of the run before.
+  // A run that ends before its first call has no iterations, so keep the count of the run before.
   const finished = journal === null ? (stands.before?.iteration ?? 0) : journal.length;
   return {
     version: 1,

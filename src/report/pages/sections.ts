@@ -40,7 +40,8 @@ import { describeGroupedIterations, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS, describeProvenTests, describeUnprovenTests } from '../sentences/look-at.ts';
 
 /**
- * A self-contained piece of a document. The highest `rank` is left out first when space is short; rank 0 always stays.
+ * A self-contained piece of a document. If space is short, the piece with the highest `rank` is left out first; rank 0
+ * always stays.
  */
 export interface PageSection {
   readonly name: string;
@@ -48,7 +49,7 @@ export interface PageSection {
   readonly markdown: string;
 }
 
-/** Joins sections. Leaves out whole ones, least important first, until the rest fits, and says which. */
+/** Joins sections. Leaves out whole ones, least important first, until the rest fits, and lists the omitted ones. */
 export function fitSections(sections: readonly PageSection[], maxChars: number): string {
   const filled = sections.filter(({ markdown }) => markdown !== '');
   const leaveOutFirst = filled.filter(({ rank }) => rank > 0).sort((a, b) => b.rank - a.rank);
@@ -115,7 +116,7 @@ export function renderStatusTable(report: RunReport): string {
   return renderTable(['RALPH_STATUS', ''], rows);
 }
 
-/** Returns the agent's name and version, or each agent with its number of iterations when the run called several. */
+/** Returns the agent's name and version, or each agent with its number of iterations if the run called several. */
 function agentWord({ agent, iterations }: WorkedReport): string {
   const called = countCalledAgents(iterations);
   return called.length < 2
@@ -136,7 +137,8 @@ export function renderVerificationWord(verification: Verification): string {
 }
 
 /**
- * Renders the verification of a task's iterations. A clean clone of the published head counts more than the work tree.
+ * Renders the verification of a task's iterations. One in a clean clone of the published head takes precedence over one
+ * in the work tree.
  */
 export function renderTaskVerification(entries: readonly JournalEntry[], report: RunReport): string {
   const inWorkTree = newestThatRan(entries);
@@ -149,8 +151,8 @@ export function renderTaskVerification(entries: readonly JournalEntry[], report:
 }
 
 /**
- * Renders the result of `verify` where it counts: on the branch in a clean clone, and on the untouched base if it
- * failed there. Empty when neither is known.
+ * Renders the result of `verify` that decides: on the branch in a clean clone, and on the untouched base if it failed
+ * there. Empty if neither is known.
  */
 export function renderVerificationSection(report: RunReport): string {
   const work = workOf(report);
@@ -183,7 +185,7 @@ function verifiedLine({ commit }: HeadVerification, report: WorkedReport): strin
   return `Verified in a clean clone: ${renderCommitLink(commit, report)}.`;
 }
 
-/** Reports a verification that failed on the base branch before this work; empty when it did not fail. */
+/** Reports a verification that failed on the base branch before this work; empty if it did not fail. */
 export function renderBaseVerification({ baseVerification, baseBranch }: WorkedReport): string {
   if (baseVerification?.kind !== 'failed') return '';
   return `⚠️ ${renderCode(baseVerification.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120)} before this work.`;
@@ -214,7 +216,7 @@ export function renderCommitLink(sha: string, report: RunReport): string {
   return renderCommitPageLink(sha, report.repositoryUrl);
 }
 
-/** Lists what open tasks wait for other than a failure of the agent. */
+/** Lists what open tasks wait for, other than failures of the agent. */
 export function renderWaitingSection(report: RunReport): string {
   const unchecked = listLaneTasks(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
@@ -227,7 +229,7 @@ export function renderWaitingSection(report: RunReport): string {
   ]);
 }
 
-/** Reports tasks that the branch has work of but that are no longer listed; empty when there are none. */
+/** Reports tasks with work on the branch that are no longer listed; empty if there are none. */
 export function renderUnlistedTasks(report: RunReport): string {
   const { unlisted, change } = workOf(report) ?? { unlisted: [], change: null };
   if (unlisted.length === 0) return '';
@@ -241,8 +243,8 @@ export function renderUnlistedTasks(report: RunReport): string {
 }
 
 /**
- * Renders what a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of names, however
- * many files there are.
+ * Renders the changes that a reviewer looks at first, one line per kind, with about `maxNamesChars` characters of
+ * names, regardless of the number of files.
  */
 export function renderLookAtSection(report: RunReport, maxNamesChars: number): string {
   const lines = [
@@ -299,7 +301,7 @@ export function renderWarningSection(report: RunReport, heading: string): string
   );
 }
 
-/** Lists the files and settings of other Ralphs that the run found and that count here. */
+/** Lists the files and settings of other Ralphs that the run found and uses. */
 export function renderOtherRalphs(report: RunReport): string {
   const lines = (settingOf(report)?.found ?? []).map((line) => renderProse(line, 600));
   return listUpTo(MAX_FOUND, 'Found from other Ralphs', lines);
@@ -308,7 +310,7 @@ export function renderOtherRalphs(report: RunReport): string {
 /** Maximum number of findings listed, more than any other Ralph leaves behind. */
 const MAX_FOUND = 40;
 
-/** Renders the end of the output of the newest verification if it failed, else an empty string. */
+/** Renders the end of the output of the newest verification if it failed, otherwise an empty string. */
 export function renderVerifyOutput(report: RunReport): string {
   const verification = pickVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';

@@ -40,32 +40,35 @@ import {
 /** First line of the notice that earlier versions wrote on each issue that waits for approval. */
 export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
 
-/** The text that ends an approval notice when the issue was worked on since. */
+/** The text that ends an approval notice if the issue was worked on since. */
 export const APPROVED_SINCE =
   '\n**This issue no longer waits for approval.** Ralph has worked on it since; its other comment says where that stands.';
 
-/** The text that ends an approval notice when the approved text is back. */
+/** The text that ends an approval notice if the approved text is back. */
 export const APPROVED_AGAIN = '\n**This issue no longer waits for approval.** Its text is approved.';
 
-/** The text that ends an approval notice when the issue was closed or lost its label. */
+/** The text that ends an approval notice if the issue was closed or lost its label. */
 export const NOT_ASKED_FOR = '\n**This issue no longer waits for approval.** It was closed, or its label was removed.';
 
-/** First line of a thread's one status comment, whatever lane works there. It identifies the comment as our own. */
+/**
+ * First line of a thread's only status comment, regardless of the lane that works there. It identifies the comment as
+ * our own.
+ */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
 
 /** The line of a status comment that precedes the answer to the newest command. */
 const ANSWER_PART = '<!-- ralph-action:answer -->';
 
 /**
- * First line of the one answer in a thread where a run is at work. The answer is a separate comment, because the run
- * overwrites the status comment without reading it.
+ * First line of the only answer in a thread in which a run is at work. The answer is a separate comment, because the
+ * run overwrites the status comment without reading it.
  */
 export const ANSWER_MARKER = ANSWER_PART;
 
-/** First line of the one refusal in a thread, which does not overwrite the status. */
+/** First line of the only refusal in a thread, which does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
-/** The text that replaces a refusal when Ralph has worked on the thread's subject since. */
+/** The text that replaces a refusal if Ralph has worked on the thread's subject since. */
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**No longer refused.** Ralph has worked here since then; its other comment shows the status.`;
 
 /**
@@ -100,9 +103,9 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
   const done = formatTasksDone(listDoneTasks(report).length, report.tasks.length);
   return [
     STATUS_MARKER,
-    // The state of the issue, and what a person must do, come before how the run ended.
+    // Put the state of the issue, and what a person must do, before the end of the run.
     ...(task === null || stuck !== '' ? [stuck] : [`**This issue:** ${taskWord(task, report)}`]),
-    // The results that a failed run could not publish are missing on every issue that it worked on.
+    // A failed run could not publish its results, so put its headline on every issue that it worked on.
     ...((stuck !== '' || task?.progress.state === 'done') && outcome.kind !== 'failed'
       ? []
       : [pull === null || outcome.kind === 'failed' ? renderHeadlineSection(report) : seeLine(report, pull)]),
@@ -123,12 +126,12 @@ export function renderStatusComment(report: WorkedReport, taskId: TaskId | null)
     .join('\n\n');
 }
 
-/** Renders how the run ended, and the place that says more. */
+/** Renders the end of the run, and the place with more information. */
 function seeLine(report: RunReport, place: string): string {
   return `**${renderHeadline(report, 'markdown')}**: see ${place}.`;
 }
 
-/** Adds an answer below the status of a status comment. `current` is null when there is no comment yet. */
+/** Adds an answer below the status of a status comment. `current` is null if there is no comment yet. */
 export function withAnswer(current: string | null, answer: string): string {
   const status = (current ?? STATUS_MARKER).split(ANSWER_PART)[0]?.trimEnd() ?? STATUS_MARKER;
   const part = `${ANSWER_PART}\n\n${answer}`;
@@ -138,9 +141,9 @@ export function withAnswer(current: string | null, answer: string): string {
 }
 
 /**
- * Renders the answer to a label or a `/ralph` comment; a refusal has its own first line. Unless only the status was
- * asked for, the answer says why nothing was done; with `view`, it shows the lane's state. `notice` is set when the
- * issue waits for approval.
+ * Renders the answer to a label or a `/ralph` comment; a refusal has its own first line. Unless the person only asked
+ * for the status, the answer gives the reason why nothing was done; with `view`, it shows the lane's state. `notice` is
+ * set if the issue waits for approval.
  */
 export function renderAnswer(
   answer: CommandAnswer['text'],
@@ -300,7 +303,7 @@ function describeActivity({ doing, limits, now }: LiveStatus): string {
   }
 }
 
-/** True if a status comment was written by a run at work. */
+/** Returns true if a run at work wrote a status comment. */
 export function isLiveStatus(comment: string): boolean {
   return comment.startsWith(`${STATUS_MARKER}\n\n${AT_WORK}`);
 }
@@ -327,8 +330,8 @@ function lastWordsOfIteration(entry: JournalEntry): string {
 }
 
 /**
- * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` stands
- * for the issue in the sentences.
+ * Renders what happened to the issue's text, and advice. The same edit always renders the same text. `name` stands for
+ * the issue in the sentences.
  */
 export function renderApprovalNotice(
   { editor, at, labels }: ApprovalNotice,

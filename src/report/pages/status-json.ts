@@ -21,7 +21,7 @@ import { countCalledAgents, describeHandOvers } from '../sentences/lane-status.t
 import { computeBranchCost, computeKnownCostUsd } from '../sentences/spend.ts';
 import { type RalphStatus, ralphStatusSchema } from './status-schema.ts';
 
-/** The status that is hidden in a body, if there is one that can be read. */
+/** The readable status that is hidden in a body, if there is one. */
 export type HiddenStatus =
   | { readonly kind: 'found'; readonly status: RalphStatus }
   | { readonly kind: 'absent' }
@@ -147,7 +147,7 @@ function ralphStatus(report: RunReport, shown: number): RalphStatus {
   };
 }
 
-/** Returns the agents and hand-overs; each is absent when there was none. */
+/** Returns the agents and hand-overs; each is absent if there was none. */
 function agentsOf(report: RunReport): Pick<RalphStatus, 'agents' | 'handOvers'> {
   const agents = countCalledAgents(iterationsOf(report)).map(({ agent, iterations }) => ({ name: agent, iterations }));
   const handOvers = describeHandOvers(iterationsOf(report)).slice(-MAX_HAND_OVERS);
@@ -229,8 +229,8 @@ function dollars(costUsd: number | null): number | null {
 const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const;
 
 /**
- * Returns JSON that cannot end the comment around it and that holds no mention, issue or address, because a squash
- * merge may copy it raw into a commit message.
+ * Returns JSON that cannot end the comment around it and that contains no mention, issue or address, because a squash
+ * merge may copy it unchanged into a commit message.
  */
 function stringifyForComment(status: RalphStatus): string {
   return escapeSkipWords(JSON.stringify(status))

@@ -52,7 +52,10 @@ import {
   renderWithheldSection,
 } from './sections.ts';
 
-/** GitHub drops a whole step summary of more than 1 MiB; a character takes at most three bytes. */
+/**
+ * Maximum length of the summary. GitHub drops a whole step summary of more than 1 MiB, and a character takes at most
+ * three bytes.
+ */
 const MAX_SUMMARY_CHARS = 200_000;
 
 const SHOWN_ITERATIONS = 60;
@@ -67,7 +70,7 @@ export function renderSummary(report: RunReport): string {
       { name: 'outcome', rank: 0, markdown: opening(report) },
       { name: 'set-up', rank: 0, markdown: setUpSection(report) },
       { name: 'verification', rank: 0, markdown: renderVerificationSection(report) },
-      // A person who asks for the status wants to know about the lane, not about the run that looked.
+      // A person who asks for the status needs the lane's state and not that of the run that looked, so put it first.
       { name: 'status', rank: 0, markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : '' },
       { name: 'cost', rank: 0, markdown: costLine(report) },
       { name: 'verification output', rank: 6, markdown: renderVerifyOutput(report) },
@@ -161,7 +164,7 @@ function taskLine({ task, progress, share }: TaskReport, report: RunReport): str
   return `- ${renderStateWord(progress.state)}: ${renderTaskLink(task)} ${renderText(task.title, 120)}, ${iterations}`;
 }
 
-/** Folds a part of a page; empty when all blocks are empty. */
+/** Folds a part of a page; empty if all blocks are empty. */
 function folded(summary: string, blocks: readonly string[]): readonly string[] {
   const filled = blocks.filter((block) => block !== '');
   return filled.length === 0
@@ -169,9 +172,9 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
     : [['<details>\n<summary>' + summary + '</summary>', ...filled, '</details>'].join('\n\n')];
 }
 
-/** Describes what was tried for the tasks that this run gave up, and what to do. */
+/** Describes the attempts at the tasks that this run gave up, and advice. */
 function stuckSection(report: RunReport): string {
-  // If only one task is in trouble, the headline and the lines below it already describe it.
+  // If only one task is in trouble, the headline and the lines below it already describe it, so leave it out.
   const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllTasks(report)) : null;
   const stuck = listStuckTasks(report)
     .filter((one) => one !== named)
@@ -189,7 +192,7 @@ function stuckSection(report: RunReport): string {
 function iterationSection(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
-  // The list of tasks above does not show what people and CI asked.
+  // The list of tasks above does not show the requests of people and CI, so name them here.
   const namesTasks =
     new Set(shown.map(({ taskId }) => taskId)).size > 1 || shown.some(({ taskId }) => isFeedback(taskId));
   const earlier = iterationsOf(report).length - shown.length;
@@ -225,9 +228,7 @@ function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): strin
   return task === undefined ? renderText(taskTitle, 40) : renderTaskLink(task);
 }
 
-/**
- * Renders how `verify` ended, behind a blank. Names the command only when there are several; empty when it did not run.
- */
+/** Renders how `verify` ended, after a blank. Names the command only if there are several; empty if it did not run. */
 function verificationMark({ evidence: { verification } }: JournalEntry, report: RunReport): string {
   switch (verification.kind) {
     case 'passed':
@@ -239,7 +240,7 @@ function verificationMark({ evidence: { verification } }: JournalEntry, report: 
   }
 }
 
-/** Renders a chart that shows when each task was worked on; empty when it shows no more than the table. */
+/** Renders a chart of the times at which each task was worked on; empty if it shows no more than the table. */
 function timeline(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);

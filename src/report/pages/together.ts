@@ -16,7 +16,7 @@ const SHOWN_TASKS = 5;
 /** The outcome of a branch whose jobs published nothing. */
 const LOST: StoredRun['outcome'] = { kind: 'failed', reason: 'infrastructure' };
 
-/** Renders the job summary of a run of several branches: a table with a line for each, trouble first. */
+/** Renders the job summary of a run of several branches: a table with a line for each, those with problems first. */
 export function renderTogether(together: ParallelEnd): string {
   const lanes = troubleFirst(together);
   const rows = lanes.map((lane) => [
@@ -45,7 +45,10 @@ export function renderTogether(together: ParallelEnd): string {
   ].join('\n\n');
 }
 
-/** Renders the end of a run of several branches for the log: a line for each, trouble first, then the next steps. */
+/**
+ * Renders the end of a run of several branches for the log: a line for each, those with problems first, then the next
+ * steps.
+ */
 export function renderTogetherLog(together: ParallelEnd): string {
   const lines = troubleFirst(together).map(
     (lane) =>
@@ -56,7 +59,7 @@ export function renderTogetherLog(together: ParallelEnd): string {
 
 /**
  * Builds the outputs of a run of several branches: the worst outcome, the sums, and the pull request if there is only
- * one. The cost is empty if that of any branch is unknown, since a partial sum would look like the whole cost.
+ * one. The cost is empty if that of any branch is unknown, because a partial sum would look like the whole cost.
  */
 export function buildTogetherOutputs({
   lanes,
@@ -101,7 +104,7 @@ function troubleFirst({ lanes }: Pick<ParallelEnd, 'lanes'>): readonly EndOfLane
   return lanes.toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Returns what people should know first: how many branches need them. */
+/** Returns the first fact for people, which is the number of branches that need them. */
 function headlineOf(lanes: readonly EndOfLane[]): string {
   const troubled = lanes.filter(isInTrouble);
   const all = `${String(lanes.length)} branches`;
@@ -109,7 +112,7 @@ function headlineOf(lanes: readonly EndOfLane[]): string {
   return `${String(troubled.length)} of ${all} ${troubled.length === 1 ? 'needs' : 'need'} you`;
 }
 
-/** Returns the cost of a branch; null where it is unknown: its jobs are lost, or its model has no known price. */
+/** Returns the cost of a branch, or null if it is unknown because its jobs are lost or its model has no known price. */
 function costOfLane({ run }: Pick<EndOfLane, 'run'>): number | null {
   return run === null || (run.costUsd === 0 && run.tokens > 0) ? null : run.costUsd;
 }

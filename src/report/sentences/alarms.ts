@@ -9,13 +9,13 @@ import { formatCount } from '../format.ts';
 import { renderCode } from '../markdown.ts';
 
 /**
- * The state of a branch's tests. `name` is what runs them, as Markdown; `since` is the branch's iteration since which
- * they fail, if known.
+ * The state of a branch's tests. `name` is the program that runs them, as Markdown. `since` is the branch's iteration
+ * since which they have been failing, if known.
  */
 export type TestState =
   | { readonly kind: 'passed' | 'not-run'; readonly name: string }
   | { readonly kind: 'failed'; readonly name: string; readonly since: number | null }
-  /** `steps` holds the pipeline's commands that passed instead, as Markdown. */
+  /** No tests are configured. `steps` contains the pipeline's commands that passed instead, as Markdown. */
   | { readonly kind: 'unset'; readonly steps: readonly string[] };
 
 const SHOWN = 3;
@@ -67,7 +67,10 @@ function asText(why: string): string {
   return toOneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '');
 }
 
-/** Returns the rules of `allowed-tools` that would allow the denied commands, or the commands where no rule would. */
+/**
+ * Returns the rules of `allowed-tools` that would allow the denied commands, or the commands themselves if no rule
+ * would.
+ */
 function deniedCommands(report: RunReport): readonly string[] {
   const denials = iterationsOf(report)
     .flatMap(({ analysis }) => analysis.denials)
@@ -89,7 +92,7 @@ function marked(foreign: string): string {
   return `\`${toOneLine(foreign, 80).replaceAll('`', "'")}\``;
 }
 
-/** Returns the result of `verify` on the branch: of this run, else of an earlier one. */
+/** Returns the result of `verify` on the branch: that of this run, otherwise that of an earlier one. */
 export function findTestState(report: RunReport): TestState {
   const [first, ...others] = laneOf(report)?.verifyCommands ?? [];
   if (first === undefined)
@@ -126,8 +129,8 @@ export function renderTestState(state: TestState): string {
 }
 
 /**
- * Describes the steps that ran in place of `verify`, in the agent's work tree after the last iteration. `steps` holds
- * at least one, as Markdown.
+ * Describes the steps that ran in place of `verify`, in the agent's work tree after the last iteration. `steps`
+ * contains at least one, as Markdown.
  */
 export function describePassedSteps(steps: readonly string[]): string {
   return `${steps.length === 1 ? 'the step' : 'the steps'} ${namesOf(steps)} of the pipeline passed in the last iteration`;

@@ -7,8 +7,8 @@ import { renderIsolation } from './isolation.ts';
 import { renderCostNoun } from './spend.ts';
 
 /**
- * Renders the last lines of a run at home in plain text: result, cost and next steps. Warnings are printed where they
- * arise.
+ * Renders the last lines of a run at home in plain text: result, cost and next steps. Leaves out warnings, which are
+ * printed as they arise.
  */
 export function renderEndAtHome(report: RunReport): string {
   const { what } = describeOutcome(report);

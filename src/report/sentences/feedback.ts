@@ -4,7 +4,7 @@ import type { RunReport } from '../../handover/report.ts';
 import { laneOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
 
-/** A request to the pull request, by id. `isOpen` is set while there is no answer, or while a person must decide. */
+/** A request on the pull request, by id. `isOpen` is true while there is no answer, or while a person must decide. */
 export interface FeedbackRequest {
   readonly id: TaskId;
   readonly item: FeedbackItem;
@@ -21,7 +21,7 @@ export function listStoredRequests(items: Feedback['items']): readonly FeedbackR
   return Object.entries(items).map(([id, item]) => ({ id, item, isOpen: isOpen(item) }));
 }
 
-/** Returns one request; null when the lane does not remember it. */
+/** Returns one request, or null if the lane does not remember it. */
 export function feedbackRequestOf(report: RunReport, id: TaskId): FeedbackItem | null {
   return listFeedbackRequests(report).find((asked) => asked.id === id)?.item ?? null;
 }
@@ -30,10 +30,10 @@ function isOpen({ answer }: FeedbackItem): boolean {
   return answer === null || answer.kind === 'given-up';
 }
 
-/** Lists failed checks of the newest commit that were answered without a change, so CI is still red. */
+/** Lists failed checks of the newest commit that were answered without a change, so that CI is still red. */
 export function listStillRedChecks(report: RunReport): readonly FeedbackRequest[] {
   const { checks = null, headSha = null } = laneOf(report) ?? {};
-  // A remembered failure may have passed since, after a person re-ran the check.
+  // A remembered failure may have passed since, after a person re-ran the check, so look at the present counts.
   const isRed = checks?.counts == null || checks.counts.failed > checks.alsoOnBase.length;
   return listFeedbackRequests(report).filter(
     ({ item: { kind, asked, answer } }) =>
@@ -41,7 +41,7 @@ export function listStillRedChecks(report: RunReport): readonly FeedbackRequest[
   );
 }
 
-/** Describes the objections of people and CI to the pull request, as a sentence part; empty when none is known. */
+/** Describes the objections of people and CI to the pull request, as a sentence part; empty if none is known. */
 export function describeObjections(report: RunReport): string {
   const red = listStillRedChecks(report).length;
   const isUnread = (laneOf(report)?.checks?.unreadable ?? null) !== null;
@@ -56,7 +56,7 @@ export function describeObjections(report: RunReport): string {
 
 type AskedKind = Pick<FeedbackRequest, 'isOpen'> & { readonly item: Pick<FeedbackItem, 'kind'> };
 
-/** Renders `2 review threads and 1 failed check are open`; empty when nothing is open. */
+/** Renders `2 review threads and 1 failed check are open`; empty if nothing is open. */
 function describeOpenRequests(asked: readonly AskedKind[]): string {
   const open = asked.filter((one) => one.isOpen);
   if (open.length === 0) return '';
@@ -77,7 +77,7 @@ const NOUNS: Readonly<Record<FeedbackItem['kind'], string>> = {
   conflict: 'merge conflict',
 };
 
-/** Renders `3 answered, 1 review thread is open`; empty when nothing was asked. */
+/** Renders `3 answered, 1 review thread is open`; empty if there was no request. */
 export function renderFeedbackCounts(asked: readonly AskedKind[]): string {
   const answered = asked.filter((one) => !one.isOpen).length;
   return [...(answered === 0 ? [] : [`${answered} answered`]), describeOpenRequests(asked)]
@@ -86,8 +86,8 @@ export function renderFeedbackCounts(asked: readonly AskedKind[]): string {
 }
 
 /**
- * Returns the page of a request: people ask in this repository, checks may be anywhere. The page of a conflict is the
- * merge or, until there is one, the conflicting commit. Empty when there is no page.
+ * Returns the page of a request. People ask in this repository, while checks may be anywhere. The page of a conflict is
+ * the merge or, until there is one, the conflicting commit. Empty if there is no page.
  */
 export function pageOf(
   { kind, url, asked, answer }: FeedbackItem,

@@ -6,7 +6,7 @@ import type { IsolationReport } from '../../handover/report.ts';
 import { formatCount } from '../format.ts';
 
 // All statements on isolation are based on measurements. Names of hosts and checks may come from the agent's programs
-// or from another job: they are foreign text, and are in `backticks`.
+// or from another job, so they are untrusted text and are put in `backticks`.
 
 const SHOWN_CHECKS = 5;
 const SHOWN_HOSTS = 10;
@@ -32,7 +32,7 @@ const FROM = {
   record: ' (as the main step recorded it)',
 } as const;
 
-/** Describes what the level separates when all checks pass, else how many checks failed. */
+/** Describes what the level separates if all checks pass, otherwise the number of failed checks. */
 function checkWords(facts: IsolationFacts): readonly string[] {
   const { level, probe, network } = facts;
   if (level === 'none') return ['nothing separates the agent from this action'];
@@ -74,9 +74,7 @@ function isProven({ level, probe }: IsolationFacts): boolean {
   return level !== 'none' && probe?.failed.length === 0;
 }
 
-/**
- * Lists the weaknesses, each with its remedy, as sentences in which `backticks` mark code; empty when there are none.
- */
+/** Lists the weaknesses, each with its remedy, as sentences in which `backticks` mark code; empty if there are none. */
 export function describeIsolationProblems({ facts, from }: IsolationReport): readonly string[] {
   const problems = [
     ...levelProblem(facts),

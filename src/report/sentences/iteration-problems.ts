@@ -46,13 +46,13 @@ function errorLine(entry: JournalEntry): readonly string[] {
   if (verdict.agentFailed) return [...again, renderProse(quoteAgentFailure(entry), 400)];
   if (agentError === null) return again;
   const words = quoted(agentError.text);
-  // No other line says that the call was ended, and after how long.
+  // No other line says that the call was ended, and after how long, so say it here.
   return evidence.end.kind === 'stalled'
     ? [...again, `The agent's call was ended: ${words}`]
     : [...again, `The agent ended with an error (${agentError.kind}): ${words}`];
 }
 
-/** Points out a run that mostly tests existing code, because it may have nothing left to do. */
+/** Mentions a run that mostly tests existing code, because it may have nothing left to do. */
 function testOnlyLine(report: RunReport): readonly string[] {
   const iterations = iterationsOf(report);
   const testing = iterations.filter(({ verdict }) => verdict.testOnly && !verdict.taskDone).length;
@@ -71,7 +71,7 @@ function stepProblems(steps: JournalEntry['evidence']['steps']): readonly string
     .map(({ name, result }) => `Step "${toOneLine(name, 60)}" ${toOneLine(describeStepResult(result), 200)}.`);
 }
 
-/** Renders what the last reviews of a branch found, each folded; empty if they found nothing. */
+/** Renders the findings of the last reviews of a branch, each folded; empty if they found nothing. */
 export function renderFindingsSection({ reviews }: Pick<BranchChange, 'reviews'>): string {
   return reviews.length === 0 ? '' : ['### Findings of reviews', ...reviews.map(reviewBlock)].join('\n\n');
 }

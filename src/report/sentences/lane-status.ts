@@ -33,7 +33,7 @@ const SHOWN_TRANSITIONS = 5;
 
 const SHOWN_WAITING = 5;
 
-/** A number above any limit: counters that could not be read count as used up. */
+/** A number above any limit, which makes counters that could not be read look used up. */
 const UNREADABLE = 1e12;
 
 /** The way that facts are written: as Markdown or as lines of a log. */
@@ -173,7 +173,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
   switch (order) {
     case 'pause':
     case 'stop': {
-      // Name the person only if this order paused the lane: somebody else may have paused it before.
+      // Name the person only if this order paused the lane, because somebody else may have paused it before.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
       return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${renderContinuation('pause', style.target)}.`;
@@ -234,8 +234,8 @@ function list(lines: readonly string[]): string {
 }
 
 /**
- * Describes each hand-over between agents of a run with its reason, one plain sentence each. Empty when the first agent
- * of the order did everything.
+ * Describes each hand-over between agents of a run with its reason, in one plain sentence each. Empty if the first
+ * agent of the order did everything.
  */
 export function describeHandOvers(iterations: readonly Turn[]): readonly string[] {
   return iterations.flatMap((turn, at) => describeHandOver(turn, iterations[at - 1] ?? null));
@@ -251,7 +251,7 @@ export function describeHandOver({ iteration, agent, passedOver }: Turn, before:
   return before === null ? [] : [`${agent} could be called again, so it continued in iteration ${iteration}.`];
 }
 
-/** Returns the agents that a run called, with their numbers of iterations, in the order of their first. */
+/** Returns the agents that a run called, with their numbers of iterations, in the order of their first iterations. */
 export function countCalledAgents(
   iterations: readonly Turn[],
 ): readonly { readonly agent: AgentName; readonly iterations: number }[] {

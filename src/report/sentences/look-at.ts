@@ -5,7 +5,7 @@ import type { RunReport } from '../../handover/report.ts';
 import { listLaneTasks, workOf } from '../facts.ts';
 import { renderCode, renderTaskLink } from '../markdown.ts';
 
-/** The words that begin the line on each kind of files. */
+/** The words at the beginning of the line about each kind of files. */
 export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   'conflict-markers': 'Conflict markers of git',
   'manifest-not-read': 'Manifests that were not read, because they are too large or too many',
@@ -40,7 +40,7 @@ export const LOOK_AT_WORDS: Readonly<Record<LookAtKind, string>> = {
   untested: 'New code that no changed test mentions',
 };
 
-/** Maximum number of lines on what tests prove. */
+/** Maximum number of lines about what tests prove. */
 const MAX_PROOF_LINES = 10;
 
 const CONCERNS = {
@@ -48,7 +48,7 @@ const CONCERNS = {
   'old-form-fails': 'Changed tests whose old form fails',
 } as const;
 
-/** Names the tests of the branch's tasks that prove too little or no longer hold, one line for each sentence. */
+/** Names the tests of the branch's tasks that prove too little or are no longer valid, one line for each sentence. */
 export function describeUnprovenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) =>
     describeProof(proof).flatMap((sentence) =>

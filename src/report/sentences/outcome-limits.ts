@@ -20,7 +20,7 @@ import { formatCount, formatCost, formatInstantFrom, formatTokens } from '../for
 import { YOU_ARE_NEEDED } from './trouble.ts';
 
 /**
- * An outcome's headline without a full stop, and what happened. `backticks` mark code, in which values are foreign
+ * An outcome's headline without a full stop, and a description. `backticks` mark code, in which values are untrusted
  * text.
  */
 export interface OutcomeText {
@@ -33,7 +33,7 @@ export function describeProgress(report: RunReport): string {
   return formatTasksDone(listDoneTasks(report).length, listLaneTasks(report).length);
 }
 
-/** Describes a parked run: the limit it waits for, and when work continues. */
+/** Describes a parked run: the limit for which it waits, and when work continues. */
 export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
   const { needsPerson } = { needsPerson: undefined, ...outcome };
   if (needsPerson !== undefined)
@@ -47,7 +47,7 @@ export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, re
   };
 }
 
-/** Explains why a run did not wait for the limit although it should have; empty when nothing prevented the wait. */
+/** Explains why a run did not wait for the limit although it should have; empty if nothing prevented the wait. */
 function waitSkippedBy(report: RunReport): string {
   switch (workOf(report)?.waitSkippedBy ?? null) {
     case 'iterations':
@@ -61,7 +61,7 @@ function waitSkippedBy(report: RunReport): string {
   }
 }
 
-/** The windows do not distinguish used from reserved amounts. */
+/** The words for a full window, because windows do not distinguish used from reserved amounts. */
 const USED_OR_RESERVED = 'used up, or reserved by other runs';
 
 function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {
@@ -84,7 +84,7 @@ function whyParked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunRep
   }
 }
 
-/** Describes a run that ended at one of its own limits, or with a head that nothing has verified. */
+/** Describes a run that ended at one of its own limits, or with a head that was not verified. */
 export function describeLimit(reason: RunBound | 'unverified', report: RunReport): OutcomeText {
   if (reason === 'unverified') return describeUnseenHead(report);
   const policy = settingOf(report)?.policy;
@@ -109,7 +109,7 @@ export function describeLimit(reason: RunBound | 'unverified', report: RunReport
   };
 }
 
-/** Describes a head that differs from the loop's: a file was refused by the server, or people have pushed commits. */
+/** Describes a head that differs from the loop's because the server refused a file, or people have pushed commits. */
 function describeUnseenHead(report: RunReport): OutcomeText {
   const isRefused = listAllTasks(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
   return isRefused

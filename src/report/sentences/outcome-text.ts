@@ -45,9 +45,9 @@ type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reas
 export function describeOutcome(report: RunReport, place: 'page' | 'words' = 'words'): OutcomeText {
   const text = describeOutcomeAlone(report);
   const { outcome } = report;
-  // A run without iterations says nothing about tests.
+  // A run without iterations says nothing about tests, so return the text alone.
   if (outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
-  // The text of this outcome already names the failing command.
+  // The text of this outcome already names the failing command, so do not repeat it.
   if (outcome.reason === 'base_is_red') return text;
   const red = outcome.kind === 'failed' ? null : redTests(report);
   const title = red === null ? text.title : [`❌ ${red}; `, ...lowerFirst(text.title)];
@@ -55,18 +55,20 @@ export function describeOutcome(report: RunReport, place: 'page' | 'words' = 'wo
   return { title, what: lines.join('\n') };
 }
 
-/** Renders the headline of a run, the same on every page and in the log: trouble first, without a full stop. */
+/**
+ * Renders the headline of a run, the same on every page and in the log, with problems first and without a full stop.
+ */
 export function renderHeadline(report: RunReport, target: ReadingPlace): string {
   return renderWords(describeOutcome(report).title, target);
 }
 
-/** Returns what `verify` fails on, for a headline; null when it does not fail. */
+/** Returns the command on which `verify` fails, for a headline, or null if it does not fail. */
 function redTests(report: RunReport): string | null {
   const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
   if (first === undefined) return null;
   const verification = pickVerification(report);
   if (verification.kind === 'failed') return `${inCode(verification.command)} fails`;
-  // The failure dates from earlier runs.
+  // The failure dates from earlier runs, so say since when.
   const since = verification.kind === 'not-run' ? (workOf(report)?.change.failingSince ?? null) : null;
   return since === null
     ? null
@@ -89,7 +91,7 @@ function withTests(what: string, report: RunReport): string {
   const [opening, ...lines] = what.split('\n');
   const withOpening = (sentence: string): string => [`${opening ?? ''} ${sentence}`.trim(), ...lines].join('\n');
   if (report.outcome.kind === 'failed') {
-    // A failed run does not report good news.
+    // A failed run does not report good news, so add only failing tests.
     const red = redTests(report);
     return red === null ? what : `❌ ${red}. ${what}`;
   }

@@ -72,7 +72,7 @@ function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   return [...findings.filter((found) => !shared.some(([, alike]) => alike.includes(found))), ...folded];
 }
 
-/** Splits the sentence of an unchecked finding into what it is about and the reason; null where there is none. */
+/** Splits the sentence of an unchecked finding into its subject and the reason; returns null if there is no reason. */
 function unseenParts({ kind, says }: Finding): { readonly what: string; readonly why: string } | null {
   const { what, why } = /^Could not check (?<what>.*?): (?<why>.*)$/s.exec(says)?.groups ?? {};
   return kind !== 'unchecked' || what === undefined || why === undefined ? null : { what, why };
@@ -89,7 +89,7 @@ function item(found: Finding, several: boolean): string {
   return `${opening} ${renderProse(remedy.text, MAX_CHARS)}${page}${paste === '' ? '' : ` ${renderCode(paste, MAX_CHARS)}`}`;
 }
 
-/** Renders lines to paste; like in a fence, nothing is put between their characters. */
+/** Renders lines to paste, with nothing between their characters, as in a fence. */
 function block(paste: string): string {
   const lines = paste.split('\n').map((line) => line.replace(/\S.*$/, (words) => renderCodeElement(words, MAX_CHARS)));
   return `  <pre>${lines.join('\n  ')}</pre>`;

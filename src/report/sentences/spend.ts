@@ -15,18 +15,18 @@ type Costs = Pick<WorkedReport, 'iterations' | 'costUsd' | 'agents' | 'prices'>;
 
 const BAR_CELLS = 24;
 
-/** Renders a run's cost as `$1.20`, or as `at least $1.20` or `not known` when an agent reported tokens and no cost. */
+/** Renders a run's cost as `$1.20`, or as `at least $1.20` or `not known` if an agent reported tokens and no cost. */
 export function renderRunCost(costs: Costs): string {
   if (unpriced(costs).length === 0) return formatCost(costs.costUsd);
   return costs.costUsd > 0 ? `at least ${formatCost(costs.costUsd)}` : 'not known';
 }
 
-/** Returns a run's cost in US dollars as far as it is known; null when nothing is known. */
+/** Returns a run's known cost in US dollars, or null if nothing is known. */
 export function computeKnownCostUsd(costs: Costs): number | null {
   return costs.costUsd === 0 && unpriced(costs).length > 0 ? null : costs.costUsd;
 }
 
-/** Returns the cost of a branch, or of a task on it, in US dollars; null when it is not known. */
+/** Returns the cost of a branch, or of a task on it, in US dollars, or null if it is not known. */
 export function computeBranchCost({ costUsd, unpriced }: Pick<BranchChange, 'costUsd' | 'unpriced'>): number | null {
   return costUsd === 0 && unpriced > 0 ? null : costUsd;
 }
@@ -34,11 +34,11 @@ export function computeBranchCost({ costUsd, unpriced }: Pick<BranchChange, 'cos
 /** Renders the cost of a branch, or of a task on it, as `$1.20`, `at least $1.20` or `cost not known`. */
 export function renderBranchCost(change: Pick<BranchChange, 'costUsd' | 'unpriced' | 'tokens'>): string {
   const { costUsd, unpriced, tokens } = change;
-  // Documents of earlier versions do not count iterations of unknown cost.
+  // Documents of earlier versions do not record iterations of unknown cost, so estimate their number.
   return renderCostInList({ costUsd: costUsd === 0 && (unpriced > 0 || tokens > 0) ? null : costUsd, unpriced });
 }
 
-/** Renders a cost of which `unpriced` iterations are missing, and which is null when nothing is known. */
+/** Renders a cost from which that of `unpriced` iterations is missing, and which is null if nothing is known. */
 export function renderCostInList({
   costUsd,
   unpriced,
@@ -50,7 +50,7 @@ export function renderCostInList({
   return unpriced > 0 ? `at least ${formatCost(costUsd)}` : formatCost(costUsd);
 }
 
-/** Renders what an iteration is known to have cost, for a list of amounts; empty when nothing is known. */
+/** Renders the known cost of an iteration, for a list of amounts; empty if nothing is known. */
 export function listIterationCost({ analysis: { costUsd }, evidence }: JournalEntry): readonly string[] {
   return costUsd === null ? [] : [renderCostInList({ costUsd, unpriced: hasUnpricedCall(evidence.steps) ? 1 : 0 })];
 }
@@ -61,9 +61,7 @@ export function renderCostNoun(costs: Costs): string {
   return word === 'not known' ? `cost ${word}` : word;
 }
 
-/**
- * Returns the cost for a list of amounts; empty when tokens were used at no cost, because then the cost is not known.
- */
+/** Returns the cost for a list of amounts; empty if tokens were used at no cost, because the cost is then not known. */
 export function listKnownCost({
   tokens,
   costUsd,
@@ -75,8 +73,8 @@ export function listKnownCost({
 }
 
 /**
- * Explains why the cost of a run is not known and what limits the run instead, with `backticks` around code; null when
- * the cost is known.
+ * Explains why the cost of a run is not known and which limits apply instead, with `backticks` around code; returns
+ * null if the cost is known.
  */
 export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>): string | null {
   const { iterations, policy } = report;
@@ -109,7 +107,7 @@ export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>)
 }
 
 /**
- * Returns the run's agents that report no cost, or all agents when each normally does, because then one of them left it
+ * Returns the run's agents that report no cost, or all agents if each normally does, because one of them then left it
  * out.
  */
 function agentsWithoutCost({ agents, iterations }: Costs): Costs['agents'] {
@@ -140,7 +138,7 @@ const NOT_COUNTED = 'the requests were not counted, so `prices` does not help';
 
 /** Returns the iterations of unknown cost, except those of an agent that was ended before it reported anything. */
 function unpriced(costs: Costs): readonly JournalEntry[] {
-  // The user's prices may be zero, for example for a model on their own machine.
+  // The user's prices may be zero, for example for a model on their own machine, so such iterations have a known cost.
   const isFree = agentsWithoutCost(costs).every(({ model }) => knownPriceOf(costs, model) === 0);
   return isFree
     ? []
@@ -157,7 +155,7 @@ function reportsNoUsage(agent: AgentName): boolean {
   return !cost && !tokens;
 }
 
-/** Returns the price of some tokens of each kind; null when it is not known. */
+/** Returns the price of some tokens of each kind, or null if it is not known. */
 function knownPriceOf({ prices }: Costs, model: string | null): number | null {
   return model === null ? null : costOf(prices, model, { input: 2, cached: 1, output: 1 });
 }
@@ -171,7 +169,7 @@ function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((part) => part !== '').join(' and ');
 }
 
-/** Reports what calls of unfinished iterations used; empty when nothing is known to have been used. */
+/** Reports the usage of calls of unfinished iterations; empty if no usage is known. */
 export function describeUnfinishedCalls({ calls, tokens, costUsd }: RunUsage): readonly string[] {
   if (calls === 0 || (tokens === 0 && costUsd === 0)) return [];
   const cost = costUsd > 0 ? `${formatCost(costUsd)} and ` : '';
@@ -193,7 +191,7 @@ export function summarizeSpend(days: readonly LedgerDay[]): string {
 }
 
 /**
- * Renders a line with a bar for each day: of its cost, or of its calls when nothing has a price. The day with the most
+ * Renders a line with a bar for each day: of its cost, or of its calls if nothing has a price. The day with the most
  * has the longest bar.
  */
 export function drawSpendBars(days: readonly LedgerDay[]): readonly string[] {
@@ -204,7 +202,7 @@ export function drawSpendBars(days: readonly LedgerDay[]): readonly string[] {
   const width = Math.max(...costs.map(({ length }) => length), 0);
   return days.map((day, index) => {
     const amount = amountOf(day);
-    // Any amount above zero gets at least one cell.
+    // Give any amount above zero at least one cell, so that it is visible.
     const cells = amount === 0 ? 0 : Math.max(1, Math.round((amount / greatest) * BAR_CELLS));
     return `${day.day}  ${'█'.repeat(cells).padEnd(BAR_CELLS)}  ${(costs[index] ?? '').padStart(width)}  ${formatCount(day.calls, 'call')}`;
   });

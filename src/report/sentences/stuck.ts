@@ -23,8 +23,8 @@ export function listStuckTasks(report: RunReport): readonly TaskReport[] {
 }
 
 /**
- * Explains why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do. Empty when
- * this run did neither.
+ * Explains why Ralph gave a task up or cannot continue with it, what was tried, and what a person can do. Empty if this
+ * run did neither.
  */
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
@@ -48,7 +48,7 @@ function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
   return isStuck(progress) && listIterationsOn(report, task.id).length > 0;
 }
 
-/** Returns the agent's last words on the task; its question comes before all else. */
+/** Returns the agent's last words on the task, preferably its question; null if there are none. */
 function lastWordsOnTask({ share }: TaskReport, entries: readonly JournalEntry[]): string | null {
   const newest = (of: (entry: JournalEntry) => string | null): string | null =>
     entries.map(of).findLast((words) => words !== null) ?? null;

@@ -23,9 +23,7 @@ const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   update: 'a rule requires it to be up to date with its base branch, which the next run merges into it',
 };
 
-/**
- * Returns which pull request to merge next, and why, as one sentence; empty when there are no several to choose from.
- */
+/** Returns which pull request to merge next, and why, as one sentence; empty unless there are several. */
 export function renderNextToMerge(train: Train): string {
   const { pulls, isCompared } = train;
   if (pulls.length < 2) return '';
@@ -43,7 +41,7 @@ export function renderNextToMerge(train: Train): string {
 
 /**
  * Returns what one pull request waits for, and whether it is behind its base branch, as one sentence of Markdown; empty
- * when neither is the case.
+ * if neither is the case.
  */
 export function describePullStanding(train: Train, pull: TrainPull): string {
   const ahead = pullsAheadOf(train, pull);
@@ -62,7 +60,7 @@ export function describePullStanding(train: Train, pull: TrainPull): string {
   return facts.length === 0 ? '' : `#${String(pull.number)}: ${facts.join('; ')}.`;
 }
 
-/** Returns what became of auto-merge, and what to do, in a few sentences of Markdown. */
+/** Describes the result of auto-merge, and advice, in a few sentences of Markdown. */
 export function renderAutoMerge({ number, kind, detail }: AutoMerge): string {
   const name = `#${String(number)}`;
   switch (kind) {
@@ -91,7 +89,7 @@ const PREVENTED_WORDS = {
   'review-again': 'its commits are newer than what people decided. Review it again',
 } as const;
 
-/** Renders the order of all open pull requests as Markdown; empty when there is nothing to say. */
+/** Renders the order of all open pull requests as Markdown; empty if there is nothing to report. */
 export function renderTrainSection(train: Train | null): string {
   if (train === null) return '';
   const lines = train.pulls.slice(0, LISTED).map((pull) => describePullStanding(train, pull));
@@ -115,7 +113,7 @@ export function renderTrainPart(train: Train | null, number: number | null): str
   return lines.length === 0 ? '' : `${BEGIN}\n${lines.join('\n\n')}\n${END}`;
 }
 
-/** Returns the description with the order as it is now; a description without our part stays as it is. */
+/** Returns the description with the present order; leaves a description without our part as it is. */
 export function withTrainPart(body: string, part: string): string {
   const [begin, end] = [body.indexOf(BEGIN), body.indexOf(END)];
   if (begin !== -1 && end > begin) {

@@ -7,10 +7,10 @@ import { formatCost, formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
 import { describeObstacles, findOnlyTrouble } from './waiting.ts';
 
-/** The end of each headline about something that does not continue without a person. */
+/** The end of each headline about work that does not continue without a person. */
 export const YOU_ARE_NEEDED = '; you are needed';
 
-/** Names a task that was given up, set aside or needs a person, and what its trouble is. */
+/** Names a task that was given up, set aside or needs a person, and its problem. */
 export function describeTaskTrouble(one: TaskReport): Words {
   const { task, progress, share } = one;
   const name = nameIn(task);
@@ -34,7 +34,7 @@ export function describeTaskTrouble(one: TaskReport): Words {
   }
 }
 
-/** Names what a blocked run waits for: one task with its trouble, or the number of tasks. */
+/** Names what a blocked run waits for: one task with its problem, or the number of tasks. */
 export function nameBlockedRun(report: RunReport): Words {
   const tasks = listAllTasks(report);
   const one = findOnlyTrouble(tasks);
@@ -88,7 +88,7 @@ function stopWords(outcome: Halt, report: RunReport): Words {
   }
 }
 
-/** Returns the task of all iterations since the last progress; null when there are several, or none is known. */
+/** Returns the task of all iterations since the last progress; returns null if there are several, or none is known. */
 function stoppedOn(report: RunReport): Task | null {
   const iterations = iterationsOf(report);
   const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
@@ -96,7 +96,7 @@ function stoppedOn(report: RunReport): Task | null {
   return ids.size === 1 ? (listAllTasks(report).find(({ task }) => ids.has(task.id))?.task ?? null) : null;
 }
 
-/** Names a task in a headline: by its number, or by its title where the name is a place in a file. */
+/** Names a task in a headline: by its number, or by its title if the name is a place in a file. */
 function nameIn(task: Task): string | Task {
   return task.source.kind === 'issue' || !isListed(task) || task.source.kind === 'prompt'
     ? task

@@ -6,7 +6,7 @@ import { iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { formatCount } from '../format.ts';
 import { type NextStep, createNextStep, type Words } from '../next/step.ts';
 
-/** The places where a run looks for tasks: its sources, and the label as people call it (`the label ralph`). */
+/** The places in which a run looks for tasks: its sources, and the label as people call it (`the label ralph`). */
 interface TaskSources {
   readonly sources: readonly string[];
   readonly label: string;
@@ -29,7 +29,7 @@ export function describeStuckTasks(tasks: readonly TaskReport[]): readonly strin
 }
 
 /**
- * Returns the only task that waits for a person, which a headline can name; null when there are several, or when it
+ * Returns the only task that waits for a person, which a headline can name; returns null if there are several, or if it
  * waits for something else.
  */
 export function findOnlyTrouble(tasks: readonly TaskReport[]): TaskReport | null {
@@ -38,8 +38,7 @@ export function findOnlyTrouble(tasks: readonly TaskReport[]): TaskReport | null
 }
 
 /**
- * Quotes the agent or the server on a task that a headline names, as one sentence; empty when there is nothing to
- * quote.
+ * Quotes the agent or the server on a task that a headline names, as one sentence; empty if there is nothing to quote.
  */
 export function quoteWordsOn({ task, progress, share, asked }: TaskReport): string {
   if (asked !== null) return `See ${asked}.`;
@@ -115,7 +114,7 @@ function obstacleOf({ task }: TaskReport, tasks: readonly TaskReport[]): string 
 
 const SHOWN_DEPENDENCIES = 3;
 
-/** Returns the names of what open tasks wait for outside of the lane: `#12`, `other/repo#4`. */
+/** Returns the names of issues outside of the lane for which open tasks wait: `#12`, `other/repo#4`. */
 export function namesOfAwaited(tasks: readonly TaskReport[]): readonly string[] {
   const open = tasks.filter(({ progress }) => !isSettled(progress));
   const ids = open
@@ -129,7 +128,8 @@ function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport
 }
 
 function nameAndTitle({ task }: TaskReport): string {
-  // The title of such a task says where it was asked, and ends in the words of the person who asked.
+  // The title of such a task gives the place of the request, and ends in the words of the person who asked, so the name
+  // adds nothing.
   if (!isListed(task)) return quiet(task.title).replace(/[.:;,!?…]+$/, '');
   return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
 }
@@ -145,14 +145,14 @@ function quietWords(foreign: string): string {
   return toOneLine(foreign, 250).replaceAll('`', "'");
 }
 
-/** Prepares foreign text for one of our sentences, in which it marks no code. */
+/** Prepares untrusted text for one of our sentences, so that it marks no code. */
 function quiet(foreign: string): string {
   return toOneLine(foreign, 80).replaceAll('`', "'");
 }
 
 /**
  * Renders `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`
- * is set when there may be tasks that this run may not work on.
+ * is true if there may be tasks that this run may not work on.
  */
 export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
   const files = sourceFilesOf(where);
@@ -183,7 +183,7 @@ export function suggestAddingTask(where: TaskSources): readonly NextStep[] {
   return ways.map((way, at) => (at === 0 ? way : { ...way, joint: ', or ' }));
 }
 
-/** Returns where the run looked for tasks. */
+/** Returns the places in which the run looked for tasks. */
 export function sourcesOf(report: RunReport): TaskSources {
   const setting = settingOf(report);
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
@@ -202,7 +202,7 @@ function looksAtPrompt({ sources }: TaskSources): boolean {
   return sources.includes('prompt');
 }
 
-/** Returns true if the label is mentioned; a run that ended before it knew its sources mentions it, too. */
+/** Returns true if the label is mentioned, which is also the case for a run that ended before it knew its sources. */
 function looksAtIssues({ sources }: TaskSources): boolean {
   return sources.length === 0 || sources.includes('issues');
 }

@@ -35,16 +35,16 @@ import { createHomeOutlet } from './outlet.ts';
 /** The current activity of the run, for people and programs that watch it. */
 export interface ShownActivity {
   readonly doing: RunStatus['doing'];
-  /** The lane's work; null when it is not known yet or has not changed. */
+  /** The lane's work; null if it is not known yet or has not changed. */
   readonly work: ShownWork | null;
   readonly task: Task | null;
-  /** Instant at which a wait ends; null when the run does not wait. */
+  /** Instant at which a wait ends, or null if the run does not wait. */
   readonly resumeAt: number | null;
-  /** Outcome of the run; null while it continues. */
+  /** Outcome of the run, or null while it continues. */
   readonly outcome: Outcome | null;
 }
 
-/** The known facts of the lane. `journal` is null when the gate ends the run. */
+/** The known facts of the lane. `journal` is null if the gate ends the run. */
 interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
   readonly lane: Pick<Work['lane'], 'id' | 'branch'> | null;
   readonly journal: Work['journal'] | null;
@@ -53,11 +53,11 @@ interface ShownWork extends Pick<Work, 'tasks' | 'state'> {
 /** The dependencies of a run on a person's machine. It uses GitHub only to read issues, and notifies nobody. */
 export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStart'> {
   readonly runName: string;
-  /** The one task that is asked for, by its id or name; null = all tasks. */
+  /** The only task to work on, by its id or name; null means all tasks. */
   readonly task: string | null;
-  /** The lane that another process of this run has claimed for this one; null = the gate decides. */
+  /** The lane that another process of this run has claimed for this one, or null if the gate decides. */
   readonly handed: WorkIntake | null;
-  /** Starts a process for each lane that is worked on beside the one of this process. */
+  /** Starts a process for each lane that is worked on in addition to the one of this process. */
   readonly startBeside: (lanes: GateResult['beside']) => void;
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
@@ -79,7 +79,7 @@ export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
 async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const { config, context, log, redact, clock } = deps;
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
-  // Read the prompt first: no agent has changed the copy yet.
+  // Read the prompt first, before an agent can change the copy.
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gatePortsOf(deps, recording);
   if (deps.handed !== null) return work(deps, recording, { gateDeps, intake: deps.handed, prompt, isOpen: false });
@@ -216,7 +216,7 @@ async function openAgain({ repository }: Pick<GateDeps, 'repository'>, { lane, o
     );
 }
 
-/** Shows when an agent of a pipeline is at work, since other steps run before and after its calls. */
+/** Shows when an agent of a pipeline is at work, because other steps run before and after its calls. */
 function showPipelineSteps({ agents: [first, ...others], stepAgents }: LoopAgents, show: HomeDeps['show']): LoopAgents {
   const shown = (agent: LoopAgent): LoopAgent => showing(agent, show);
   return { agents: [shown(first), ...others.map(shown)], stepAgents: stepAgents.map(shown) };
@@ -289,7 +289,10 @@ export async function gatePortsOf(
   };
 }
 
-/** Reduces the intake to the one task that is asked for. A task that does not exist ends the run and frees the lane. */
+/**
+ * Reduces the intake to the one task that the person asks for. A task that does not exist ends the run and frees the
+ * lane.
+ */
 async function narrowToTask(deps: GateDeps, intake: WorkIntake, wanted: string | null): Promise<Intake> {
   if (wanted === null) return intake;
   const asked = findAskedTask(intake.tasks, wanted);
@@ -298,7 +301,7 @@ async function narrowToTask(deps: GateDeps, intake: WorkIntake, wanted: string |
   return endIntake({ kind: 'failed', reason: 'configuration', message: asked.why });
 }
 
-/** Returns the one task that a person calls by this name, or the reason why there is none, in sentences. */
+/** Returns the one task that a person calls by this name, or the reason why there is no such task, in sentences. */
 export function findAskedTask(
   tasks: readonly Task[],
   wanted: string,

@@ -25,19 +25,20 @@ interface OutletDeps extends Pick<LoopDeps, 'config' | 'context' | 'clock' | 'lo
 }
 
 /**
- * The destination of a run's work at home: commits go to the branch in the person's repository, the state beside it.
+ * The destination of a run's work at home: commits go to the branch in the person's repository, and the state is saved
+ * next to it.
  */
 export interface HomeOutlet {
   /**
    * Keeps the work after each iteration and each commit within one, so that the next run finds it even if this process
-   * is killed. Throws a UserError when the branch does not accept it.
+   * is killed. Throws a UserError if the branch does not accept it.
    */
   readonly keep: (work: Work) => Promise<void>;
-  /** Saves the work at the end of the run, whatever the outcome, and releases the lane. */
+  /** Saves the work at the end of the run, regardless of the outcome, and releases the lane. */
   readonly end: (work: Work, session: (state: LaneState) => Promise<SealedTranscript | null>) => Promise<EndedAtHome>;
 }
 
-/** The work as it ended. `headSha` is the tip of the branch; null when there is none. */
+/** The work as it ended. `headSha` is the tip of the branch, or null if there is none. */
 interface EndedAtHome {
   readonly work: Work;
   readonly headSha: string | null;
@@ -50,7 +51,7 @@ interface EndedAtHome {
 export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
   const { remote, store, clock, log, redact, config, runTag } = deps;
   const { branch, start, id: lane } = begun.lane;
-  /** Tip of the branch in the person's repository; null when the branch does not exist. */
+  /** Tip of the branch in the person's repository, or null if the branch does not exist. */
   let there = start.kind === 'continue' ? start.remoteHead : start.kind === 'fresh' ? null : start.mergedHead;
   let since = start.kind === 'continue' ? start.remoteHead : begun.base;
   let { sequence } = begun.state;

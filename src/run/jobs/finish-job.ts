@@ -12,7 +12,7 @@ import { takeIntake } from './parcels.ts';
 
 /**
  * Runs the last job of a run of several lanes, after all other jobs: sums up their ends, and releases the lanes that a
- * dead job still holds. Their reservations stay until they expire, since it is unknown how much of them was used.
+ * dead job still holds. Their reservations stay until they expire, because it is unknown how much of them was used.
  */
 export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   const { config, connect, context, log } = deps;
@@ -30,7 +30,8 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
       log.warning(`The claim on ${nameOfLane(lane)} could not be released: ${completeSentence(released.why)}`);
     else log.info(`The claim on ${nameOfLane(lane)} is released: the jobs that held it are over.`);
   }
-  // In another attempt of the workflow run, jobs that succeeded before do not run again.
+  // In another attempt of the workflow run, jobs that succeeded before do not run again, so accept their earlier
+  // results.
   const runs = listStoredRuns(snapshot).filter(({ runId }) => runId === context.runId);
   const { owner, repo } = context.repository;
   const lanes = handed.lanes.map((lane) => ({
@@ -39,7 +40,7 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
     run: runs.find((run) => run.lane === lane) ?? null,
   }));
   const { notes, tasks } = handed.intake;
-  // A record of an earlier version lacks this field.
+  // A record of an earlier version lacks this field, so it may be missing.
   const train =
     notes.train &&
     lanes.reduce((known, { branch, run }) => {

@@ -51,7 +51,7 @@ export async function runGateJob(
     const result = pushed[at];
     try {
       if (result?.status !== 'fulfilled') {
-        // Otherwise the record would still name another lane.
+        // Record this lane, because the record would otherwise still name another one.
         recording.tryToKeep(unbegunWork(lane));
         throw result?.reason;
       }
@@ -81,7 +81,7 @@ export async function runGateJob(
   const [first, ...others] = handed;
   const [report, ...reports] = ended;
   if (first !== undefined) {
-    // From here on, the next jobs must release the lanes. Until now no other job knew of them.
+    // From here on, the next jobs must release the lanes; before, no other job knew of them.
     for (const { lane } of handed) recording.released(lane);
     recording.tryToRecord('ended');
     return { kind: 'handed-over', lanes: [first, ...others], report: null, beside: ended };
@@ -111,7 +111,7 @@ async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Wo
   const { remote, forge } = lane.stages;
   const work = unbegunWork(lane);
   recording.keep(work);
-  // A proposal needs no branch.
+  // A proposal needs no branch, so create none.
   if (lane.begun.proposes !== null) return { work, end: null };
   const outlet = { kind: 'push', remote, forge } as const;
   return openBranch({ outlet, clock, log, redact, appendJournal: null }, work, lane.begun.opened.base);
@@ -162,7 +162,7 @@ async function giveIntake({ connect, redact }: ActionDeps, { sha256 }: Stages, h
   return digest;
 }
 
-/** Hands over the session's transcript, encrypted as it is stored: only the next job has the agent's key. */
+/** Hands over the session's transcript, still encrypted, because only the next job has the agent's key. */
 async function giveSession(
   { connect }: ActionDeps,
   { store }: Stages,

@@ -19,12 +19,12 @@ import type { Recording } from '../recording.ts';
 import { giveFailure, giveWork, readNamedFile, takeIntake, type HandOverDeps, type TakenIntake } from './parcels.ts';
 
 /**
- * Runs the job of the loop: takes the gate's hand-over, works, and hands over after each iteration and at the end.
+ * Runs the job of the loop: receives the gate's hand-over, works, and hands over after each iteration and at the end.
  * Sends no requests to GitHub's API, and pushes nothing.
  */
 export async function runLoopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   const { config, connect, machine, redact, log } = deps;
-  // Read the prompt first: no agent has changed the checkout yet.
+  // Read the prompt first, before an agent can change the checkout.
   const prompt = await machine.readPrompt();
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
@@ -52,12 +52,12 @@ export async function runLoopJob(deps: ActionDeps, recording: Recording, signal:
         recording,
         outlet: { kind: 'hand-over', handOver: (unfinished) => giveUnfinished(deps, giving, unfinished) },
         store,
-        // The issue already shows that the run is at work; this job has no token to add more.
+        // The issue already shows that the run is at work, and this job has no token to add more.
         showLive: () => Promise.resolve(),
         showWait: () => Promise.resolve(),
         sayLeft: () => undefined,
         ending: new AbortController().signal,
-        // After a wait, this job could not find out what other runs have used in the meantime.
+        // After a wait, this job could not find out what other runs have used in the meantime, so it must not wait.
         waitPolicy: null,
         lookAtPeople: null,
       },
@@ -89,8 +89,8 @@ function withinLogin({ config, clock, log }: ActionDeps, intake: WorkIntake): Wo
 }
 
 /**
- * Redacts a task about a failed check, since CI's log may show a secret of this job that the gate's job does not know.
- * Other tasks stay as people wrote them.
+ * Redacts a task about a failed check, because CI's log may show a secret of this job that the gate's job does not
+ * know. Leaves other tasks as people wrote them.
  */
 function withoutSecrets(task: Task, redact: (text: string) => string): Task {
   const { source } = task;
@@ -187,7 +187,7 @@ function handOverPatches(
       written = written
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
-          // The name of this work is reported anyway.
+          // Do not warn, because the name of this work is reported anyway.
           debug(`The agent's work beside the work tree could not be handed over: ${messageOf(error)}`);
         });
     },

@@ -12,14 +12,14 @@ import { UserError } from '../../errors.ts';
 import { COMMIT_BUNDLES, type HandoffFolder, type HandoffName } from '../../ports/handoff.ts';
 import type { SealedTranscript } from '../../ports/state.ts';
 
-/** A parcel of the gate that another job has taken, with its hash (`of`). */
+/** A parcel of the gate that another job has received, with its hash (`of`). */
 export interface TakenIntake {
   readonly handed: HandedIntake;
   readonly of: string;
 }
 
 /**
- * Takes the gate's hand-over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
+ * Receives the gate's hand-over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
  * else.
  */
 export async function takeIntake(
@@ -49,7 +49,7 @@ export async function takeIntake(
   return { handed, of: digest };
 }
 
-/** Returns the file that a parcel names; null when the parcel names none, or the content has another hash. */
+/** Returns the file that a parcel names; returns null if the parcel names none, or the content has another hash. */
 export async function readNamedFile(
   folder: HandoffFolder,
   name: HandoffName,
@@ -74,7 +74,7 @@ export interface HandOverDeps extends TakenIntake {
 
 /**
  * Hands over the work so far. A kill leaves either this hand-over or the previous one complete, because the files that
- * a parcel names are written before it. `session` null omits the transcript.
+ * a parcel names are written before it. A null `session` omits the transcript.
  */
 export async function giveWork(
   { handed, of, folder, redact, readJournal, bundle }: HandOverDeps,
@@ -95,7 +95,7 @@ export async function giveWork(
     state: stored.kind === 'state' ? stored.state : work.state,
     isolation: isolation === null ? null : changeFactTexts(isolation, redact),
   };
-  // Lines after this hand-over do no harm: the parcel's state names the last line that belongs to it.
+  // Lines after this hand-over are harmless, because the parcel's state names the last line that belongs to it.
   const journal = readJournal();
   if (journal !== null) await folder.write('loop/journal.jsonl', journal);
   await folder.write('loop/work.json', serializeWork(clean, { intake: handed, of, commits, session: kept }));
@@ -116,13 +116,13 @@ export async function giveWork(
 
 const [BUNDLE, NEXT_BUNDLE] = COMMIT_BUNDLES;
 
-/** Returns the file of the commits that a parcel names; null when no file has that hash. */
+/** Returns the file of the commits that a parcel names, or null if no file has that hash. */
 export async function findNamedBundle(folder: HandoffFolder, { sha256 }: HandedFile): Promise<HandoffName | null> {
   for (const name of COMMIT_BUNDLES) if ((await folder.fingerprint(name))?.sha256 === sha256) return name;
   return null;
 }
 
-/** Hands over that the loop failed before a call. */
+/** Hands over the failure of a loop that failed before a call. */
 export async function giveFailure(
   { folder, of, redact }: Pick<HandOverDeps, 'folder' | 'of' | 'redact'>,
   failure: Extract<Outcome, { kind: 'failed' }>,

@@ -20,7 +20,7 @@ import { findNamedBundle, readNamedFile, takeIntake, type TakenIntake } from './
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
 
 /**
- * Runs the job that publishes: takes the loop's hand-over as untrusted data, checks it against the gate's, and
+ * Runs the job that publishes: receives the loop's hand-over as untrusted data, checks it against the gate's, and
  * publishes the valid part. No agent, and no code of the repository, runs here.
  */
 export async function publishJob(deps: ActionDeps, recording: Recording): Promise<RunReport> {
@@ -39,9 +39,9 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
       ? { kind: 'failed', outcome: { kind: 'cancelled', reason: 'signal' } }
       : receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   if (received.kind === 'work') keepSpent(received.work.state);
-  // If the run is killed from here on, post releases its lane.
+  // Record the claim, so that post releases the lane if the run is killed from here on.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
-  // The last job of a run of several lanes keeps the dashboard for all of them.
+  // In a run of several lanes, the last job updates the dashboard for all of them.
   const dashboard = config.dashboard && handed.lanes.length === 1;
   const stages = await connectStages(
     { ...deps, config: { ...config, dashboard } },
@@ -88,7 +88,7 @@ async function pushWithState(
   const { remote, store, forge } = stages;
   const outlet = { kind: 'push', remote, forge } as const;
   const journalHash = (): string | null => work.state.journalHash;
-  // The work tree and the journal are in the job of the loop.
+  // The work tree and the journal are in the job of the loop, so there are none here.
   const elsewhere = { repository: null, appendJournal: null, record: null };
   const pushed = await pushIteration(
     { config, context, runTag, outlet, store, clock, log, redact, journalHash, ...elsewhere },

@@ -15,19 +15,19 @@ import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Isolation } from '../isolation/isolation.ts';
 import type { World } from '../world.ts';
 
-/** The agent's environment, and the holder of the keys that were in it; null if they stay there. */
+/** The agent's environment, and the holder of the keys that were in it; the holder is null if they stay there. */
 export interface AgentLogin {
   readonly environment: Readonly<Record<string, string>>;
   readonly broker: PlacedBroker | null;
   /**
-   * True if the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts its
-   * requests.
+   * Returns true if the price of a model is known, so that a limit in dollars can be enforced; null if nothing counts
+   * its requests.
    */
   readonly hasPrice: ((model: string) => boolean) | null;
 }
 
 /**
- * Allows an agent to reach the hosts of its MCP servers, and reports servers that it does not get; throws a UserError
+ * Allows an agent to reach the hosts of its MCP servers, and reports servers that it does not get. Throws a UserError
  * if a variable that they need is missing.
  */
 export function openServerHosts(
@@ -36,7 +36,7 @@ export function openServerHosts(
     readonly isolation: Pick<Isolation, 'agentSandbox' | 'allow'>;
     readonly login: Pick<AgentLogin, 'environment'>;
     readonly servers: readonly McpServer[];
-    /** See AgentCli. */
+    /** Rules that the CLI's options cannot express, as in AgentCli. */
     readonly unmapped: readonly string[];
   },
 ): void {
@@ -80,8 +80,8 @@ export function restrictToCapabilities(
 }
 
 /**
- * Creates the login of an agent: a broker with its keys where one can be put in front of its provider, and the
- * environment without them; throws UserError for an invalid address.
+ * Creates the login of an agent: a broker with its keys if one can be put in front of its provider, and the environment
+ * without them. Throws UserError for an invalid address.
  */
 export async function createAgentLogin(
   agent: AgentName,
@@ -111,8 +111,8 @@ export async function createAgentLogin(
 }
 
 /**
- * Reports where an agent's own rules differ from `allowed-tools`; throws a UserError if it could do more and nothing
- * else would limit it.
+ * Reports differences between an agent's own rules and `allowed-tools`. Throws a UserError if the agent could do more
+ * and nothing else would limit it.
  */
 export async function checkRules(
   { config, log }: Pick<World, 'config' | 'log'>,
@@ -125,7 +125,8 @@ export async function checkRules(
 }
 
 /**
- * Checks the tool rules of pipeline steps as `allowed-tools` is checked, without repeating reports about the latter.
+ * Checks the tool rules of pipeline steps in the same way as `allowed-tools`, without repeating reports about the
+ * latter.
  */
 export async function checkStepRules(
   { config, log }: Pick<World, 'config' | 'log'>,

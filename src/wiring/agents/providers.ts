@@ -3,7 +3,7 @@ import type { ConfiguredAgent } from '../../config/config.ts';
 import { type AgentName, AGENTS, keyVariablesOf } from '../../core/agent-names.ts';
 import { LOGIN_INPUTS, describeSeveralLogins } from '../../core/agents/login-term.ts';
 
-/** Returns the co-author lines that commits may have for the agents, see Agent. */
+/** Returns the co-author lines that commits may have for the agents. */
 export function coAuthorsOf(order: Order): readonly string[] {
   return order.flatMap(({ name }) => AGENTS[name].coAuthor ?? []);
 }
@@ -21,7 +21,7 @@ export function loginProblemsOf(environment: Environment, order: Order): readonl
 
 /**
  * Returns a sentence for each agent with several logins that no other agent of the order uses. Two keys of one provider
- * count only in a job that itself logs in (`logsIn`).
+ * are reported only in a job that itself logs in (`logsIn`).
  */
 export function describeAmbiguousLogins(environment: Environment, order: Order, logsIn: boolean): readonly string[] {
   return order.flatMap(({ name }) => {

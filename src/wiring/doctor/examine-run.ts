@@ -33,7 +33,7 @@ const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 /** Examines the set-up in a run, with its own token, key, machine, checkout and event. */
 export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
   const { config, context, environment } = world;
-  // The gate's job has a token that can write, so the agent's code must not run in it.
+  // The gate's job has a token that can write, so do not run the agent's code in it.
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
@@ -110,7 +110,9 @@ export async function examineRun(world: World, known: KnownLane, by: Examination
   );
 }
 
-/** Returns the obstacle that `ask` finds, or why it could not be asked; only a wrong set-up is an obstacle. */
+/**
+ * Returns the obstacle that `ask` finds, or the reason why it could not be asked. Only a wrong set-up is an obstacle.
+ */
 async function obstacle(ask: () => Promise<string | null>): Promise<AskedValue<string | null>> {
   try {
     return { kind: 'known', value: await ask() };
@@ -144,7 +146,7 @@ async function tryRunKey({ environment, config, context, log }: World): Promise<
   return { kind: 'form-only' };
 }
 
-/** True if git finds a header with a token in the checkout's config, or in a file that the config includes. */
+/** Returns true if git finds a header with a token in the checkout's config, or in a file that the config includes. */
 async function hasCredentials({ context, environment }: World): Promise<boolean> {
   const git = createGit({ folder: context.workspace, env: environment });
   const found = await git

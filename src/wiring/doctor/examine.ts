@@ -127,11 +127,11 @@ function serverOf(apiUrl: string): string {
     : (process.env.GITHUB_SERVER_URL ?? apiUrl.replace(/\/api\/v3$/, '')).replace(/\/+$/, '');
 }
 
-/** Returns the token of the environment, or of the gh command for github.com; null if there is none. */
+/** Returns the token of the environment, or of the gh command for github.com, or null if there is none. */
 async function ownToken(): Promise<string | null> {
   const given = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
   if (given !== '') return given;
-  // gh's token is for github.com; another server must not get it.
+  // gh's token is for github.com, so do not send it to another server.
   if ((process.env.GITHUB_API_URL ?? 'https://api.github.com') !== 'https://api.github.com') return null;
   const gh = findTrustedProgram('gh', process.env);
   if (gh === null) return null;
@@ -198,7 +198,7 @@ async function tryVerify(
 
 /**
  * Runs commands in a clone of HEAD that is removed afterwards. `within` is the folder in which runs work, and
- * `variables` are the names of the variables that the commands see in addition.
+ * `variables` are the names of additional variables that the commands see.
  */
 export async function tryCommands(
   top: string,
@@ -224,7 +224,7 @@ export async function tryCommands(
       folder: within,
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, trees: dirname(clone) }),
-      // No sandbox, because this is a person's own checkout on their own machine.
+      // Use no sandbox, because this is a person's own checkout on their own machine.
       agentSandbox: null,
       runTag: randomUUID(),
       log: createPrintingLog(log),

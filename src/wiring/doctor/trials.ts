@@ -22,8 +22,8 @@ export function baseTrialOf(end: Verification, limitMs: number): BaseTrial {
 }
 
 /**
- * Tries the API key of an agent's provider with a request that costs nothing, if there is one; `which` is the key's
- * name in texts for people.
+ * Tries the API key of an agent's provider with a request that costs nothing, if there is such a request; `which` is
+ * the key's name in texts for people.
  */
 export async function tryApiKey(
   env: NodeJS.ProcessEnv,

@@ -65,7 +65,7 @@ export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['
     const found = await findPipeline({ ...world, log });
     const { base } = await world.repository.readTexts(PIPELINE_FILES, null);
     const { problems } = parseSignalFiles(base);
-    // The schema reports problems of a file with steps.
+    // The schema reports problems of a file with steps, so return them as they are.
     if (found.kind === 'wrong') return found;
     const wrong = [
       ...problems.map((problem) => toRootPath(world.within, problem)),

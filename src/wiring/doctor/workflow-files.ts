@@ -20,7 +20,7 @@ export async function readWorkflowFiles(top: string): Promise<readonly WorkflowF
     if (file.kind === 'absent') return null;
     if (file.kind === 'refused') return { kind: 'unreadable', path, why: `it ${file.why}.` };
     const parsed = parseYaml(file.text);
-    // An unreadable workflow that does not mention the action is left out.
+    // Leave out an unreadable workflow that does not mention the action.
     if (parsed.kind === 'unreadable')
       return file.text.includes('ralph-action') ? { kind: 'unreadable', path, why: parsed.why } : null;
     const workflow = parseWorkflow(path, parsed.data);
@@ -45,7 +45,7 @@ export async function readOtherWorkflows(top: string): Promise<readonly OtherWor
 }
 
 /**
- * Plans a change of settings in the workflow of a checkout: in the inputs of its one step with the action, or in its
+ * Plans a change of settings in the workflow of a checkout: in the inputs of its only step with the action, or in its
  * input `settings`. `path` may be null if only one workflow uses the action.
  */
 export async function planWorkflow(

@@ -44,7 +44,9 @@ function withInstalledProgram(chosen: ConfiguredAgent, environment: NodeJS.Proce
   return { ...chosen, path: path ?? (AGENTS[name].source === null ? null : findTrustedProgram(name, environment)) };
 }
 
-/** Names an agent's program that the person's shell would start, if the run does not start it. */
+/**
+ * Returns a sentence that names the agent's program that the person's shell would start, if the run does not start it.
+ */
 export function describePassedOver({ name, path }: ConfiguredAgent, environment: NodeJS.ProcessEnv): readonly string[] {
   const over =
     AGENTS[name].source === null || path !== findTrustedProgram(name, environment)

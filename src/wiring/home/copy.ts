@@ -2,14 +2,14 @@ import { mkdirSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { copyLimits, formatCopyLimits } from '../../core/local/ignored-copies.ts';
 import { namesOf } from '../../core/text/phrase.ts';
-import { copyIgnored } from '../../git/home/ignored-files.ts';
+import { copyIgnoredIntoClone } from '../../git/home/ignored-files.ts';
 import { cloneForRun } from '../../git/home/clone-for-run.ts';
 import type { PersonCheckout } from '../../git/home/person-checkout.ts';
 import { removeTree } from '../../git/remove-tree.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { RunFolders } from './place.ts';
 
-/** Time in ms after which a progress message tells the person that copying continues. */
+/** Time in ms after which a progress message informs the person that copying continues. */
 const SLOW_MS = 5_000;
 
 /**
@@ -33,7 +33,7 @@ export async function prepareCopy(
   mkdirSync(place.temp, { recursive: true, mode: 0o700 });
   log.info(`Copying ${config.baseBranch ?? ''} to ${place.clone} …`);
   await cloneForRun({ from: checkout.top, branch: config.baseBranch ?? '', folder: place.clone, env: environment });
-  const { secrets, tooMuch, failed } = await copyIgnored({
+  const { secrets, tooMuch, failed } = await copyIgnoredIntoClone({
     ...{ git: checkout.git, top: checkout.top, folder: place.clone, limits: copyLimits, leaveOut, signal },
     slow: {
       afterMs: SLOW_MS,

@@ -41,7 +41,7 @@ interface Asked {
   readonly environment: NodeJS.ProcessEnv;
   /** Ignored files that are not copied (see `prepareCopy`). */
   readonly leaveOut: readonly string[];
-  /** The only task to work on, by its id or name; null for all tasks. */
+  /** The only task to work on, by its id or name; null means all tasks. */
   readonly wanted: string | null;
 }
 
@@ -65,7 +65,7 @@ export async function showWhatWouldRun(
   const place: RunFolders = { ...setting.place, base, work, clone: join(work, name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    // Never aborted: without a claim there is nothing to release, so Ctrl-C may simply end the process.
+    // Never abort: without a claim there is nothing to release, so Ctrl-C may simply end the process.
     const { signal } = new AbortController();
     await prepareCopy(
       { config, checkout, place, environment, leaveOut, signal },
@@ -93,7 +93,7 @@ export async function showWhatWouldRun(
     if (asked.kind === 'none') throw new UserError('configuration', asked.why);
     const { tasks } = asked;
     const soFar = createRunSoFar(preview.state, now);
-    // The log lists the steps; only the first call is shown.
+    // The log lists the steps, so show only the first call.
     const { pipeline, policy, warnings } = await readPipeline(gateDeps);
     for (const warning of warnings) log.warning(warning);
     const mcpServers = await readMcpServers(gateDeps);

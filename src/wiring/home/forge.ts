@@ -50,9 +50,9 @@ const READS: ReadonlySet<string | symbol> = new Set([
 function readOnly(forge: Forge): Forge {
   return new Proxy(forge, {
     get: (target, name, receiver): unknown => {
-      // A local run opens no pull request, so the setting does not matter.
+      // A local run opens no pull request, so accept any value of the setting.
       if (name === 'checkMayOpenPullRequests') return () => Promise.resolve();
-      // Feedback is answered only by runs that can post the answers.
+      // Feedback is answered only by runs that can post the answers, so read none.
       if (name === 'pullRequestNow') return () => Promise.resolve(null);
       if (name === 'waitingPullRequests') return () => Promise.resolve({ open: [], closed: [] });
       if (name === 'closedAmong') return () => Promise.resolve([]);

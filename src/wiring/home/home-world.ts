@@ -38,7 +38,9 @@ export interface HomeSetting {
 /** The run id of all leases and reservations of this machine, so that a later run ends those of a killed run. */
 const RUN_ID = 'local';
 
-/** Creates the world of a local run: that of a job, with the person's own repository in place of a server's. */
+/**
+ * Creates the world of a local run. It is a job's world, but with the person's own repository instead of a server's.
+ */
 export function createHomeWorld(setting: HomeSetting): World {
   const { config, packageRoot, environment, top, place, secrets, log, number } = setting;
   return {
@@ -55,7 +57,7 @@ export function createHomeWorld(setting: HomeSetting): World {
       logUrl: '',
       runnerName: '',
       workflowPath: null,
-      // A person starts the run by hand.
+      // A person starts the run by hand, so use that event.
       event: { name: 'workflow_dispatch', payload: {} },
       loginProblems: setting.loginProblems,
       otherLoginProblems: findProblemsByAgent(setting.environment, setting.config.agent.others),
@@ -75,7 +77,7 @@ export function createHomeWorld(setting: HomeSetting): World {
     runKey: Buffer.from(loadSealingKey(place), 'hex'),
     runTag: setting.runTag,
     remoteUrl: top,
-    // The agent must not read files of the checkout that were not copied, nor those of other lanes.
+    // Hide the checkout and the other lanes: the agent must not read files that were not copied.
     hidden: [top, place.base],
     agentFolder: setting.agentFolder,
   };

@@ -9,10 +9,10 @@ import type { Config } from '../../config/config.ts';
 /** The agent's login on a person's machine. */
 export interface HomeLogin {
   readonly isolation: Config['isolation'];
-  /** The agent's own folder if its own login is used, or null for keys of the environment. */
+  /** The agent's own folder if its own login is used, or null if keys of the environment are used. */
   readonly agentFolder: string | null;
   readonly problems: readonly string[];
-  /** A sentence about the login for the person, or null. */
+  /** A sentence about the login for the person, or null if there is nothing to say. */
   readonly note: string | null;
 }
 
@@ -32,7 +32,7 @@ export function findHomeLogin(
   if (ownLogin === null || another !== undefined || problems.length === 0 || hasKey)
     return { isolation, agentFolder: null, problems, note: null };
   const agentFolder = ownFolderOf(ownLogin, environment);
-  // macOS keeps the login in its keychain.
+  // macOS keeps the login in its keychain, so there is no file to look for.
   const hasLogin = platform === 'darwin' || existsSync(join(agentFolder, ownLogin.file));
   if (!hasLogin)
     return {

@@ -8,13 +8,13 @@ import type { LaneId } from '../../core/tasks/ids.ts';
 export interface RunFolders {
   /** The folder of this checkout. */
   readonly base: string;
-  /** The folder around the copy, which ends with the run. */
+  /** The folder around the copy, which is removed at the end of the run. */
   readonly work: string;
-  /** The copy that the agent works in. */
+  /** The copy in which the agent works. */
   readonly clone: string;
   /** The equivalent of a job's temporary folder. */
   readonly temp: string;
-  /** The folder where the agent and the sandbox runtime are installed if needed, shared by all checkouts. */
+  /** The folder in which the agent and the sandbox runtime are installed if needed, shared by all checkouts. */
   readonly tools: string;
 }
 
@@ -31,12 +31,12 @@ function foldersIn(folder: string, name: string): Pick<RunFolders, 'work' | 'clo
   return { work, clone: join(work, name), temp: join(folder, 'temp') };
 }
 
-/** Returns the folder that contains the folders of lanes that a process works on beside its own lane. */
+/** Returns the folder that contains the folders of lanes on which other processes of a run work. */
 export function folderOfLanes({ base }: Pick<RunFolders, 'base'>): string {
   return join(base, 'lanes');
 }
 
-/** Returns the folders of a process that works on a lane beside those of the process that started it. */
+/** Returns the folders of a process that works on a lane, next to those of the process that started it. */
 export function placeOfLane(place: RunFolders, lane: LaneId): RunFolders {
   return { ...place, ...foldersIn(join(folderOfLanes(place), lane), basename(place.clone)) };
 }

@@ -64,7 +64,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
       connect: { ...guarded, verifier: async () => verifying(await guarded.verifier()) },
       machine: {
         ...machine,
-        // No record is needed, because branch and state keep the work of a killed run after each iteration.
+        // Write no record, because branch and state keep the work of a killed run after each iteration.
         record: ({ work }) => {
           if (work !== null) show({ work });
         },
@@ -97,7 +97,7 @@ export async function playAtHome(world: World, play: Play): Promise<RunReport> {
   }
 }
 
-/** Returns the connections with this machine's state and seal in place of GitHub's. */
+/** Returns the connections with this machine's state and seal instead of GitHub's. */
 export function connectAtHome(
   { kept, top, place, gate }: Pick<Play, 'kept' | 'top' | 'place' | 'gate'>,
   wired: Connections,
@@ -131,7 +131,7 @@ function createStatusWriter(
     if (shown.doing === 'waiting' && shown.resumeAt !== null) {
       if (before.doing !== 'waiting') countdown?.begin(shown.resumeAt);
     } else countdown?.end();
-    // A call may directly follow another one.
+    // A call may directly follow another one, so end that one first.
     if (before.doing === 'agent' && change.doing !== undefined)
       status?.callEnds(change.doing === 'ended' ? 'idle' : 'completed');
     if (change.doing === 'agent') status?.callBegins();

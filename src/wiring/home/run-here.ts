@@ -53,8 +53,8 @@ import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { findIgnoredFiles, describeUncommitted } from './uncommitted.ts';
 
 /**
- * The oldest major version of Node on which a run works: the runtime of the sandbox without root and the sender of
- * traces need it. The other commands work on the versions in package.json; on GitHub, the code runs on Node 24.
+ * The oldest major version of Node on which a run works, because the runtime of the sandbox without root and the sender
+ * of traces need it. The other commands work on the versions in package.json; on GitHub, the code runs on Node 24.
  */
 const OLDEST_NODE = 22;
 /** Time in ms for printing the last lines before the process exits. */
@@ -67,7 +67,7 @@ export function createRunHere(packageRoot: URL): RunHere {
   return async (given, terminal) => {
     const environment = process.env;
     const handed = await takeWork(environment);
-    // The work was written by this same program, so it has this type.
+    // This same program has written the work, so assume its type.
     const taken = handed === null ? null : { ...(handed.work as LaneOfRun), obey: handed.obey };
     const asked = taken?.asked ?? given;
     if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE)
@@ -90,7 +90,7 @@ export function createRunHere(packageRoot: URL): RunHere {
       await handed?.end(result);
       return result;
     } catch (error) {
-      // Nothing has begun, so the error is only printed, like wrong arguments.
+      // Nothing has begun, so only print the error, like wrong arguments.
       if (error instanceof UserError) throw new UsageError(error.message.split('\n'), 'none');
       throw error;
     }
@@ -105,7 +105,7 @@ interface Beginning extends Pick<HomeSetting, 'packageRoot' | 'environment' | 'p
   readonly terminal: Terminal;
   readonly checkout: PersonCheckout;
   readonly shared: WorkflowInputs;
-  /** The lane that another process of the run has handed to this one; null if a person started it. */
+  /** The lane that another process of the run has handed to this one, or null if a person started this one. */
   readonly taken: TakenLane | null;
 }
 
@@ -140,7 +140,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     policy: taken === null ? policy : policyOfShare(policy, taken.share),
     parallel: forge === null || asked.task !== null ? 1 : begun.config.parallel,
     isolation: login.isolation,
-    // A local run publishes nothing, so it signs no commits and answers no pull request.
+    // A local run publishes nothing, so do not sign commits or answer pull requests.
     signCommits: 'false',
     answers: { ...begun.config.answers, reviews: false, checks: false },
     taskSources:
@@ -200,7 +200,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   });
   const interruption = listenForInterruption({
     say: (text) => {
-      // Only the process that the person started reports this.
+      // Only the process that the person started reports this, so that it is not repeated.
       if (taken === null) log.warning(text);
     },
     giveUp: () => {
@@ -259,9 +259,9 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     for (const folder of taken === null ? [...own, folderOfLanes(place)] : own)
       await removeTree(folder).catch(() => undefined);
     await release();
-    // The interruption is stopped last, so that the claim is released however the run ends.
+    // Stop the interruption last, so that the claim is always released.
     interruption.stop();
-    // The broker still listens and a socket may hang; neither may keep the process alive.
+    // Exit, because the broker still listens and a socket may hang, and neither may keep the process alive.
     setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
   }
 }
@@ -277,14 +277,14 @@ async function holdCheckout(
   return { number: claim.number, killed, release: () => releaseRun(kept, claim) };
 }
 
-/** Returns the last status of the previous run; null if it was written by another Ralph or a newer version. */
+/** Returns the last status of the previous run, or null if another Ralph or a newer version wrote it. */
 async function lastStatus({ top, folder }: WorkedFolder, own: readonly string[]): Promise<RunStatus | null> {
   const file = await readCheckoutFile(top, toRootPath(folder, [...own, 'status.json'].join('/')));
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
   return found?.kind === 'ours' ? found.run : null;
 }
 
-/** Finds the start of the lane's branch: the base again once the base contains the whole branch. */
+/** Finds the start of the lane's branch, which is the base again once the base contains the whole branch. */
 function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof playAtHome>[1]['gate']['findStart'] {
   const nothing = { pullRequest: null, workIsLost: false, closedBy: null, renamedTo: null };
   return async ({ remoteHead, last }) => {

@@ -2,7 +2,7 @@ import { buildConfig } from '../../config/inputs.ts';
 import type { Config } from '../../config/config.ts';
 import { workingFolderOf } from '../../config/fields.ts';
 import { parseRunSettings, mergeConfigTexts } from '../../config/settings/run-texts.ts';
-import { NO_NAMED_SETTINGS } from '../../config/settings/settings-input.ts';
+import { NO_SETTINGS_MAPPING } from '../../config/settings/settings-input.ts';
 import { MAX_USAGE_WAIT_MS } from '../../core/agents/providers.ts';
 import type { WorkflowFile } from '../../core/doctor/facts.ts';
 import { isExpression } from '../../core/doctor/workflow.ts';
@@ -16,14 +16,15 @@ const NO_TOKEN = 'no-token';
 
 /**
  * Reads the settings of a local run: those of the command line, then the environment, the settings file of the branch
- * that it works from, and the defaults. This is the only place where its texts become a Config; throws a UserError that
- * lists every problem.
+ * from which it works, and the defaults. Only here its texts become a Config. Throws a UserError that lists every
+ * problem.
  */
 export async function readHomeSettings(sources: {
   readonly given: Readonly<Record<string, string>>;
   readonly temp: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** The top folder of the person's checkout; `branch` is the one that is checked out, or null. */
+  /** The top folder of the person's checkout. */
+  /** The branch that is checked out, or null if there is none. */
   readonly top: string;
   readonly branch: string | null;
 }): Promise<Config> {
@@ -32,7 +33,7 @@ export async function readHomeSettings(sources: {
   const base = await readSettingsFiles(texts, { folder: top, baseBranch: branch, env: environment });
   const settings = parseRunSettings(environment, base.kind === 'texts' ? base.read : null, workingFolderOf(texts));
   const config = buildConfig({
-    ...mergeConfigTexts({ inputs: texts, named: NO_NAMED_SETTINGS }, settings),
+    ...mergeConfigTexts({ inputs: texts, named: NO_SETTINGS_MAPPING }, settings),
     where: 'home',
   });
   if (config.handoff.phase !== 'all')
@@ -40,9 +41,9 @@ export async function readHomeSettings(sources: {
   return {
     ...config,
     githubToken: '',
-    // No job's time limit applies during a wait; this is the maximum wait.
+    // No job's time limit applies during a wait, so set this maximum.
     policy: { ...config.policy, maxWaitMs: config.policy.onLimit === 'wait' ? MAX_USAGE_WAIT_MS : 0 },
-    // A local run notifies nobody and waits for no review on GitHub.
+    // A local run notifies nobody and waits for no review on GitHub, so switch these off.
     notify: { kind: 'none' },
     maxOpenPrs: 0,
     stateStore: 'auto',

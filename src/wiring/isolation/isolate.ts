@@ -42,8 +42,8 @@ const END_GRACE_MS = 500;
 const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to its home', 'reach the broker']);
 
 /**
- * Returns the strongest isolation that was asked for and works here; throws a UserError if there is none, before
- * anything is spent.
+ * Returns the strongest requested isolation that works here. Throws a UserError if there is none, before anything is
+ * spent.
  */
 export async function createIsolation(world: World): Promise<Isolation> {
   const { config, context } = world;
@@ -80,7 +80,10 @@ const BROKEN_BOUNDS =
 const OPEN_NETWORK =
   "Nothing limits the agent's network on this runner, because no firewall can be set up for its user. Use a runner where `isolation: namespace` works, such as GitHub's Ubuntu runners, or accept it with `allowed-hosts: any`.";
 
-/** Returns the agent's sandbox, or why there is none; one with an open network does not count if it must be limited. */
+/**
+ * Returns the agent's sandbox, or the reason why there is none. Rejects a sandbox with an open network if the network
+ * must be limited.
+ */
 async function openBounded(
   world: World,
   level: FailedLevel['level'],
@@ -232,7 +235,7 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
     const { end, stdout } = await collectOutput(
       {
         ...{ file, args, environment: agentlessEnvironment(kept), input: '', timeoutMs: QUESTION_MS },
-        // Not in the checkout, whose settings belong to the lane.
+        // Do not run it in the checkout, whose settings belong to the lane.
         cwd: '/',
         family: { kind: 'group', graceMs: 0, leftover: 'end' },
       },
@@ -250,7 +253,7 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
 async function warnOfOpenPrograms({ environment, context, log }: World): Promise<void> {
   const { programFoldersOf } = await import('../../isolation/program-folders.ts');
   const folders = await programFoldersOf(environment.PATH ?? '');
-  // For `verify`, those in the work tree come from the clean clone.
+  // For `verify`, ignore those in the work tree, because its programs come from the clean clone.
   const warning = describeWritableFolders(folders.filter(({ path }) => !isWithin(path, context.workspace)));
   if (warning !== null) log.warning(warning);
 }
@@ -265,18 +268,21 @@ function agentlessEnvironment(entries: readonly (readonly [string, string])[]): 
 /** Returns the hosts that only the broker contacts, including configured gateways. */
 function modelHosts({ environment }: World, agents: readonly AgentName[]): readonly string[] {
   const bases = Object.entries(environment).filter(([name]) => isProviderAddress(name));
-  // An IPv6 address has brackets in a URL.
+  // An IPv6 address has brackets in a URL, so remove them.
   const ofGateways = bases.map(([, base]) => (URL.parse(base ?? '')?.hostname ?? '').replace(/^\[|\]$/g, ''));
   return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
-/** True if a variable seems to name a provider's address: an agent's variable, or one that begins like a key's. */
+/**
+ * Returns true if a variable seems to contain a provider's address: an agent's variable, or one that begins like a
+ * key's.
+ */
 function isProviderAddress(name: string): boolean {
   const isLikeKey = KEY_VARIABLES.some((key) => key.split('_')[0] === name.split('_')[0]);
   return name.endsWith('_BASE_URL') && (isLikeKey || ALL_PROVIDERS.variables.test(name));
 }
 
-/** Returns the problem that the probe found, as a clause, or null. */
+/** Returns the problem that the probe found, as a clause, or null if it found none. */
 function problemOf(probe: IsolationFacts['probe']): string | null {
   if (probe === null) return 'what it can reach could not be checked from inside the sandbox';
   const { can, cannot, unknown } = groupByMeaning(probe.failed);

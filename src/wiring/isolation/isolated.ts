@@ -5,7 +5,7 @@ import { createNoIsolation, type Isolation } from './isolation.ts';
 /** An isolation that is created once, at its first use. */
 export interface LazyIsolation {
   readonly open: () => Promise<Isolation>;
-  /** Returns the measured facts; null if nothing has been measured. */
+  /** Returns the measured facts, or null if nothing has been measured. */
   readonly facts: () => IsolationFacts | null;
   /** Removes the isolation; does nothing if none was created. */
   readonly close: () => Promise<string | null>;
@@ -29,7 +29,7 @@ export function createRunIsolation(world: World): LazyIsolation {
   };
 }
 
-/** The isolation of a run that runs nothing of the lane. */
+/** The isolation of a run that runs no code of the lane. */
 export const nothingToIsolate: LazyIsolation = {
   open: () => Promise.resolve(createNoIsolation(null)),
   facts: () => null,

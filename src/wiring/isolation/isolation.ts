@@ -8,7 +8,7 @@ import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 /** The isolation of the programs that run the lane's code. */
 export interface Isolation {
   readonly level: IsolationFacts['level'];
-  /** The agent's sandbox; null if such programs run as this user. */
+  /** The agent's sandbox, or null if such programs run as this user. */
   readonly agentSandbox: AgentSandbox | null;
   /** Returns a program's environment inside the isolation. */
   readonly environmentFor: (given: Readonly<Record<string, string>>) => Record<string, string>;
@@ -17,19 +17,21 @@ export interface Isolation {
   /** Opens hosts in addition to those of the inputs; must be called before `begin`. */
   readonly allow: (hosts: readonly HostRule[]) => void;
   /**
-   * Closes the network except for the brokers' port, and measures what is open to these agents; must be called before
+   * Closes the network except for the brokers' port, and measures what is open to these agents. Must be called before
    * the first program. Throws a UserError if the isolation is weaker than requested.
    */
   readonly begin: (brokerPort: number | null, agents: readonly AgentName[]) => Promise<void>;
   /** Ends all isolated processes and counts those that remain. */
   readonly count: () => Promise<void>;
-  /** Returns the measured facts; null if nothing has been measured yet. */
+  /** Returns the measured facts, or null if nothing has been measured yet. */
   readonly facts: () => IsolationFacts | null;
-  /** Removes what was created; returns what could not be removed, as a sentence, or null. */
+  /**
+   * Removes what was created. Returns a sentence about the parts that could not be removed, or null if there are none.
+   */
   readonly close: () => Promise<string | null>;
 }
 
-/** The measurements besides the level. */
+/** The measurements other than the level. */
 export interface MeasuredIsolation {
   readonly network: IsolationFacts['network'];
   readonly probe: IsolationFacts['probe'];
@@ -37,7 +39,7 @@ export interface MeasuredIsolation {
   readonly processesLeft: number | null;
 }
 
-/** Returns the isolation in which programs run as this user; `why`: see `IsolationFacts`. */
+/** Returns the isolation in which programs run as this user; `why` is the reason in `IsolationFacts`. */
 export function createNoIsolation(why: string | null): Isolation {
   let measured: MeasuredIsolation | null = null;
   return {

@@ -74,7 +74,7 @@ export async function probeAgentSandbox(
       brokerPort,
       proxyPort,
       outside: OUTSIDE,
-      // Skipped at level `user`: all sockets are visible, and connecting to one could start the service behind it.
+      // Skip this at level `user`: all sockets are visible, and connecting to one could start the service behind it.
       shownSockets: level === 'user' ? [] : parseListeningSockets(readText('/proc/net/unix')),
       openAtStart: null,
       calls: callsOfProbe(),

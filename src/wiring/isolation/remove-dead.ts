@@ -21,6 +21,6 @@ export async function removeDeadSandboxes(environment: World['environment']): Pr
     for (const agentSandboxes of filled)
       await removeAbandoned(() => findRoot(environment), { places: { agentSandboxes, reservations: RESERVATIONS } });
   } catch {
-    // Ignored: the next run tries again.
+    // Ignore a failure, because the next run tries again.
   }
 }

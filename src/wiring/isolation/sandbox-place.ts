@@ -24,7 +24,7 @@ export function buildSandboxPlaces(environment: World['environment']): AgentSand
   const agentSandboxes = [usual, ...others].find((place) => !forbidsPrograms(resolveLinks(place), mounts)) ?? usual;
   if (agentSandboxes !== usual && !existsSync(agentSandboxes)) {
     mkdirSync(agentSandboxes);
-    // The sandbox's user must pass through, whatever the umask of this process.
+    // Open the folder to the sandbox's user, regardless of the umask of this process.
     chmodSync(agentSandboxes, 0o711);
   }
   return { agentSandboxes, reservations: RESERVATIONS };
@@ -48,7 +48,7 @@ export function locateRuntimeFolder(world: World): string {
   return join(toolFolder(world), `sandbox-runtime-${RUNTIME_VERSION}`);
 }
 
-/** Returns our worker in the agent's sandbox, see entries/sandbox-worker.ts. */
+/** Returns our worker in the agent's sandbox, which is entries/sandbox-worker.ts. */
 export function createWorkerProgram(actionFolder: string): AgentSandboxOptions['worker'] {
   return { file: process.execPath, args: [join(actionFolder, 'dist', 'sandbox-worker.js')] };
 }
@@ -103,15 +103,14 @@ function topOfMachine(): Parameters<typeof findRunnerFolders>[0] {
   }));
 }
 
-/** Returns the runner's folders, including the runner's own, which contains its credentials. */
+/** Returns the folders of the runner, including its own, which contains its credentials. */
 function runnerFolders(work: string): readonly string[] {
   const above = dirname(work);
   return existsSync(join(above, '.runner')) ? [work, above] : [work];
 }
 
 /**
- * Returns the folders that runners create in a folder shared with the system: `REPOSITORY/REPOSITORY`, and folders of
- * their own.
+ * Returns the folders that runners create in a folder shared with the system: `REPOSITORY/REPOSITORY`, and their own.
  */
 function checkoutsIn(work: string): readonly string[] {
   return foldersIn(work).filter((path) => {
@@ -121,7 +120,7 @@ function checkoutsIn(work: string): readonly string[] {
 }
 
 /**
- * Returns other runners of this machine, with their credentials and checkouts: at the usual places, and beside this
+ * Returns other runners of this machine, with their credentials and checkouts: at the usual places, and next to this
  * one.
  */
 function otherRunners(work: string): readonly string[] {
@@ -145,7 +144,8 @@ function foldersIn(folder: string): readonly string[] {
 }
 
 /**
- * Returns true if a folder is the runner's `_work`, with every checkout of the machine, and not a folder of the system.
+ * Returns true if a folder is the `_work` of the runner, with every checkout of the machine, and not a folder of the
+ * system.
  */
 function isFilled(folder: string): boolean {
   return !['/', '/tmp', '/var', '/usr', '/opt', '/etc', '/var/tmp', '/dev/shm', '/home'].includes(folder);
@@ -158,7 +158,7 @@ function programFolders(path: string): readonly string[] {
   return [dirname(path), packages ?? dirname(real)];
 }
 
-/** True if a sandbox with these options hides a folder. */
+/** Returns true if a sandbox with these options hides a folder. */
 export function isHiddenFolder(path: string, { hidden, visible, checkout, environment }: AgentSandboxOptions): boolean {
   const shown = [...visible, checkout, ...listToolFolders(environment)];
   const isIn = (folders: readonly string[]): boolean =>

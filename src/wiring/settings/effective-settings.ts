@@ -10,7 +10,7 @@ import { findLastRun } from '../home/last-run.ts';
 import { readGiven } from './run-settings.ts';
 
 /**
- * Returns the settings of runs of a person's checkout: those of its workflows, or, if none uses the action, those of
+ * Returns the settings of runs of a person's checkout: those of its workflows or, if none uses the action, those of
  * `ralph run`, which the person's environment configures.
  */
 export async function readSettingsInForce(
@@ -18,7 +18,7 @@ export async function readSettingsInForce(
   where: Parameters<typeof effectiveSettingsOf>[1],
 ): Promise<readonly ReportedSettings[]> {
   if (files.some(({ kind }) => kind === 'workflow')) return effectiveSettingsOf(files, where);
-  // The next run most likely works in the folder of the last one.
+  // The next run most likely works in the folder of the last one, so use that.
   const last = await findLastRun(where.folder);
   return [await settingsAtHome(last?.folder ?? '', where)];
 }
@@ -51,8 +51,8 @@ async function settingsAtHome(
 }
 
 /**
- * Returns the settings that runs of each workflow with the action would have: those of its first step, which is the
- * gate's where there are three jobs. `folder` is the checkout; its settings file counts as it is committed.
+ * Returns the settings that runs of each workflow with the action would have. These are the settings of its first step,
+ * which is the gate's if there are three jobs. `folder` is the checkout, whose committed settings file is used.
  */
 export async function effectiveSettingsOf(
   files: readonly WorkflowFile[],
@@ -75,7 +75,7 @@ export async function effectiveSettingsOf(
   return answers;
 }
 
-/** Returns the texts of a step's inputs; an input `settings` that is an expression counts as unknown. */
+/** Returns the texts of a step's inputs; an input `settings` that is an expression is treated as unknown. */
 async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
   const texts = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
   const { settings = '', ...others } = texts;

@@ -10,7 +10,11 @@ import {
   mergeFoundTexts,
 } from '../../config/settings/run-texts.ts';
 import { ORGANISATION_FILE, parseOrganisationSettings } from '../../config/settings/organisation-settings.ts';
-import { NO_NAMED_SETTINGS, type NamedSettings, parseNamedSettings } from '../../config/settings/settings-input.ts';
+import {
+  NO_SETTINGS_MAPPING,
+  type SettingsMapping,
+  parseSettingsMapping,
+} from '../../config/settings/settings-input.ts';
 import { parseRepositoryName, workingFolderOf } from '../../config/fields.ts';
 import { defaultOf } from '../../config/setting-table.ts';
 import type { FoundSetting } from '../../core/settings/effective.ts';
@@ -41,8 +45,8 @@ export async function readConfigTexts(
 }
 
 /**
- * Works like `readConfigTexts` with settings that are already known: those of main's record or, for null, those that
- * the gate's job handed over.
+ * Works like `readConfigTexts`, but with settings that are already known: those of main's record or, if `recorded` is
+ * null, those that the gate's job handed over.
  */
 export async function readSettledTexts(texts: Texts, recorded: readonly FoundSetting[] | null): Promise<ConfigTexts> {
   const handoff = handoffBehindGate(texts);
@@ -51,23 +55,23 @@ export async function readSettledTexts(texts: Texts, recorded: readonly FoundSet
   return { ...settled, problems: [...describeMisplaced(texts), ...settled.problems] };
 }
 
-/** Reads the input `settings` of a step. Most steps have none, and load no parser. */
+/** Reads the input `settings` of a step. Loads a parser only if a step has this input, which most steps lack. */
 export async function readGiven(inputs: Texts): Promise<GivenTexts> {
   const { settings = '' } = inputs;
-  if (settings.trim() === '') return { inputs, named: NO_NAMED_SETTINGS };
+  if (settings.trim() === '') return { inputs, named: NO_SETTINGS_MAPPING };
   const { parseYamlTexts } = await import('../../yaml/parse.ts');
-  return { inputs, named: parseNamedSettings(settings, parseYamlTexts) };
+  return { inputs, named: parseSettingsMapping(settings, parseYamlTexts) };
 }
 
-/** Returns the hand-over of a job that takes its settings from the gate's, or null for any other. */
+/** Returns the hand-over of a job that gets its settings from the gate's job, or null for any other job. */
 function handoffBehindGate(texts: Texts): Config['handoff'] | null {
   const handoff = parseHandoff(texts);
   return handoff === null || handoff.phase === 'all' || handoff.phase === 'gate' ? null : handoff;
 }
 
 /**
- * Reads the settings that the gate handed over. A parcel that cannot be read is reported where the whole of it is
- * taken.
+ * Reads the settings that the gate handed over. A parcel that cannot be read is reported where the whole parcel is
+ * received.
  */
 async function handedSettings(handoff: Config['handoff']): Promise<readonly FoundSetting[]> {
   try {
@@ -84,11 +88,11 @@ async function handedSettings(handoff: Config['handoff']): Promise<readonly Foun
 async function readOrganisation(
   texts: Texts,
   { environment, context }: Pick<World, 'environment'> & { readonly context: Pick<RunContext, 'apiUrl'> },
-): Promise<NamedSettings> {
+): Promise<SettingsMapping> {
   const name = (texts['settings-from'] ?? '').trim();
   const repository = parseRepositoryName(name);
-  // A text that names no repository is reported with the other inputs.
-  if (repository === null) return NO_NAMED_SETTINGS;
+  // A text that does not name a repository is reported with the other inputs, so ignore it here.
+  if (repository === null) return NO_SETTINGS_MAPPING;
   const [{ readRepositoryFile }, { parseYamlTexts }] = await Promise.all([
     import('../../github/repository-file.ts'),
     import('../../yaml/parse.ts'),
@@ -100,7 +104,7 @@ async function readOrganisation(
       apiUrl: context.apiUrl,
       repository,
       userAgent: formatUserAgent(environment),
-      // The run has no log before its settings are known.
+      // Ignore messages, because the run has no log before its settings are known.
       log: { info: ignored, warning: ignored, error: ignored, group: (_, body) => body() },
       now: Date.now,
     },
@@ -132,8 +136,8 @@ async function readBase(
 }
 
 /**
- * Reads the settings files of the base branch in the folder of the input working-directory. `baseBranch` counts where
- * no input names one; null if unknown.
+ * Reads the settings files of the base branch in the folder of the input working-directory. `baseBranch` is used if no
+ * input names a base branch; it is null if unknown.
  */
 export async function readSettingsFiles(
   texts: Texts,
@@ -146,7 +150,7 @@ export async function readSettingsFiles(
     baseBranch: named === '' ? baseBranch : named,
     branchPrefix: (texts['branch-prefix'] ?? defaultOf('branch-prefix')).trim(),
   };
-  // Most repositories have no settings file, and most events ask for nothing; then no git code is loaded.
+  // Most repositories have no settings file, and most events ask for nothing, so load no git code then.
   if (!(await baseMayHave(wanted))) return NO_FILES;
   const { readBaseTexts } = await import('../../git/checkout/texts.ts');
   return readBaseTexts({ ...wanted, env });

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, readdir, readlink, symlink, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { copyLimits } from '../../../src/core/local/ignored-copies.ts';
-import { copyIgnored, type CopyRequest } from '../../../src/git/home/ignored-files.ts';
+import { copyIgnoredIntoClone, type CopyRequest } from '../../../src/git/home/ignored-files.ts';
 import { cloneForRun } from '../../../src/git/home/clone-for-run.ts';
 import { createGit } from '../../../src/git/git.ts';
 import { readPersonCheckout } from '../../../src/git/home/person-checkout.ts';
@@ -29,7 +29,7 @@ async function scene(ignored: readonly string[]) {
     ...{ checkout, folder, clone, git, lay },
     cloned: () => cloneForRun({ from: checkout, branch: 'main', folder: clone, env }),
     copy: (change: Partial<CopyRequest> = {}) =>
-      copyIgnored({
+      copyIgnoredIntoClone({
         ...{ git: createGit({ folder: checkout, env }), top: checkout, folder: clone, limits: copyLimits },
         leaveOut: [],
         signal: new AbortController().signal,

@@ -376,8 +376,8 @@ export function createCheckout(origin: Origin): Checkout {
     takeHead: ({ head: remade, refused, workTree }) =>
       guarded(faults, 'takeHead', () => {
         const old = treeOf(head);
-        for (const { path, why, whatever } of refused)
-          refusedFiles.set(path, { why, content: whatever ? null : (old[path] ?? null) });
+        for (const { path, why, refusesAnyContent } of refused)
+          refusedFiles.set(path, { why, content: refusesAnyContent ? null : (old[path] ?? null) });
         head = remade;
         isMerging = false;
         if (workTree === 'reset') checkout.files = { ...treeOf(head) };

@@ -8,7 +8,7 @@ import type { Config, RunContext } from '../../../src/config/config.ts';
 import { buildConfig, buildConfigFromInputs } from '../../../src/config/inputs.ts';
 import { workingFolderOf } from '../../../src/config/fields.ts';
 import { parseRunSettings, mergeConfigTexts, mergeFoundTexts } from '../../../src/config/settings/run-texts.ts';
-import { NO_NAMED_SETTINGS } from '../../../src/config/settings/settings-input.ts';
+import { NO_SETTINGS_MAPPING } from '../../../src/config/settings/settings-input.ts';
 import { findStart } from '../../../src/gate/lane/start.ts';
 import { type GateResult, type HandedIntake, parseHandedIntake, type Work } from '../../../src/handover/intake.ts';
 import type { Claim } from '../../../src/core/sharing/lease.ts';
@@ -86,12 +86,12 @@ function configIn(project: Project, job: Job | null, inputs: Readonly<Record<str
   const given = { ...defaults, ...inputs };
   if (job !== null && job.phase !== 'gate') {
     const found = handedTo(project, job)?.settings ?? [];
-    return buildConfig(mergeFoundTexts({ inputs: given, named: NO_NAMED_SETTINGS }, found));
+    return buildConfig(mergeFoundTexts({ inputs: given, named: NO_SETTINGS_MAPPING }, found));
   }
   const { commits, branches } = project.origin;
   const texts = commits.get(branches.get('main') ?? '')?.tree ?? {};
   const settings = parseRunSettings(project.environment, { texts, unread: {} }, workingFolderOf(given));
-  return buildConfig(mergeConfigTexts({ inputs: given, named: NO_NAMED_SETTINGS }, settings));
+  return buildConfig(mergeConfigTexts({ inputs: given, named: NO_SETTINGS_MAPPING }, settings));
 }
 
 /** Returns what the gate handed over for the job; null if that is missing. */

@@ -7,7 +7,7 @@ import {
   findFirstResult,
   headersOf,
   joinHeader,
-  isGiven,
+  hasContent,
   type SecretFor,
   shortenRequest,
 } from '../../passing/protocol.ts';
@@ -265,8 +265,8 @@ function passedBetas(names: readonly string[]): string[] {
 
 /** Describes the part of a request that makes the provider's servers fetch or run something; null if none does. */
 function reachesOutByMessages(body: JsonObject, mayWebSearch: boolean): string | null {
-  if (isGiven(body['mcp_servers'])) return 'MCP servers';
-  if (isGiven(body['container'])) return 'a container';
+  if (hasContent(body['mcp_servers'])) return 'MCP servers';
+  if (hasContent(body['container'])) return 'a container';
   return toolIn(body['tools'], mayWebSearch) ?? sourceIn([body['messages'], body['system'], body['tools']], 0);
 }
 
@@ -292,7 +292,7 @@ function sourceIn(value: unknown, depth: number): string | null {
   if (kind === 'url' || kind === 'file') return `content from ${kind === 'url' ? 'an address' : 'a stored file'}`;
   if (kind !== undefined && !OWN_SOURCES.includes(kind))
     return `content from a source of the kind ${JSON.stringify(kind).slice(0, 60)}`;
-  if (isGiven(content['file_id'])) return 'content from a stored file';
+  if (hasContent(content['file_id'])) return 'content from a stored file';
   const parts = Object.entries(content).filter(([name]) => !OPAQUE.has(name));
   return findFirstResult(parts, ([, part]) => sourceIn(part, depth + 1));
 }

@@ -54,7 +54,7 @@ const MAX_TEXT_CHARS = 300;
 
 /**
  * The dependencies of reading a local run. `last` is the checkout's last run; `place` is the directory with the lanes'
- * state, or null.
+ * state, or null if there is no such directory.
  */
 interface LocalWorld {
   readonly where: LocalFolder;
@@ -129,7 +129,7 @@ async function readRun({ folder, prefix }: LocalFolder, isAlive: LocalWorld['isA
   }
 }
 
-/** Returns the status of each lane that a process of the same run works on, in the order of the issues. */
+/** Returns the status of each lane on which a process of the same run works, in the order of the issues. */
 async function readBeside(
   { folder, prefix }: LocalFolder,
   { startedAt }: RunStatus,
@@ -180,8 +180,8 @@ async function readEnd(folder: string, name: string): Promise<LastLines | null> 
 }
 
 /**
- * Returns the last lines of an output in a form that is safe for a terminal, without empty lines and those that were
- * overwritten in place.
+ * Returns the last lines of an output in a form that is safe for a terminal, without empty lines and without those that
+ * were overwritten in place.
  */
 export function cleanLines(text: string): readonly string[] {
   return redact(stripVTControlCharacters(text))
@@ -249,7 +249,7 @@ async function prefixIn(folder: string): Promise<string | null> {
   return (await isRalphStatus(folder)) ? '' : null;
 }
 
-/** True if a Ralph wrote a `status.json`; other programs use that name as well. */
+/** Returns true if a Ralph wrote this folder's `status.json`; other programs use that name as well. */
 async function isRalphStatus(folder: string): Promise<boolean> {
   const file = await readCheckoutFile(folder, 'status.json');
   if (file.kind !== 'text') return false;
@@ -257,7 +257,7 @@ async function isRalphStatus(folder: string): Promise<boolean> {
   return found.kind === 'other' && found.run.iteration !== null;
 }
 
-/** Returns the place with the newest status; of several with the same time, the first one. */
+/** Returns the place with the newest status; if several have the same time, the first of them. */
 async function newest(places: readonly LocalFolder[]): Promise<LocalFolder | null> {
   const written = places.map(async (place) => ({
     place,
@@ -267,8 +267,8 @@ async function newest(places: readonly LocalFolder[]): Promise<LocalFolder | nul
 }
 
 /**
- * Returns the absolute path of a checkout's folder that a file names, or null if it does not exist or its path has a
- * link.
+ * Returns the absolute path of the folder that a file of the checkout names, or null if it does not exist or its path
+ * has a link.
  */
 async function realFolderOfFile(top: string, path: string): Promise<string | null> {
   const wanted = join(top, path);

@@ -1,6 +1,6 @@
 import measure from 'fast-string-truncated-width';
 
-/** The look of a piece of a line, if there are colours. */
+/** The style of a piece of a line, on a terminal with colours. */
 export type TextStyle = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
 
 /** A piece of a line; its text is clean. */

@@ -18,12 +18,12 @@ export interface RunFact {
   readonly gap: Piece;
   /** The part that changes every second; the view that prints only changes leaves it out. */
   readonly clock: Line | null;
-  /** The rank; the fact with the lowest is kept longest on a small screen. */
+  /** The rank; on a small screen the fact with the lowest rank is kept longest. */
   readonly rank: number;
 }
 
 const BAR_CELLS = 10;
-/** The share of a limit from which on it counts as near. */
+/** The share of a limit at which usage is shown as near the limit. */
 const NEAR = 0.8;
 
 type OurRun = Extract<LocalPicture['run'], { kind: 'ours' }>;
@@ -55,7 +55,7 @@ export function parseKnownLane(local: LocalPicture): ReportedLane | null {
   return place?.kind === 'branch' ? place : null;
 }
 
-/** True if the run is alive and has not ended. */
+/** Returns true if the run is alive and has not ended. */
 export function isContinuing(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && run.isAlive && run.status.doing !== 'ended';
 }

@@ -51,7 +51,7 @@ const looks: Readonly<Record<Condition, TextStyle>> = {
   idle: 'faint',
 };
 
-/** Lines that belong together; the block with the lowest rank is kept longest. */
+/** Lines that belong together; on a small screen the block with the lowest rank is kept longest. */
 interface Block {
   readonly lines: readonly Line[];
   readonly rank: number;
@@ -70,8 +70,8 @@ const ROWS_FOR_BOTH = 12;
 const LAST = Number.MAX_SAFE_INTEGER;
 
 /**
- * Lays out the picture at a size, with no more lines and no wider than that. Keys are left out if `session` is null,
- * because then nobody can press one.
+ * Lays out the picture in at most the rows and columns of a size. Leaves the keys out if `session` is null, because
+ * then nobody can press one.
  */
 export function layOutScreen(picture: Picture, size: Size, session: ScreenState | null, now: number): readonly Line[] {
   const { columns, rows } = size;
@@ -198,8 +198,8 @@ function keysOf(picture: Picture, session: ScreenState): readonly Line[] {
 }
 
 /**
- * Renders all lanes and details of the selected one in at most `rows` lines, including the selected lane; `selected`
- * null means that no lane is selected.
+ * Renders all lanes and details of the selected one in at most `rows` lines, always including the selected lane. A null
+ * `selected` means that no lane is selected.
  */
 function laneRows(overview: Overview, { columns, rows }: Size, selected: number | null, now: number): readonly Line[] {
   const { branches: lanes, spend } = overview;
@@ -212,7 +212,8 @@ function laneRows(overview: Overview, { columns, rows }: Size, selected: number 
   const chosen = selected === null ? undefined : lanes[selected];
   const details = chosen === undefined ? [] : renderRowDetails(chosen, columns, now).slice(0, DETAIL_ROWS);
   const list = lanes.map((lane, index) => rowOf(lane, { width, isSelected: index === selected }));
-  // Lists of lanes are short; if the screen is even shorter, the details are left out first.
+  // Lists of lanes are short, so the details get the rest of the rows; on an even shorter screen they are left out
+  // first.
   const left = Math.max(0, rows - Math.min(list.length, rows));
   const below = [[] as Line, ...details].slice(0, details.length === 0 ? 0 : Math.max(0, left - 1));
   const rest = left - below.length;

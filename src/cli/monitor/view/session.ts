@@ -10,9 +10,9 @@ export interface ScreenState {
   readonly shows: Picture['shows'];
   /** The index of the branch that the keys apply to. */
   readonly selected: number;
-  /** The question to answer with y or n, or null. */
+  /** The question to answer with y or n, or null if no question is open. */
   readonly asking: { readonly question: string; readonly order: OrderOfKey } | null;
-  /** The message that is shown until the next key, or null. */
+  /** The message that is shown until the next key, or null if there is no message. */
   readonly message: { readonly text: string; readonly look: TextStyle } | null;
   /** True while an order is being given; a second one must wait. */
   readonly isOrdering: boolean;
@@ -25,7 +25,7 @@ export interface OrderOfKey {
   readonly place: string;
 }
 
-/** An action besides a change of the screen that a key requests. */
+/** An action that a key requests, other than a change of the screen. */
 type Asked =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'quit' }

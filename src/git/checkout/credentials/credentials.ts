@@ -11,8 +11,8 @@ import type { Workspace } from '../workspace.ts';
 import { findGitConfigs } from './git-configs.ts';
 
 /**
- * Minimum length of a secret, in characters; shorter values are ordinary words. A user name counts only from the length
- * of a token.
+ * Minimum length of a secret, in characters; shorter values are ordinary words. A user name must have the length of a
+ * token.
  */
 const MIN_SECRET_CHARS = 8;
 
@@ -94,7 +94,7 @@ function warnOfUnread(paths: readonly string[], log: Pick<Log, 'warning'>): void
 
 interface Setting {
   readonly key: string;
-  /** The value; null if the key has no `=`. */
+  /** The value, or null if the key has no `=`. */
   readonly value: string | null;
 }
 
@@ -125,7 +125,7 @@ async function configsOf(
   const { own, nested, unsearched } = await findGitConfigs(workspace);
   const unread = [...unsearched];
   const configs: ConfigFile[] = await Promise.all(own.map((path) => readConfigFile(git, path, null)));
-  // A file that git cannot read is useless to git and does not end the run: it may belong to a test.
+  // A file that git cannot read has no effect on git, so it does not end the run: it may belong to a test.
   const editableFolders = [
     workspace.top,
     ...(env['RUNNER_TEMP'] ? [await realpath(env['RUNNER_TEMP']).catch(() => env['RUNNER_TEMP'] ?? '')] : []),
@@ -153,7 +153,7 @@ async function readConfigFile(
   return { path, settings: listed.map(parseSetting), editableFolders };
 }
 
-/** True if a file is in one of the folders once all links are resolved. */
+/** Returns true if a file is in one of the folders once all links are resolved. */
 async function isIn(path: string, folders: readonly string[]): Promise<boolean> {
   const real = await realpath(path).catch(() => null);
   return real !== null && folders.some((folder) => real.startsWith(`${folder}${sep}`));
@@ -186,7 +186,7 @@ function withoutPassword({ key, value }: Setting): string | null {
 }
 
 /**
- * Returns the files outside of the repository that its config draws credentials from: includes (also nested ones) and
+ * Returns the files outside of the repository from which its config draws credentials: includes (also nested ones) and
  * SSH keys. `outOfReach` are the files outside of a config's editable folders, which stay as they are.
  */
 async function includedSecrets(
@@ -286,7 +286,7 @@ export function secretsOfSettings(settings: readonly Setting[]): readonly string
 /** Returns the secrets of `https://user:password@host`, with any scheme or none. */
 function secretsOfUrl(text: string): readonly string[] {
   const [, password = ''] = /(?:^|\/\/|\.)[^/@:\s]*:([^/\s]*)@/.exec(text) ?? [];
-  // GitHub accepts a token as user name or as password.
+  // GitHub accepts a token as user name or as password, so look at both.
   const [, user = ''] = /https?:\/\/([^/@:\s]*)(?::[^/\s]*)?@/i.exec(text) ?? [];
   return [...spellingsOf(password), ...(user.length >= MIN_TOKEN_CHARS ? spellingsOf(user) : [])];
 }

@@ -7,7 +7,7 @@ import type { Workspace } from '../workspace.ts';
 export interface GitConfigs {
   /** Config files of the checkout and its submodules. */
   readonly own: readonly string[];
-  /** Config files of other git directories in the work tree, or that something in it leads to. */
+  /** Config files of other git directories in the work tree, or to which an entry of the work tree leads. */
   readonly nested: readonly string[];
   /** Places that could not be searched, or that exceeded the limits. */
   readonly unsearched: readonly string[];

@@ -21,23 +21,23 @@ export interface MergeSides {
 }
 
 /**
- * The result of a merge as trees: `markedTree` has conflict markers, `settled` has the base's version of each
- * conflicting file instead.
+ * The result of a merge as trees: `markedTree` has conflict markers, and `settled` has the base's version of each
+ * conflicting file.
  */
 export interface MergedTrees {
   readonly markedTree: ObjectId;
   readonly settled: ObjectId;
-  /** Files that a person should look at: with markers, or with the content of one side only. */
+  /** Files that a person should look at: those with markers, and those with the content of one side only. */
   readonly conflicts: readonly string[];
   /** Conflicts that have markers. */
   readonly marked: readonly string[];
-  /** Conflicts that git wrote under another name, since both sides use their path for different things. */
+  /** Conflicts that git wrote under another name, because both sides use their path for different things. */
   readonly beside: readonly string[];
   /** Lock files that conflicted; the trees have the base's version of them. */
   readonly lockFiles: readonly string[];
 }
 
-/** The repository to merge in, and the run's working directory, whose plan is merged by its tasks. */
+/** The repository for the merge, and the run's working directory, whose plan is merged by its tasks. */
 interface MergePlace {
   readonly repository: Pick<PrivateRepository, 'git' | 'withIndex'>;
   readonly inspection: Inspection;
@@ -48,7 +48,7 @@ interface MergePlace {
 const MERGE_MS = 3 * MINUTE_MS;
 
 /**
- * Merges trees as objects: no work tree is touched, no attributes apply, and no driver runs. `repository` must not have
+ * Merges trees as objects: touches no work tree, applies no attributes, and runs no driver. `repository` must not have
  * a work tree.
  */
 export async function mergeTrees(
@@ -64,8 +64,8 @@ export async function mergeTrees(
     changesByPath(objects, sides.fork, lane.commit),
   ]);
   const judged = Map.groupBy(merged.conflicts, ({ path }) => path);
-  // For files that need a person's permission to change, the base's version counts, unless only the lane changed the
-  // file before.
+  // For files that need a person's permission to change, use the base's version, unless only the lane changed the file
+  // before.
   const kept = inspection.inspectPaths([...fromBase.values()]);
   const isOfLaneAlone = (path: string): boolean => ofLane.has(path) && !fromLane.has(path) && !judged.has(path);
   const restored = [...fromBase.values()].filter(({ path }) => kept.has(path) && !isOfLaneAlone(path));
@@ -102,7 +102,7 @@ export async function mergeTrees(
   };
 }
 
-/** One version of a file in conflict: 1 is the fork's, 2 the lane's, 3 the base's. */
+/** One version of a file in conflict. `stage` 1 is the version of the fork, 2 that of the lane, 3 that of the base. */
 interface Stage {
   readonly path: string;
   readonly stage: 1 | 2 | 3;
@@ -116,8 +116,8 @@ interface Merged {
 }
 
 /**
- * Merges copies of the commits without their past, so that git's own merge base does not count; refs give the markers
- * the names of branches.
+ * Merges copies of the commits without their past, so that git's own merge base is not used. Refs give the markers the
+ * names of branches.
  */
 async function mergeInIndex(
   { git }: Pick<PrivateRepository, 'git'>,
@@ -137,7 +137,7 @@ async function mergeInIndex(
   );
   for (const { ref, commit } of named) await git.text(['update-ref', ref, commit]);
   try {
-    // A branch may have the name of one of git's own files, which would take precedence.
+    // A branch may have the name of one of git's own files, which would take precedence, so check what the name means.
     const meant = await git.answer(['rev-parse', ...named.map(({ branch }) => branch)]);
     const isMeant = meant.stdout.toString() === named.map(({ commit }) => `${commit}\n`).join('');
     const merged = await git.answer(
@@ -165,8 +165,8 @@ function parseStage(record: string): readonly Stage[] {
 const MAX_MERGES = 20;
 
 /**
- * Returns the commits that are not what git itself makes of their two parents: merges with edits of a person, and
- * commits that merge nothing. Commits that git lacks are left out.
+ * Returns the commits that differ from git's own merge of their two parents: merges with edits of a person, and commits
+ * that merge nothing. Leaves out commits that git lacks.
  */
 export async function findEditedMerges(git: Git, commits: readonly ObjectId[]): Promise<readonly ObjectId[]> {
   const edited: ObjectId[] = [];
@@ -175,7 +175,7 @@ export async function findEditedMerges(git: Git, commits: readonly ObjectId[]): 
     const [tree, one = '', other, third] = shown.stdout.toString().trim().split(' ');
     if (shown.exitCode !== 0 || third !== undefined) continue;
     const made = other === undefined ? null : await git.answer([...MERGE_ALONE, one, other], { timeoutMs: MERGE_MS });
-    // git exits with 1 after a conflict, which a person has settled.
+    // git exits with 1 after a conflict, which a person has settled, so such a merge is edited.
     const isMade =
       made !== null && made.exitCode !== 1 && (made.exitCode !== 0 || made.stdout.toString().trim() === tree);
     if (!isMade) edited.push(commit);
@@ -198,13 +198,13 @@ async function mergedPlans(
   const merged = new Map<string, Stage>();
   for (const path of taskFilePaths.plan.map((name) => toRootPath(folder, name))) {
     const [fork, lane, base, ...more] = conflicts.get(path) ?? [];
-    // git lists stages in order. A plan qualifies if it is a file with the same mode on all sides.
+    // git lists stages in order. Use a plan only if it is a file with the same mode on all sides.
     if (fork?.stage !== 1 || lane?.stage !== 2 || base?.stage !== 3 || more.length > 0) continue;
     if (lane.mode !== fork.mode || base.mode !== fork.mode || !base.mode.startsWith('100')) continue;
     const texts = new Map<ObjectId, string>();
     const sizes = await objects.sizesOf([fork.id, lane.id, base.id]);
     await objects.each(new Map([...sizes].filter(([, size]) => size <= LARGEST_PLAN_BYTES)), (id, content) => {
-      // Bytes that are not UTF-8 would change when written again.
+      // Leave out bytes that are not UTF-8, because they would change when they are written again.
       if (isUtf8(content)) texts.set(id, content.toString());
     });
     const [before, ours, theirs] = [fork, lane, base].map(({ id }) => texts.get(id));
@@ -219,7 +219,7 @@ async function mergedPlans(
 interface Resolution {
   readonly path: string;
   /**
-   * The kind of resolution. `base`: the base's version, since both cannot be in one file; `kept`: the version of the
+   * The kind of resolution. `base`: the base's version, because both cannot be in one file. `kept`: the version of the
    * only side that has one.
    */
   readonly is: 'marked' | 'lock-file' | 'base' | 'beside' | 'kept' | 'gone';
@@ -228,7 +228,7 @@ interface Resolution {
 
 /**
  * Decides how a conflicting file appears in the merged tree. `fromLane` and `fromBase` are its changes from that side's
- * tree to the merged one; null if it is equal in both.
+ * tree to the merged one; each is null if the file is equal in both.
  */
 function resolveConflict(
   path: string,
@@ -236,7 +236,7 @@ function resolveConflict(
   { fromLane, fromBase }: { readonly fromLane: PathChange | null; readonly fromBase: PathChange | null },
 ): Resolution {
   const [ours, theirs] = ([2, 3] as const).map((wanted) => stages.find(({ stage }) => stage === wanted));
-  // A lock file that one side removed is judged like any other file: a tool cannot know whether it is still wanted.
+  // Judge a lock file that one side removed like any other file, because a tool cannot know whether it is still wanted.
   if (isLockFile(path) && ours !== undefined && theirs !== undefined)
     return { path, is: 'lock-file', base: [changeOfStage(theirs)] };
   const isThere = fromBase === null ? theirs !== undefined : fromBase.newId !== null;

@@ -39,9 +39,9 @@ interface Overlay {
   readonly on: ObjectId;
   readonly from: ObjectId;
   readonly to: ObjectId;
-  /** Paths that stay as they are, unless something else takes their place. */
+  /** Paths that stay as they are unless another entry takes their place. */
   readonly withheld: readonly string[];
-  /** Limits the changes to these paths; null applies all. */
+  /** The paths to which the changes are limited, or null to apply all changes. */
   readonly only: readonly string[] | null;
 }
 
@@ -69,8 +69,8 @@ function isInWay(path: string, { path: other, newId }: PathChange): boolean {
 }
 
 /**
- * Returns the paths that are as before the merge if somebody undid the merge in the work tree, that is, if no path that
- * git merged without a conflict has its merged content any longer; empty otherwise.
+ * If somebody undid the merge in the work tree, returns the paths that are as before the merge. It is undone if no path
+ * that git merged without a conflict still has its merged content. Otherwise returns an empty list.
  */
 async function undoneIn(
   objects: ObjectReader,
@@ -80,7 +80,7 @@ async function undoneIn(
   const brought = await objects.changesBetween(tip, merge.markedTree);
   const changed = new Set((await objects.changesBetween(tip, now)).map(({ path }) => path));
   const inConflict = new Set([...merge.conflicts, ...merge.lockFiles]);
-  // New files of the merge are left out: `git reset` would not remove them.
+  // Leave out new files of the merge, because `git reset` would not remove them.
   const byGit = brought.filter(({ path, oldId }) => oldId !== null && !inConflict.has(path) && !isLoopState(path));
   if (byGit.length === 0 || byGit.some(({ path }) => changed.has(path))) return [];
   return brought.filter(({ path }) => !changed.has(path)).map(({ path }) => path);
@@ -103,7 +103,7 @@ async function unfinishedIn(
   const [lane, base] = [fromLane, fromBase].map((changes) => new Map(changes.map((change) => [change.path, change])));
   const marked = new Set(merge.marked);
   const touched = new Set([...marked, ...sinceLaid.map(({ path }) => path)]);
-  // A file that equals one of the sides was resolved on purpose.
+  // A file that equals one of the sides was resolved on purpose, so do not search it for markers.
   const asked = [...touched].flatMap((path) => {
     const [ours, theirs] = [lane?.get(path), base?.get(path)];
     return ours?.newId == null || theirs === undefined
@@ -155,13 +155,16 @@ async function readMergedTexts(
   return texts;
 }
 
-/** The changes that an open merge commits. `judged` are the agent's own, which are inspected; others are the base's. */
+/**
+ * The changes that an open merge commits. `judged` are the agent's own changes, which are inspected; the others come
+ * from the base.
+ */
 interface MergeChanges {
   readonly all: readonly PathChange[];
   readonly judged: readonly PathChange[];
 }
 
-/** Returns what differs from the merge as git left it. Files that equal the base branch count as unchanged. */
+/** Returns the differences from the merge as git left it. Files that equal the base branch are treated as unchanged. */
 async function changesSince(objects: ObjectReader, merge: OpenMerge, now: ObjectId): Promise<MergeChanges> {
   const [all, fromBase] = await Promise.all([
     objects.changesBetween(merge.markedTree, now),
@@ -184,8 +187,8 @@ async function lockFilesIn(
 }
 
 /**
- * The result of committing a merge. `open`: it is not finished, and `putBack` are the files that were undone; `made`:
- * it is a commit.
+ * The result of committing a merge. `open`: the merge is not finished, and `putBack` are the files that were undone.
+ * `made`: it is a commit.
  */
 type CommittedMerge =
   | { readonly kind: 'made'; readonly made: MadeCommits }
@@ -252,7 +255,7 @@ export async function buildPublishableMerge(
   readonly own: Awaited<ReturnType<typeof changesSince>>['judged'];
 }> {
   const { all, judged } = await changesSince(objects, merge, now.tree);
-  const withheld = await inspection.inspect(objects, judged, now.standIns);
+  const withheld = await inspection.inspect(objects, judged, now.substitutes);
   if (withheld.size === 0) return { tree: now.tree, withheld, own: judged };
   const tree = await repository.withIndex('empty', (indexFile) =>
     writeTreeWith(repository.git, indexFile, { base: instead, changes: all.filter(({ path }) => !withheld.has(path)) }),

@@ -8,16 +8,21 @@ import { decodeNames } from '../../names.ts';
 import { writeRegular } from '../../regular-files.ts';
 import type { OpenedCheckout, OpenOptions } from '../lane.ts';
 
-/** Maximum number of pull requests compared; the oldest come first. */
+/** Maximum number of pull requests that are compared; the oldest come first. */
 const MAX_PULLS = 60;
 
-/** Maximum number of pairs merged, each in a few ms; further pairs that change the same file count as conflicting. */
+/**
+ * Maximum number of pairs that are merged, which takes a few ms for each; further pairs that change the same file are
+ * reported as conflicting.
+ */
 const MAX_PAIRS = 60;
 
 /** Maximum time of one command, in ms: the run can do without the answer. */
 const WITHIN_MS = 20_000;
 
-/** A pull request, with where it left its base branch and the files that it and its base branch have changed since. */
+/**
+ * A pull request, the commit at which it left its base branch, and the files that each of the two has changed since.
+ */
 interface Measured {
   readonly number: number;
   readonly head: ObjectId;
@@ -27,9 +32,9 @@ interface Measured {
 }
 
 /**
- * Compares open pull requests with each other and with their base branch, in a repository that exists only for this:
- * the checkout gets no object and no ref. Returns null if git cannot tell, for example because a branch moved in the
- * meantime.
+ * Compares open pull requests with each other and with their base branch, in a repository that exists only for this, so
+ * the checkout gets no object and no ref. Returns null if git cannot compare them, for example because a branch moved
+ * in the meantime.
  */
 export async function compareOpenPulls(
   { workFolder, env, remote }: OpenOptions,
@@ -40,7 +45,7 @@ export async function compareOpenPulls(
   if (![base.branch, ...compared.map(({ branch }) => branch)].every(isBranchName)) return null;
   const borrow = { objects: join(workspace.commonFolder, 'objects'), shallow: '' };
   return withBareRepository({ workFolder, env, borrow, hide: [remote.token] }, async (git, gitFolder) => {
-    // Fetching sends only what this commit lacks.
+    // Name this commit, so that fetching sends only what it lacks.
     if (startHead !== null) await writeRegular(join(gitFolder, 'refs', 'start'), `${startHead}\n`);
     const branches = [base.branch, ...compared.map(({ branch }) => branch)];
     const fetched = await git.answer(
@@ -96,12 +101,12 @@ async function measure(
 }
 
 /**
- * Returns the commits of the base branch that a branch builds on, the nearest first: after a merge of the base, that is
- * the one merged last.
+ * Returns the commits of the base branch that a branch builds on, nearest first. After a merge of the base, the nearest
+ * is the one merged last.
  */
 function exitsOf(head: ObjectId, parents: ReadonlyMap<ObjectId, readonly ObjectId[]>): readonly ObjectId[] {
   const seen = new Set([head]);
-  // A set is walked in the order in which it grows, so nearer commits come first.
+  // The loop also visits entries that are added to the set, so nearer commits come first.
   for (const commit of seen) for (const parent of parents.get(commit) ?? []) seen.add(parent);
   return [...seen].filter((commit) => !parents.has(commit));
 }
@@ -112,14 +117,14 @@ async function listDifferingFiles(
   pairs: readonly (readonly [ObjectId, ObjectId])[],
 ): Promise<readonly ReadonlySet<string>[] | null> {
   const answer = await git.answer(['diff-tree', '--stdin', '--always', '-r', '-z', '--name-only', '--no-renames'], {
-    // git takes the second commit for the parent of the first, and puts the id of the first in front of its files.
+    // git treats the second commit as the parent of the first, and prints the id of the first before its files.
     input: pairs.map(([commit, before]) => `${commit} ${before}\n`).join(''),
     timeoutMs: WITHIN_MS,
   });
   if (answer.exitCode !== 0) return null;
   const found: Set<string>[] = [];
   for (const record of decodeNames(answer.stdout).split('\0')) {
-    // The first file of a pair follows directly after its commit.
+    // The first file of a pair follows its commit, so begin a new set.
     if (record === pairs[found.length]?.[0]) found.push(new Set());
     else if (record !== '') found.at(-1)?.add(record);
   }
@@ -141,7 +146,7 @@ async function conflictsAmong(git: Git, pulls: readonly Measured[]): Promise<rea
     input: merged.map(([one, other]) => `${one.head} ${other.head}\n`).join(''),
     timeoutMs: WITHIN_MS,
   });
-  // git before 2.39 does not know `--stdin`.
+  // git before 2.39 does not know `--stdin`, so the result is unknown.
   if (answer.exitCode !== 0) return null;
   const results = resultsIn(decodeNames(answer.stdout));
   if (results.length !== merged.length) return null;

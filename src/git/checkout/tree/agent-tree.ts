@@ -18,7 +18,7 @@ import { listNotePlaces, withoutNotes } from './work-tree.ts';
 import { createWorkers, type TreeTalk, type TreeWorkerCommand, type WithWorker } from './worker-process.ts';
 
 interface SandboxAccessOptions {
-  /** Detached: it never touches the work tree. */
+  /** The quarantine, which never touches the work tree. */
   readonly quarantine: Quarantine;
   /** The working directory, which contains the notes. */
   readonly folder: Folder;
@@ -49,7 +49,7 @@ interface AgentTreeOptions extends RepositorySandbox {
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** Gives a tree to the sandbox's user, and returns this program's only access to it from now on. */
+/** Gives a tree to the sandbox's user. Returns this program's only access to it from now on. */
 export async function giveToSandbox(options: AgentTreeOptions): Promise<SandboxAccess> {
   const { agentSandbox, worker, tree, quarantine, inbox, folder, own, log } = options;
   const { top, gitFolder, commonFolder, objectFormat } = tree;
@@ -84,8 +84,8 @@ export async function lendToSandbox(
 }
 
 /**
- * Creates the access through a worker that runs as the sandbox's user. The agent may forge its answers, so only
- * what the quarantine then contains counts.
+ * Creates the access through a worker that runs as the sandbox's user. The agent may forge the worker's answers, so
+ * only the quarantine's content is trusted.
  */
 function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxAccessOptions): SandboxAccess {
   const { git } = quarantine;
@@ -94,14 +94,14 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
 
   async function readOnce(talk: TreeTalk, question: Omit<TreeRequestOf<'read'>, 'has'>): Promise<ReadTree | null> {
     const found = await talk.ask('read', { ...question, has: indexed === null ? [] : [indexed] });
-    const { head, tree, standIns, beside, ignored, packs } = found;
+    const { head, tree, substitutes, beside, ignored, packs } = found;
     const hasCommits = packs.commits === null || (await receive(talk, 'commits', packs.commits));
     if (packs.content !== null) await receive(talk, 'content', packs.content);
     if (!(await isWhole(tree, question.tip))) return null;
     return {
       head: hasCommits && head !== null && (await isCommit(head)) ? head : null,
       tree,
-      standIns: new Map(standIns.map(({ path, standIn }) => [path, standIn])),
+      substitutes: new Map(substitutes.map(({ path, substitute }) => [path, substitute])),
       beside,
       ignored,
     };
@@ -111,7 +111,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
   async function receive(talk: TreeTalk, of: 'commits' | 'content', size: number): Promise<boolean> {
     const pack = new PassThrough({ highWaterMark: CHUNK_BYTES });
     const received = quarantine.receive(pack, of).catch(() => false);
-    // If git gave up, nobody reads the parts.
+    // If git gave up, nobody reads the parts, so stop sending them.
     const givenUp = received.then(() => true);
     try {
       for (let from = 0, isOver = false; from < size && !isOver;) {
@@ -128,8 +128,8 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
   }
 
   /**
-   * True if the tree is complete: made again from its changes, it must get the same id. This also rules out names
-   * that no file can have, and the index then contains the tree.
+   * Returns true if the tree is complete, that is, if it gets the same id when it is made again from its changes. This
+   * also rules out names that no file can have, and the index then contains the tree.
    */
   async function isWhole(tree: ObjectId, tip: ObjectId): Promise<boolean> {
     if (tree === indexed) return true;
@@ -156,7 +156,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
         await inbox.lend(tip);
         const found = await readOnce(talk, { tip, tolerated, wanted });
         if (found !== null) return found;
-        // The files that the worker kept may be broken.
+        // The files that the worker kept may be broken, so let it begin again.
         await talk.ask('reset', {});
         const again = await readOnce(talk, { tip, tolerated, wanted });
         if (again !== null) return again;
@@ -177,7 +177,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
       withWorker(async (talk) => {
         const { paths, left } = await talk.ask('put-back', { wanted, tolerated });
         if (paths !== null) return { paths, left };
-        // The agent removed the objects that the worker had made of the tree.
+        // The agent removed the objects that the worker had made of the tree, so lend them.
         await inbox.lend(wanted);
         const again = await talk.ask('put-back', { wanted, tolerated });
         return { paths: again.paths ?? [], left: again.left };

@@ -20,39 +20,41 @@ import { locateTreeFolder, type TreeKind } from './tree-folder.ts';
 import type { OwnSetup, PrivateRepository } from '../private-repository.ts';
 import { readConfig, type Workspace, type WorkspacePlace } from '../workspace.ts';
 
-/** The places of trees, and what the trees are made of. The checkout is only read. */
+/** The places of trees, and the sources from which they are made. The checkout is only read. */
 export interface TreeOptions {
   readonly workspace: Workspace;
-  /** Bound to the checkout's own objects and files. */
+  /** The repository over the checkout's own objects and files. */
   readonly repository: PrivateRepository & { readonly setup: OwnSetup };
   /** Credentials in the checkout's files: they are removed from every tree. */
   readonly credentials: FoundCredentials;
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
-  /** The agent's sandbox, whose user works in the trees; null if this process's user does. */
+  /** The agent's sandbox, whose user works in the trees, or null if this process's user does. */
   readonly agentSandbox: Pick<AgentSandbox, 'folders' | 'takeBack'> | null;
   /** Ends commands that take long. */
   readonly signal: AbortSignal;
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** A commit to check out, on a branch, or on none if `branch` is null. */
+/** A commit to check out on a branch; if `branch` is null, on none. */
 export interface CommitToCheckOut {
   readonly kind: TreeKind;
   readonly commit: ObjectId;
   readonly branch: string | null;
-  /** The base branch and its tip; null if the tree has only the refs of the checkout. */
+  /** The base branch and its tip, or null if the tree has only the refs of the checkout. */
   readonly base: { readonly branch: string; readonly commit: ObjectId } | null;
   /** True if files that git ignores in the checkout are copied as well, with submodules and files of git-lfs. */
   readonly hasIgnored: boolean;
-  /** Folders of objects in which the tree finds its commits: nothing in the tree can write there. */
+  /** Folders of objects in which the tree finds its commits; nothing in the tree can write to them. */
   readonly objects: readonly string[];
-  /** In a sparse checkout, files that differ from this commit are written whatever the patterns say. */
+  /**
+   * The commit from which a file must differ in order to be written into a sparse checkout regardless of the patterns.
+   */
   readonly sparseSince: ObjectId;
 }
 
 /**
- * Maximum time of one copy, in ms: packages of a large project are a few hundred megabytes in tens of thousands of
+ * Maximum time of one copy, in ms: packages of a large project take a few hundred megabytes in tens of thousands of
  * files.
  */
 const COPY_MS = 5 * MINUTE_MS;
@@ -76,7 +78,7 @@ export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOu
     { from: workspace.top, to: top },
   ];
   await mkdir(top, { recursive: true });
-  // The sandbox's user must pass through, whatever the umask of this process.
+  // Open the folders to the sandbox's user, regardless of the umask of this process.
   if (agentSandbox !== null) for (const folder of [parent, top]) await chmod(folder, 0o755);
   const own = wanted.branch === null ? null : `refs/heads/${wanted.branch}`;
   const tip = wanted.base === null ? null : `refs/remotes/origin/${wanted.base.branch}`;
@@ -84,7 +86,7 @@ export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOu
   const ofBase = wanted.base === null || tip === null ? [] : [{ id: wanted.base.commit, name: tip, target: '' }];
   const shallow = (await readLinked(join(workspace.commonFolder, 'shallow')))?.bytes ?? null;
   const git = await checkOutCommit({ ...wanted, top, setup: repository.setup, refs: [...theirs, ...ofBase], shallow });
-  // Both folders may contain the git directories of submodules.
+  // Both folders may contain the git directories of submodules, so look in both.
   for (const folder of new Set([workspace.commonFolder, workspace.gitFolder]))
     await cp(join(folder, 'modules'), join(gitFolder, 'modules'), { recursive: true }).catch(() => undefined);
   if (wanted.hasIgnored && !signal.aborted)
@@ -94,7 +96,7 @@ export async function checkOutTree(options: TreeOptions, wanted: CommitToCheckOu
         `Files that git ignores cannot be copied, so ${wanted.kind === 'work' ? 'the agent works' : '`verify` runs'} without them. ${completeSentence(messageOf(error))}`,
       );
     });
-  // An incomplete tree would make a verification meaningless. A run that is cancelled ends anyway.
+  // An incomplete tree would make a verification meaningless, so give up; a run that is cancelled ends anyway.
   if (wanted.kind === 'clean') signal.throwIfAborted();
   await copySettings(options, gitFolder);
   await removeCredentials(credentials, { moves, env });
@@ -181,15 +183,15 @@ async function writeSymbolic(gitFolder: string, name: string, target: string): P
 }
 
 /**
- * Copies settings of the checkout that work in the tree needs: remotes, the committer's name. Must be the last step:
- * git would run a filter that they name.
+ * Copies settings of the checkout that work in the tree needs: remotes, the committer's name. Must be the last step,
+ * because git would run a filter that they name.
  */
 async function copySettings({ workspace, repository: { setup }, env }: TreeOptions, gitFolder: string): Promise<void> {
   const theirs = (await readConfig(workspace))?.toString() ?? '';
   const file = join(gitFolder, 'config');
   await writeRegular(file, `${theirs}\n${setup.config}`);
   const git = createGit({ folder: '/', env });
-  // These settings fit only the checkout's own folder, or name objects that are still on a server.
+  // Leave these settings out: they fit only the checkout's own folder, or name objects that are still on a server.
   for (const [form, key] of UNFIT)
     if (form.test(theirs)) await git.answer(['config', '--file', file, '--unset-all', key]);
 }
@@ -202,7 +204,10 @@ const UNFIT: readonly (readonly [RegExp, string])[] = [
   [/partialclonefilter/i, 'remote.origin.partialCloneFilter'],
 ];
 
-/** Points submodules of a linked work tree to the git directories in the new tree; their old ones were elsewhere. */
+/**
+ * Points submodules of a linked work tree to the git directories in the new tree, because their old ones were
+ * elsewhere.
+ */
 async function joinSubmodules(
   paths: readonly string[],
   options: { readonly from: string; readonly to: string; readonly moves: readonly MovedFolder[] } & Pick<
@@ -271,10 +276,10 @@ async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateR
 /** Maximum number of paths that are passed to one git command. */
 const MOST_EXAMINED = 200;
 
-/** Removes ignored files that take the place of a file in the commit: the tree is what is published. */
+/** Removes ignored files that take the place of a file in the commit, because the tree is what is published. */
 async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
   if (ignored.length === 0) return;
-  // Limits the question to these paths: git would read the content of all files written within this second.
+  // Limit the question to these paths, because git would read the content of all files written within this second.
   const isShort = ignored.length <= MOST_EXAMINED && ignored.every((path) => path.isWellFormed());
   const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
   const changed = await git.names(question);
@@ -297,10 +302,10 @@ shift 3
 { "$tar" -c -f - "$@" --null -T - || [ $? -eq 1 ] || : > "$mark"; } | "$tar" -x -p -f - -C "$to" && [ ! -e "$mark" ]
 `;
 
-/** State of the loop, excluded from a folder that is copied as a whole. */
-const LEFT_OUT = LOOP_STATE.map((name) => `--exclude=.ralph/${name}`);
+/** State of the loop, which is excluded from a folder that is copied as a whole. */
+const EXCLUDE_LOOP_STATE = LOOP_STATE.map((name) => `--exclude=.ralph/${name}`);
 
-/** Copies files as one stream, which takes a fraction of the time of a copy file by file. */
+/** Copies files as one stream, which takes a fraction of the time of copying file by file. */
 async function copyFiles(
   paths: readonly string[],
   { from, to, env, signal }: { readonly from: string; readonly to: string } & Pick<TreeOptions, 'env' | 'signal'>,
@@ -311,10 +316,10 @@ async function copyFiles(
   const { end, stderr } = await collectOutput(
     {
       file: sh,
-      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`, ...LEFT_OUT],
+      args: ['-c', COPY, 'sh', tar, to, `${to}.failed`, ...EXCLUDE_LOOP_STATE],
       cwd: from,
       environment: buildTrustedEnvironment(env),
-      // A name that begins with a dash would be an option.
+      // A name that begins with a dash would be an option, so prefix all names.
       input: encodeNames(paths.map((path) => `./${path}\0`).join('')),
       timeoutMs: COPY_MS,
       signal,

@@ -15,16 +15,16 @@ import type { ToleratedChange } from './differences/tolerated-changes.ts';
 import type { BesideQuestion } from './differences/beside.ts';
 import type { ReadPart } from './work-tree-access.ts';
 
-/** The worker's setup for the work tree; all of it was read before an agent could touch the tree. */
+/** The worker's setup for the work tree, all of which was read before an agent could touch the tree. */
 export interface TreeSetup {
   readonly place: WorkspacePlace;
   /** Settings and excludes of our git directories over the tree. */
   readonly own: Pick<OwnSetup, 'config' | 'excludes' | 'sparse'>;
   /** The checkout's own config, without credentials, in base64. */
   readonly config: string;
-  /** The folder of the worker's git directories: the agent can change them, so nothing in them is trusted. */
+  /** The folder of the worker's git directories; it is not trusted, because the agent can change it. */
   readonly outbox: string;
-  /** The folder of the objects lent to the worker: it belongs to us and is read-only for the worker. */
+  /** The folder of the objects that are lent to the worker; it belongs to us and is read-only for the worker. */
   readonly inbox: string;
   /** Commits whose past is not in the inbox. */
   readonly roots: readonly ObjectId[];
@@ -33,7 +33,7 @@ export interface TreeSetup {
 interface Questions {
   /** The setup; always the first question. */
   readonly open: TreeSetup;
-  /** Forgets all that the worker kept between calls. */
+  /** Drops everything that the worker kept between calls. */
   readonly reset: object;
   /** Reads the work tree; `has` are trees that need not be sent again. */
   readonly read: {
@@ -42,7 +42,7 @@ interface Questions {
     readonly tolerated: readonly ToleratedChange[];
     readonly wanted: ReadPart;
   };
-  /** Returns a part of what was read. */
+  /** Returns a part of the content that was read. */
   readonly pack: { readonly of: 'commits' | 'content'; readonly from: number };
   readonly 'put-back': { readonly wanted: ObjectId; readonly tolerated: readonly ToleratedChange[] };
   readonly 'patch-of': BesideQuestion;
@@ -104,9 +104,9 @@ export async function createInbox(
     const packed = await quarantine.git.answer(
       ['pack-objects', '--quiet', '--revs', '--window=0', '--non-empty', join(packs, 'pack')],
       {
-        // The tree is listed by itself: for a commit outside the past of the pack, git leaves out only commits.
+        // List the tree separately: for a commit outside of the pack's history, git leaves out only commits.
         input: [id, `^${newest}`, `^${newest}^{tree}`, ''].join('\n'),
-        // git writes a pack next to its own objects before renaming it.
+        // git writes a pack next to its own objects before renaming it, so these must be ours.
         variables: { GIT_OBJECT_DIRECTORY: objects, ...objectSourcesOf([join(quarantine.folder, 'objects')]) },
       },
     );
@@ -130,13 +130,13 @@ export async function createInbox(
     },
     async lend(id) {
       await lend(id);
-      // Only a commit counts as the newest: a tree is seldom needed again.
+      // Use only a commit as the newest, because a tree is seldom needed again.
       if ((await quarantine.git.answer(['cat-file', '-e', `${id}^{commit}`])).exitCode === 0) newest = id;
     },
   };
 }
 
-/** Makes the folder readable for others, whatever the umask of this process. */
+/** Makes the folder readable for others, regardless of the umask of this process. */
 async function makeReadable(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o755);
@@ -146,8 +146,8 @@ async function makeReadable(folder: string): Promise<void> {
 const DEEPEST = 5;
 
 /**
- * Lends the objects of a checkout and those that it borrows. The originals stay as they are: a file that others cannot
- * read is copied.
+ * Lends the objects of a checkout and those that it borrows. Copies a file that others cannot read, so the originals
+ * stay as they are.
  */
 async function lendAll(from: string, to: string, depth: number): Promise<void> {
   await makeReadable(to);
@@ -171,7 +171,7 @@ async function lendAll(from: string, to: string, depth: number): Promise<void> {
 /** Files that git is still writing, and markers of objects that are only on a server. */
 const NOT_LENT = /^tmp_|\.(?:lock|promisor)$/;
 
-/** Hard-links a file on the same disk, else copies it. */
+/** Hard-links a file on the same disk, otherwise copies it. */
 async function share(from: string, to: string): Promise<void> {
   await link(from, to).catch(() => copyFile(from, to, constants.COPYFILE_FICLONE));
   await chmod(to, 0o444);

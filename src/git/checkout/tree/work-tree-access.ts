@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
-import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, explainStandIn } from '../../../core/work-tree/answers.ts';
+import {
+  type BesideWork,
+  LARGEST_PACK_BYTES,
+  type Substitute,
+  explainSubstitute,
+} from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
@@ -23,8 +28,8 @@ import {
 } from './work-tree.ts';
 
 /**
- * Repairs a git directory that an agent broke or removed: git accepts it again, without objects and with HEAD on no
- * commit.
+ * Repairs a git directory that an agent broke or removed. git then accepts it again, without objects and with HEAD on
+ * no commit.
  */
 type WorkspaceRestorer = () => Promise<void>;
 
@@ -59,11 +64,11 @@ export interface WorkTreeAccess {
   /** Reads the work tree as it is now. `tip` is the newest commit of the lane. Only `all` names the ignored paths. */
   read(tip: ObjectId, tolerated: readonly ToleratedChange[], wanted: ReadPart): Promise<ReadTree>;
   /**
-   * Returns the patch of work that `read` found outside of the work tree; null if the tree contains the work already
+   * Returns the patch of work that `read` found outside of the work tree, or null if the tree already contains the work
    * or it cannot be read.
    */
   patchOf(question: BesideQuestion): Promise<string | null>;
-  /** Returns the tree without the agent's notes, which counts as evidence. */
+  /** Returns the tree without the agent's notes, which is used as evidence. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
   /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
   putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;
@@ -77,22 +82,22 @@ export interface WorkTreeAccess {
 export type ReadPart = 'all' | 'content';
 
 /**
- * HEAD and content of the work tree, complete in the quarantine. `head` is null if there is no usable HEAD: then the
- * content alone counts.
+ * HEAD and content of the work tree, complete in the quarantine. `head` is null if there is no usable HEAD; then only
+ * the content is used.
  */
 export interface ReadTree {
   readonly head: ObjectId | null;
   readonly tree: ObjectId;
-  readonly standIns: ReadonlyMap<string, StandIn>;
-  /** Work that the git directory knows of and the work tree lacks, whoever did it. */
+  readonly substitutes: ReadonlyMap<string, Substitute>;
+  /** Work that the git directory knows of and the work tree lacks, regardless of its author. */
   readonly beside: readonly BesideWork[];
   /** Files and folders that git ignores, if they were asked for; a folder stands for everything in it. */
   readonly ignored: readonly string[];
 }
 
 /**
- * `has` are commits that the checkout has (the previous tip and the agent's own); `hasIndex` says that the last reading
- * found the work tree equal to the tip.
+ * A lane whose tree is left. `has` are commits that the checkout has (the previous tip and the agent's own). `hasIndex`
+ * is true if the last reading found the work tree equal to the tip.
  */
 interface LeftLane {
   readonly branch: string;
@@ -103,12 +108,12 @@ interface LeftLane {
 
 /**
  * Content of the work tree as it is committed. `evidence` is `tree` without the agent's own notes, which are published
- * but do not count as progress. `standIns` are paths that are in the tree under a substitute, with the reason.
+ * but are not progress. `substitutes` are paths that are in the tree under a substitute, with the reason.
  */
 export interface WorkTreeContent {
   readonly tree: ObjectId;
   readonly evidence: ObjectId;
-  readonly standIns: ReadonlyMap<string, string>;
+  readonly substitutes: ReadonlyMap<string, string>;
 }
 
 /** The access while no tree is checked out: it rejects every request. */
@@ -129,7 +134,7 @@ interface LocalAccessOptions {
   readonly exchange: Exchange;
   /** Repairs the git directory, so that git accepts it again. */
   readonly restore: WorkspaceRestorer;
-  /** Options for looking at work beside the work tree. */
+  /** Options for looking at work outside of the work tree. */
   readonly besideWith: Pick<BesideOptions, 'own' | 'objects'>;
 }
 
@@ -139,7 +144,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   const beside = { ...besideWith, workspace };
 
   /**
-   * Returns the agent's HEAD once its commits are here, or null if they cannot be read and the content alone counts.
+   * Returns the agent's HEAD once its commits are here, or null if they cannot be read and only the content is used.
    */
   async function takenHead(tip: ObjectId): Promise<ObjectId | null> {
     const head = await headOf(workspace);
@@ -159,7 +164,7 @@ export function createLocalAccess(options: LocalAccessOptions): WorkTreeAccess {
   }
 
   /**
-   * Puts back what the agent's `git checkout main` took away: merges the lane's branch into the work tree, which keeps
+   * Puts back what the agent's `git checkout main` removed: merges the lane's branch into the work tree, which keeps
    * the files that conflict. Returns false if the agent did not leave the branch, or has moved the branch itself.
    */
   async function bringLeftFiles(
@@ -239,12 +244,16 @@ async function withoutNotesOf(
   return found.includes(true) ? await withoutNotes(repository, folder, tree) : tree;
 }
 
-/** Returns the content as it is committed, with the tree that evidence is taken from. */
+/** Returns the content as it is committed, and the tree from which evidence is taken. */
 export function contentOf(
-  { tree, standIns }: Pick<ReadTree, 'tree' | 'standIns'>,
+  { tree, substitutes }: Pick<ReadTree, 'tree' | 'substitutes'>,
   evidence: ObjectId,
 ): WorkTreeContent {
-  return { tree, evidence, standIns: new Map([...standIns].map(([path, standIn]) => [path, explainStandIn(standIn)])) };
+  return {
+    tree,
+    evidence,
+    substitutes: new Map([...substitutes].map(([path, substitute]) => [path, explainSubstitute(substitute)])),
+  };
 }
 
 function rejectWithoutTree(): Promise<never> {
@@ -257,7 +266,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
 
   async function take({ head, known }: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean> {
     if (heads.has(head)) return true;
-    // An agent may have removed the sealed files.
+    // An agent may have removed the sealed files, so write them again first.
     const isSealed = await Promise.all([checkout.seal(), own.seal()]).then(
       () => true,
       () => false,
@@ -277,7 +286,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
 
   async function give({ head, has }: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void> {
     if (has.includes(head)) return;
-    // The trees are listed by themselves: for a commit outside the past of `head`, git leaves out only commits.
+    // List the trees separately: for a commit outside of the history of `head`, git leaves out only commits.
     const input = [head, ...has.flatMap((commit) => [`^${commit}`, `^${commit}^{tree}`]), ''].join('\n');
     const packed = await own.git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], { input });
     if (packed.exitCode !== 0)
@@ -286,7 +295,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
         `The commits of this run cannot be read in ${own.folder}: ${completeSentence(lastLinesOfError(packed.stderr))}`,
       );
     await checkout.seal();
-    // `--strict` also fails if the commits that these build on are missing.
+    // Use `--strict`, which also fails if the commits that these build on are missing.
     await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
     if (has.length === 0)
       await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));
@@ -295,7 +304,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
   return { take, give, know: (head) => void heads.add(head) };
 }
 
-/** Creates the restorer, which uses the config that the tree was checked out with. */
+/** Creates the restorer. It uses the config with which the tree was checked out. */
 export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, config: Buffer): WorkspaceRestorer {
   return async () => {
     const inside = ['objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'];
@@ -303,7 +312,7 @@ export function createWorkspaceRestorer({ gitFolder, commonFolder }: Workspace, 
       await makeFolder(folder);
     await writeRegular(join(commonFolder, 'config'), config);
     await writeRegular(join(gitFolder, 'HEAD'), 'ref: refs/heads/lost\n');
-    // Entries that would give this repository foreign objects or history.
+    // Remove entries that would give this repository objects or history from elsewhere.
     for (const name of ['objects/info/alternates', 'objects/info/commit-graph', 'objects/info/grafts', 'packed-refs'])
       await rm(join(commonFolder, name), { recursive: true, force: true });
   };

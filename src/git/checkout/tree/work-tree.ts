@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
-import { MOST_IGNORED, type StandIn } from '../../../core/work-tree/answers.ts';
+import { MOST_IGNORED, type Substitute } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { diffTrees, formatIndexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
@@ -15,10 +15,10 @@ import { isLoopState, listNoteGlobs } from '../../inspection/protected-paths.ts'
 import type { Workspace } from '../workspace.ts';
 import { toleratedChangesOf, revertToleratedChanges, type ToleratedChange } from './differences/tolerated-changes.ts';
 
-/** Content of the work tree. `standIns` are paths that are in the tree under a substitute for their own content. */
+/** Content of the work tree. `substitutes` are paths that are in the tree under a substitute for their own content. */
 export interface TreeContent {
   readonly tree: ObjectId;
-  readonly standIns: ReadonlyMap<string, StandIn>;
+  readonly substitutes: ReadonlyMap<string, Substitute>;
 }
 
 /** Maximum size of a file: GitHub rejects larger ones, and hashing them would only cost time. */
@@ -26,14 +26,14 @@ const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
 /** Options of one reading of the work tree. */
 interface ReadingOptions {
-  /** Paths that count as unchanged while they are as they were found. */
+  /** Paths that are treated as unchanged while they are as they were found. */
   readonly tolerated: readonly ToleratedChange[];
   /**
    * A tree whose files are tracked: all other files that git ignores now are left out, even if they were read before.
-   * null keeps every file that was read before.
+   * If it is null, every file that was read before is kept.
    */
   readonly tracked: ObjectId | null;
-  /** Resolves when objects that need not be written again are here; files are read only after that. */
+  /** Resolves when objects that need not be written again are here; files are read only afterwards. */
   readonly taken: Promise<unknown> | null;
 }
 
@@ -50,7 +50,7 @@ export async function readWorkTree(
   { tolerated, tracked, taken }: ReadingOptions,
 ): Promise<TreeContent> {
   await repository.seal();
-  // One call looks at every file once: changed (C), removed (R; listed as C, too) and untracked ones (?).
+  // One call looks at every file once: changed (C), removed (R; also listed as C) and untracked ones (?).
   const listed = await repository.git.names([
     'ls-files',
     '-t',
@@ -78,7 +78,7 @@ export async function readWorkTree(
   const named: Entry[] = [];
   for (const note of notes.filter((one) => one !== null)) {
     const input = await substituteLine(repository, workspace, note);
-    // git also refuses a substitute under an invalid name: no tree can contain that name.
+    // git also refuses a substitute under an invalid name, so leave out the name, which no tree can contain.
     if ((await repository.git.answer([...TAKE_LINES], { input })).exitCode === 0) named.push(note);
   }
   const known = paths.length === 0 ? await knownTree(repository) : null;
@@ -86,7 +86,8 @@ export async function readWorkTree(
   if (tracked !== null && tree !== tracked && (await dropIgnored(repository, tracked)))
     tree = await repository.git.text(['write-tree']);
   if (repositories.length > 0) {
-    // An entry of a repository would look like an absent submodule: once its .git is gone, git would skip its files.
+    // Replace the entry of a repository: it would look like an absent submodule, and once its .git is gone, git would
+    // skip its files.
     const none = '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40);
     const input = [...repositories.map((path) => formatIndexLine('0', none, path)), ...before].join('');
     await repository.git.text([...TAKE_LINES], { input });
@@ -94,10 +95,10 @@ export async function readWorkTree(
   const index = repositories.length > 0 ? null : await digestOf(repository.indexFile);
   if (tree !== known) knownTrees.set(repository, { index, tree });
   await settleIndex(repository.indexFile);
-  const standIns = new Map(
-    [...entries, ...named].flatMap((entry) => ('standIn' in entry ? [[entry.path, entry.standIn] as const] : [])),
+  const substitutes = new Map(
+    [...entries, ...named].flatMap((entry) => ('substitute' in entry ? [[entry.path, entry.substitute] as const] : [])),
   );
-  return { tree: await revertToleratedChanges(repository, tree, tolerated), standIns };
+  return { tree: await revertToleratedChanges(repository, tree, tolerated), substitutes };
 }
 
 /** Returns the lines of the index at these paths and below them. */
@@ -108,7 +109,7 @@ async function entriesAt({ git }: PrivateRepository, paths: readonly string[]): 
   return listed.filter((line) => isAt(line.slice(line.indexOf('\t') + 1))).map((line) => `${line}\0`);
 }
 
-/** Returns the files and folders that git ignores in the work tree; none if git cannot list them. */
+/** Returns the files and folders that git ignores in the work tree; empty if git cannot list them. */
 export async function listIgnoredPaths({ git }: Pick<PrivateRepository, 'git'>): Promise<readonly string[]> {
   const listed = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const paths = await git.names(listed).catch(() => []);
@@ -154,13 +155,13 @@ const COARSEST_MS = 2_000;
  */
 async function settleIndex(indexFile: string): Promise<void> {
   const stats = await lstat(indexFile).catch(() => null);
-  // A time in whole seconds was set here: the index was not written since.
+  // A time in whole seconds was set here, so the index has not been written since.
   if (stats?.isFile() !== true || stats.mtimeMs % 1000 === 0) return;
   const seconds = Math.floor((stats.mtimeMs - COARSEST_MS) / 1000);
   await utimes(indexFile, seconds, seconds);
 }
 
-/** The result of putting the work tree back. */
+/** The result of putting back the work tree. */
 export interface PutBack {
   /** All paths that differed, sorted. */
   readonly paths: readonly string[];
@@ -168,7 +169,7 @@ export interface PutBack {
   readonly left: readonly ToleratedChange[];
 }
 
-/** Maximum number of attempts: git puts nothing back if a file changes between the listing and its own look. */
+/** Maximum number of attempts, because git puts nothing back if a file changes between the listing and its own look. */
 const PUT_BACK_ATTEMPTS = 3;
 
 /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
@@ -184,15 +185,16 @@ export async function putBackWorkTree(
     for (const { path } of changes) found.add(path);
     if (changes.length === 0 || attempt > PUT_BACK_ATTEMPTS)
       return { paths: [...found].sort(), left: toleratedChangesOf(changes) };
-    // A file that was rewritten with the same content differs by its time alone, and git would refuse to touch it.
+    // Refresh first: a file that was rewritten with the same content differs only in its time, and git would refuse to
+    // touch it.
     await repository.git.answer(['update-index', '-q', '--refresh']);
     if (attempt > 1) await putBackEach(repository, workspace, { wanted, changes });
-    // Files outside of the patterns of a sparse checkout stay.
+    // Leave files outside of the patterns of a sparse checkout as they are.
     else await repository.git.answer(['read-tree', '-m', '-u', '--no-sparse-checkout', tree, wanted]);
   }
 }
 
-/** Puts paths back one by one, where possible: a single git command does all of them or none. */
+/** Puts paths back one by one, where possible, because a single git command puts back all of them or none. */
 async function putBackEach(
   repository: PrivateRepository,
   workspace: Pick<Workspace, 'top'>,
@@ -217,7 +219,7 @@ async function putBackEach(
  */
 async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathChange[]): Promise<void> {
   const folders = new Set(changes.flatMap(({ path }) => foldersAbove(path)));
-  // From the outside in: entries of a closed folder cannot even be looked at.
+  // Work from the outside in, because entries of a closed folder cannot even be looked at.
   for (const folder of [...folders].sort()) {
     const stats = await lstat(placeOf(top, folder)).catch(() => null);
     if (stats?.isDirectory()) await chmod(placeOf(top, folder), stats.mode | 0o700).catch(() => undefined);
@@ -230,7 +232,7 @@ async function makeWay({ top }: Pick<Workspace, 'top'>, changes: readonly PathCh
     const isInWay = stats.isDirectory() && (newMode === '160000' || oldId !== null);
     if (!isSpecial && !isInWay && oldId !== null) continue;
     await removeTree(place).catch(() => undefined);
-    // Folders that become empty are removed, as git does.
+    // Remove folders that become empty, as git does.
     for (const folder of foldersAbove(path).toReversed()) await rmdir(placeOf(top, folder)).catch(() => undefined);
   }
 }
@@ -240,7 +242,10 @@ function foldersAbove(path: string): readonly string[] {
   return above === '.' ? [] : [...foldersAbove(above), above];
 }
 
-/** Returns the tree without the agent's notes: an agent that only ever writes notes would keep the circuit closed. */
+/**
+ * Returns the tree without the agent's notes. With them, an agent that only ever writes notes would keep the circuit
+ * closed.
+ */
 export async function withoutNotes(repository: PrivateRepository, folder: Folder, tree: ObjectId): Promise<ObjectId> {
   const notes = listNoteGlobs(folder).map((path) => `:(top,glob)${path}`);
   return await repository.withIndex('empty', async (indexFile) => {
@@ -259,7 +264,7 @@ export async function withoutNotes(repository: PrivateRepository, folder: Folder
   });
 }
 
-/** True if a prd.json is a task list; if not, it is content like any other. */
+/** Returns true if a prd.json is a task list; otherwise it is content like any other. */
 async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): Promise<boolean> {
   const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
   if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;
@@ -278,13 +283,13 @@ export function listNotePlaces(folder: Folder): readonly string[] {
 }
 
 /**
- * The way a path enters the tree: with its content (or its absence), with a note in place of its content, as a foreign
+ * The way in which a path enters the tree: with its content (or its absence), with a note instead of its content, as a
  * repository, or not at all.
  */
 type Entry =
   | { readonly kind: 'content'; readonly path: string }
-  | { readonly kind: 'note'; readonly path: string; readonly standIn: StandIn; readonly note: string }
-  | { readonly kind: 'repository'; readonly path: string; readonly standIn: StandIn }
+  | { readonly kind: 'note'; readonly path: string; readonly substitute: Substitute; readonly note: string }
+  | { readonly kind: 'repository'; readonly path: string; readonly substitute: Substitute }
   | { readonly kind: 'removed'; readonly path: string };
 
 async function entryFor(top: string, path: string): Promise<Entry> {
@@ -292,19 +297,19 @@ async function entryFor(top: string, path: string): Promise<Entry> {
   const stats = await lstat(full).catch(() => null);
   if (!stats) return { kind: 'content', path };
   if (stats.isDirectory()) {
-    // Either a repository inside the repository, or a folder that replaced a file (its own files are listed
-    // separately).
+    // This is either a repository inside the repository, or a folder that replaced a file and whose own files are
+    // listed separately.
     const nested = await stat(placeOf(top, `${path}/.git`)).catch(() => null);
-    return nested ? { kind: 'repository', path, standIn: { is: 'repository' } } : { kind: 'removed', path };
+    return nested ? { kind: 'repository', path, substitute: { is: 'repository' } } : { kind: 'removed', path };
   }
   if (stats.isSymbolicLink()) return { kind: 'content', path };
-  // git does not track pipes, sockets or devices.
+  // git does not track pipes, sockets or devices, so treat them as absent.
   if (!stats.isFile()) return { kind: 'removed', path };
   if (stats.size > LARGEST_FILE_BYTES) {
     return {
       kind: 'note',
       path,
-      standIn: { is: 'too-large', bytes: stats.size },
+      substitute: { is: 'too-large', bytes: stats.size },
       note: `${stats.size} bytes, changed at ${stats.mtimeMs}`,
     };
   }
@@ -314,7 +319,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
   );
   return readable
     ? { kind: 'content', path }
-    : { kind: 'note', path, standIn: { is: 'unreadable' }, note: `unreadable, changed at ${stats.mtimeMs}` };
+    : { kind: 'note', path, substitute: { is: 'unreadable' }, note: `unreadable, changed at ${stats.mtimeMs}` };
 }
 
 /** Returns a note for a path that git refused, or null if the file is gone or is behind a link. */
@@ -324,7 +329,7 @@ async function noteOnRefused(top: string, path: string): Promise<Extract<Entry, 
   const stats = await lstat(placeOf(top, path)).catch(() => null);
   if (stats?.isFile() !== true) return null;
   const note = `refused by git, ${stats.size} bytes, changed at ${stats.mtimeMs}`;
-  return { kind: 'note', path, standIn: { is: 'refused' }, note };
+  return { kind: 'note', path, substitute: { is: 'refused' }, note };
 }
 
 /**

@@ -26,7 +26,7 @@ interface HeldOutput {
   line(): Promise<string | null>;
   /** Returns the next `count` bytes, or null if the output ended before. */
   bytes(count: number): Promise<Buffer | null>;
-  /** True if the buffer is empty. */
+  /** Returns true if the buffer is empty. */
   isEmpty(): boolean;
 }
 
@@ -48,8 +48,8 @@ export interface TreeTalk {
 }
 
 /**
- * Runs a piece of work with a worker of its own, one after the other. The worker has ended when it settles: whatever
- * runs next in the sandbox runs as the same user.
+ * Runs a piece of work with a separate worker, one after the other. The worker has ended when it settles, because the
+ * next program in the sandbox runs as the same user.
  */
 export type WithWorker = <T>(body: (talk: TreeTalk) => Promise<T>) => Promise<T>;
 
@@ -64,7 +64,7 @@ const TAIL_BYTES = 2_000;
 const ADVICE =
   'Re-run the workflow. If it happens again, check whether something ends processes on the runner, or whether its disk is full.';
 
-/** The worker ended (`isGone`), or sent an answer that only a forged worker sends. */
+/** A worker that ended (`isGone`), or that sent an answer that only a forged worker sends. */
 class WorkerLost extends Error {
   readonly isGone: boolean;
 
@@ -94,7 +94,7 @@ export function createWorkers(options: WorkersOptions): WithWorker {
         return await attempt(body);
       } catch (error) {
         if (!(error instanceof WorkerLost)) throw error;
-        // The agent may have killed the worker; every question is safe to repeat.
+        // The agent may have killed the worker, so ask again: every question is safe to repeat.
         if (error.isGone && !isAgain) continue;
         throw new UserError(
           'infrastructure',
@@ -175,7 +175,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
       clearTimeout(late);
     });
     if (found !== null) return found;
-    // The exit is known a moment after the end of the output.
+    // The exit becomes known a moment after the end of the output, so wait for it.
     if (problem === null) await ended;
     throw lost();
   }
@@ -253,7 +253,7 @@ function holdOutput(mostBytes: number, overflow: () => void): HeldOutput {
     },
     end: finish,
     async line() {
-      // Each chunk is searched once.
+      // Remember the position, so that each chunk is searched only once.
       for (let seen = 0, before = 0; ;) {
         for (; seen < held.length; seen += 1) {
           const chunk = held[seen] ?? Buffer.alloc(0);

@@ -142,7 +142,7 @@ function createRequestHandler(
     await clearOutbox(setup);
   }
 
-  /** Runs `body`, and once more with newly made files if it fails: the agent may have broken the kept ones. */
+  /** Runs `body`, and once more with new files if it fails, because the agent may have broken the kept ones. */
   async function inPlace<T>(body: (place: Place) => Promise<T>): Promise<T> {
     try {
       return await body(await opened());
@@ -194,8 +194,8 @@ async function read(
   { tip, has, tolerated, wanted }: TreeRequestOf<'read'>,
 ): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
-  const { head, tree, standIns, beside, ignored } = await access.read(tip, tolerated, wanted);
-  if (standIns.size > MOST_PATHS)
+  const { head, tree, substitutes, beside, ignored } = await access.read(tip, tolerated, wanted);
+  if (substitutes.size > MOST_PATHS)
     throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
   const known = [tip, `${tip}^{tree}`];
@@ -205,7 +205,7 @@ async function read(
     kind: 'read',
     head,
     tree,
-    standIns: [...standIns].map(([path, standIn]) => ({ path, standIn })),
+    substitutes: [...substitutes].map(([path, substitute]) => ({ path, substitute })),
     beside: [...beside],
     ignored: [...ignored],
     packs: {
@@ -228,7 +228,7 @@ async function putBack(
 }
 
 async function leave({ outbox, access }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
-  // Only commits that are known here can be left out.
+  // Pass only known commits: others cannot be left out.
   await access.leavePlainCheckout({ branch, tip, has: await existing(outbox, has), hasIndex: false });
 }
 
@@ -245,7 +245,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
   const { outbox, inbox, roots } = setup;
   const folder = join(outbox, 'own');
   const packs = join(outbox, 'packs');
-  // The agent may have made its home inaccessible.
+  // The agent may have made its home inaccessible, so open it.
   await chmod(dirname(outbox), 0o700).catch(() => undefined);
   for (const place of [outbox, folder, packs]) await makeFolder(place);
   await Promise.all((await readdir(packs)).map((name) => rm(join(packs, name), { recursive: true, force: true })));
@@ -259,7 +259,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: [join(inbox, INBOX.objects)],
     shallow: roots,
   });
-  // Does not check the folder of objects: if the agent removed it, the first object that is needed shows that.
+  // Do not check the folder of objects: if the agent removed it, the first object that is needed shows that.
   const checkout = await createUncheckedRepository(workspace, {
     ...common,
     config: setup.own.config,
@@ -268,10 +268,10 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: [],
     shallow: [],
   });
-  // Without an index, all files would be read; the lent one was right when the work tree was handed over.
+  // Without an index, all files would be read, so use the lent one, which was right when the work tree was handed over.
   if ((await lstat(own.indexFile).catch(() => null)) === null) {
     await copyIndex(join(inbox, INBOX.index), own.indexFile);
-    // Every file has changed owner since, so all are read once; from then on, each change shows.
+    // Every file has changed its owner since, so read all files once; from then on, each change is visible.
     await own.git.answer(['update-index', '-q', '--refresh'], { timeoutMs: REFRESH_MS });
   }
 
@@ -282,7 +282,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     async pack(name, wanted, known) {
       const input = [...wanted, ...known.map((id) => `^${id}`), ''].join('\n');
       const base = join(packs, name);
-      // Packs fast instead of small: the pack is only in transit.
+      // Pack for speed instead of size, because the pack is only in transit.
       const packed = await own.git.answer(
         ['pack-objects', '--quiet', '--revs', '--window=0', '--compression=1', '--non-empty', base],
         { input, timeoutMs: PACK_MS },

@@ -39,8 +39,8 @@ const NAMES: Readonly<Record<Outcome['reason'], string>> = {
 };
 
 /**
- * Names the end of a run in a few words that begin as the headline of its report does. Codes of a newer version are
- * named as they are.
+ * Names the end of a run in a few words, which begin like the headline of its report. Names codes of a newer version
+ * unchanged.
  */
 export function nameOutcome({ kind, reason }: { readonly kind: string; readonly reason: string }): string {
   const known: Readonly<Record<string, string>> = NAMES;

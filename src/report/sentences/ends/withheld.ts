@@ -13,7 +13,8 @@ interface LeftOutFile {
 }
 
 /**
- * Returns the files of a task that must not be published: those of its last iteration, else all that the branch lacks.
+ * Returns the files of a task that must not be published: those of its last iteration, otherwise all that the branch
+ * lacks.
  */
 export function listWithheldFrom({ task }: TaskReport, report: RunReport): readonly LeftOutFile[] {
   const last = listIterationsOn(report, task.id).at(-1)?.evidence.withheldHere ?? [];
@@ -21,8 +22,8 @@ export function listWithheldFrom({ task }: TaskReport, report: RunReport): reado
 }
 
 /**
- * Names the files that a task cannot do without, each with the reason why it is not published, as one sentence part
- * with code in `backticks`.
+ * Names the files without which a task cannot be finished, each with the reason why it is not published, as one
+ * sentence part with code in `backticks`.
  */
 export function nameWithheldFiles(one: TaskReport, report: RunReport): string {
   const files = listWithheldFrom(one, report).map((file) => ({ ...file, why: file.why.split(';')[0] ?? file.why }));

@@ -25,7 +25,7 @@ export interface LaneOfRun {
   readonly intake: WorkIntake;
 }
 
-/** The run that starts other processes. `place` are its own folders. */
+/** The run that starts other processes. `place` contains its own folders. */
 interface Starter {
   readonly world: World;
   readonly place: RunFolders;
@@ -75,7 +75,7 @@ async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<Loca
       print(`${prefix}${text}\n`);
     },
   });
-  // The result was written by this same program, so it has this type.
+  // This same program has written the result, so assume its type.
   if (ended !== null) return ended.result as LocalRunResult;
   world.log.warning(`The process for ${nameOfLane(id)} was killed. Its finished iterations are kept on ${branch}.`);
   await cleanUp(lane, starter);

@@ -180,7 +180,7 @@ describe('commits are made again without what the server refuses', () => {
     const remade = await scene.remote().remakeCommitsWithout({ commit, since: base, paths: ['config.txt'] });
     await scene.repository.takeHead({
       head: remade?.head ?? '',
-      refused: [{ path: 'config.txt', why: 'the git server refused it', whatever: false }],
+      refused: [{ path: 'config.txt', why: 'the git server refused it', refusesAnyContent: false }],
       workTree: 'as-it-is',
     });
     expect(await scene.read('config.txt')).toBe('token');

@@ -48,24 +48,28 @@ async function opened(): Promise<Scene> {
 const ABSENT = '1'.repeat(40);
 const read = (change: string): string =>
   `if (question.kind === 'reset') return say({ kind: 'reset' });
-   const answer = { kind: 'read', head: null, tree: '${ABSENT}', standIns: [], ignored: [], packs: { commits: null, content: null } };
+   const answer = { kind: 'read', head: null, tree: '${ABSENT}', substitutes: [], ignored: [], packs: { commits: null, content: null } };
    if (question.kind === 'read') return say({ ...answer, ${change} });`;
 
 describe('a worker that Ralph did not start', () => {
   test.each([
     ['answers with rubbish', "say('rubbish\\n')", /gave an answer that does not fit the question/],
-    ['answers another question', "say({ kind: 'replace' })", /answered something else/],
-    ['answers with an invalid id', read("tree: '--upload-pack=x'"), /answered something else/],
+    ['answers another question', "say({ kind: 'replace' })", /gave an answer that does not fit the question/],
+    ['answers with an invalid id', read("tree: '--upload-pack=x'"), /gave an answer that does not fit the question/],
     [
       'answers with an invalid path',
-      read("standIns: [{ path: '', standIn: { is: 'unreadable' } }]"),
-      /answered something else/,
+      read("substitutes: [{ path: '', substitute: { is: 'unreadable' } }]"),
+      /gave an answer that does not fit the question/,
     ],
-    ['gives its own reasons', read("standIns: [{ path: 'a', standIn: { is: 'because' } }]"), /answered something else/],
+    [
+      'gives its own reasons',
+      read("substitutes: [{ path: 'a', substitute: { is: 'because' } }]"),
+      /gave an answer that does not fit the question/,
+    ],
     [
       'announces a pack that nobody takes',
       read('packs: { commits: null, content: 2 ** 40 }'),
-      /answered something else/,
+      /gave an answer that does not fit the question/,
     ],
     ['names a tree that it does not send', read(''), /differs from what was reported/],
     ['names a commit as a tree', read('tree: question.tip'), /differs from what was reported/],
@@ -86,7 +90,7 @@ describe('a worker that Ralph did not start', () => {
     ],
     [
       'answers before it is asked',
-      `if (question.kind === 'read') process.stdout.write([{ kind: 'read', head: null, tree: '${ABSENT}', standIns: [], ignored: [], packs: { commits: null, content: null } }, { kind: 'reset' }].map((answer) => JSON.stringify({ warnings: [], ...answer }) + '\\n').join(''))`,
+      `if (question.kind === 'read') process.stdout.write([{ kind: 'read', head: null, tree: '${ABSENT}', substitutes: [], ignored: [], packs: { commits: null, content: null } }, { kind: 'reset' }].map((answer) => JSON.stringify({ warnings: [], ...answer }) + '\\n').join(''))`,
       /answered before it was asked/,
     ],
     [

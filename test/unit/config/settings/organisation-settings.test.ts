@@ -4,7 +4,7 @@ import type { OrganisationFile } from '../../../../src/core/settings/effective.t
 import { parseRepositoryName } from '../../../../src/config/fields.ts';
 import { parseOrganisationSettings } from '../../../../src/config/settings/organisation-settings.ts';
 import { parseRunSettings, mergeConfigTexts } from '../../../../src/config/settings/run-texts.ts';
-import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const REPOSITORY = 'octo/settings';
@@ -16,7 +16,7 @@ function settled(
   { inputs = {}, settings = '', rc }: { inputs?: Record<string, string>; settings?: string; rc?: string } = {},
 ) {
   return mergeConfigTexts(
-    { inputs: { 'github-token': 't', ...inputs }, named: parseNamedSettings(settings, parseYamlTexts) },
+    { inputs: { 'github-token': 't', ...inputs }, named: parseSettingsMapping(settings, parseYamlTexts) },
     parseRunSettings({}, { texts: rc === undefined ? {} : { '.ralphrc': rc }, unread: {} }, ''),
     parseOrganisationSettings(REPOSITORY, central, parseYamlTexts),
   );

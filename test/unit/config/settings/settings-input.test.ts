@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { describeMisplaced, buildConfig } from '../../../../src/config/inputs.ts';
 import { mergeFoundTexts } from '../../../../src/config/settings/run-texts.ts';
-import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { foundSettingSchema } from '../../../../src/core/settings/effective.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
-const read = (text: string) => parseNamedSettings(text, parseYamlTexts);
+const read = (text: string) => parseSettingsMapping(text, parseYamlTexts);
 const textsOf = (text: string) => Object.fromEntries(read(text).found.map(({ input, text: value }) => [input, value]));
 const configOf = (settings: string, inputs: Readonly<Record<string, string>> = {}) =>
   buildConfig(mergeFoundTexts({ inputs: { 'github-token': 't', ...inputs, settings }, named: read(settings) }, []));

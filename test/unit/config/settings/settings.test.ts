@@ -8,7 +8,7 @@ import {
   mergeConfigTexts,
   mergeFoundTexts,
 } from '../../../../src/config/settings/run-texts.ts';
-import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { SETTING_NAMES } from '../../../../src/config/setting-table.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 import { HOUR, MINUTE } from '../../core/core-fixtures.ts';
@@ -23,7 +23,7 @@ interface Setting {
 }
 
 function given(inputs: Readonly<Record<string, string>>): GivenTexts {
-  return { inputs: { ...step, ...inputs }, named: parseNamedSettings(inputs['settings'] ?? '', parseYamlTexts) };
+  return { inputs: { ...step, ...inputs }, named: parseSettingsMapping(inputs['settings'] ?? '', parseYamlTexts) };
 }
 
 function textsOf({ inputs = {}, environment = {}, files = {}, unread = {} }: Setting): ConfigTexts {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { answerSettings } from '../../../../src/config/settings/run-texts.ts';
-import { parseNamedSettings } from '../../../../src/config/settings/settings-input.ts';
+import { parseSettingsMapping } from '../../../../src/config/settings/settings-input.ts';
 import { checkSettings } from '../../../../src/core/doctor/doctor.ts';
 import { buildSettingLines } from '../../../../src/core/settings/effective.ts';
 import { parseYamlTexts } from '../../../../src/yaml/parse.ts';
 
 const givenBy = (inputs: Readonly<Record<string, string>>) => ({
   inputs,
-  named: parseNamedSettings(inputs['settings'] ?? '', parseYamlTexts),
+  named: parseSettingsMapping(inputs['settings'] ?? '', parseYamlTexts),
 });
 const ask = (rc: string, change: Partial<Parameters<typeof answerSettings>[0]> = {}) =>
   answerSettings({

@@ -7,9 +7,9 @@ import {
   MOST_WORDS,
   parseTreeAnswer,
   renderTreeAnswer,
-  type StandIn,
+  type Substitute,
   type TreeAnswer,
-  explainStandIn,
+  explainSubstitute,
 } from '../../../../src/core/work-tree/answers.ts';
 
 const TREE = 'a'.repeat(40);
@@ -17,7 +17,7 @@ const read: TreeAnswer<'read'> = {
   kind: 'read',
   head: null,
   tree: TREE,
-  standIns: [{ path: 'a "b"\n', standIn: { is: 'too-large', bytes: 1 } }],
+  substitutes: [{ path: 'a "b"\n', substitute: { is: 'too-large', bytes: 1 } }],
   beside: [{ is: 'branch', name: 'feature', id: TREE }],
   ignored: ['src/lib/'],
   packs: { commits: null, content: LARGEST_PACK_BYTES },
@@ -40,9 +40,12 @@ describe('an answer of the worker', () => {
     ['with a head that is an option', { ...read, head: '--exec=x' }],
     ['with a short id', { ...read, tree: TREE.slice(1) }],
     ['with an id of capitals', { ...read, tree: TREE.toUpperCase() }],
-    ['with an empty path', { ...read, standIns: [{ path: '', standIn: { is: 'unreadable' } }] }],
-    ['with words of its own for a reason', { ...read, standIns: [{ path: 'a', standIn: { is: 'x', why: 'y' } }] }],
-    ['with more paths than are named', { ...read, standIns: Array(MOST_PATHS + 1).fill(read.standIns[0]) }],
+    ['with an empty path', { ...read, substitutes: [{ path: '', substitute: { is: 'unreadable' } }] }],
+    [
+      'with words of its own for a reason',
+      { ...read, substitutes: [{ path: 'a', substitute: { is: 'x', why: 'y' } }] },
+    ],
+    ['with more paths than are named', { ...read, substitutes: Array(MOST_PATHS + 1).fill(read.substitutes[0]) }],
     ['with more work beside the tree than is looked at', { ...read, beside: Array(51).fill(read.beside[0]) }],
     ['with work of another kind', { ...read, beside: [{ is: 'x', name: 'a', id: TREE }] }],
     ['with a pack of nothing', { ...read, packs: { commits: 0, content: null } }],
@@ -74,11 +77,11 @@ describe('an answer of the worker', () => {
   });
 });
 
-test.each<[StandIn, string]>([
+test.each<[Substitute, string]>([
   [{ is: 'repository' }, 'it is a git repository of its own'],
   [{ is: 'unreadable' }, 'it cannot be read'],
   [{ is: 'refused' }, 'git rejects it: its name or its encoding is not what git or .gitattributes requires'],
   [{ is: 'too-large', bytes: 101 * 2 ** 20 - 1 }, 'it is larger than the 100 MiB that GitHub accepts (101 MiB)'],
-])('%j is said in words', (standIn, words) => {
-  expect(explainStandIn(standIn)).toBe(words);
+])('%j is said in words', (substitute, words) => {
+  expect(explainSubstitute(substitute)).toBe(words);
 });

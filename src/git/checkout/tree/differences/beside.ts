@@ -22,12 +22,12 @@ export interface BesideOptions {
   readonly objects: readonly string[];
 }
 
-/** An item of work beside the work tree, and what it is compared with. */
+/** An item of work outside of the work tree, and the content with which it is compared. */
 export interface BesideQuestion {
   readonly item: BesideWork;
   /** Commits whose past is not new: the lane's newest one, and the agent's. */
   readonly known: readonly ObjectId[];
-  /** The work tree: work that it also contains is not beside it. */
+  /** The work tree; work that it also contains is not reported. */
   readonly now: ObjectId;
 }
 
@@ -81,7 +81,7 @@ async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<
   });
 }
 
-/** Returns commits that were made on a detached HEAD and then abandoned by a checkout. */
+/** Returns commits that were made on a detached HEAD and abandoned by a later checkout. */
 async function abandonedHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
   const ids = (await lastLines(join(gitFolder, 'logs', 'HEAD'))).flatMap((line) => {
     const [, id = ''] = /^([0-9a-f]+) [0-9a-f]+ [^\t]*\tcheckout: moving from [0-9a-f]{7,64} to /.exec(line) ?? [];
@@ -102,7 +102,7 @@ async function lastLines(path: string): Promise<readonly string[]> {
 
 /**
  * Returns the other work trees and the submodules, with the id of their content. `tolerated` also applies to the work
- * trees, since git writes their files as it wrote the checkout's.
+ * trees, because git wrote their files in the same way as those of the checkout.
  */
 async function workTreesOf(
   options: BesideOptions,
@@ -170,8 +170,8 @@ async function storeWorkTree(
 }
 
 /**
- * Creates a repository that also reads the objects of all others. Each folder has an index of its own, so that git
- * reads only the files that changed since the last reading.
+ * Creates a repository that also reads the objects of all others. Each folder has its own index, so that git reads only
+ * the files that changed since the last reading.
  */
 async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
   const beside = join(own.folder, 'beside');
@@ -188,7 +188,10 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
   );
 }
 
-/** Returns what the work would change in the work tree, or null if that has it already or the work cannot be read. */
+/**
+ * Returns the changes that the work would make to the work tree, or null if the work tree already has them or the work
+ * cannot be read.
+ */
 export async function patchOf(options: BesideOptions, { item, known, now }: BesideQuestion): Promise<string | null> {
   const repository = await besideRepository(options, options.workspace.top);
   const { git } = repository;
@@ -207,7 +210,7 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
   const text = `${patch.exitCode === 0 ? patch.stdout.toString() : ''}${untracked}`;
   return text.slice(0, MOST_PATCH_CHARS);
 
-  /** Returns the commit that the work began from. */
+  /** Returns the commit from which the work began. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
     if (item.is === 'submodule') return contentOfSubmodule();
@@ -222,7 +225,7 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
     return isHere ? commit : git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   }
 
-  /** Returns the files that git did not track, which a stash keeps in a commit of their own. */
+  /** Returns the files that git did not track, which a stash keeps in a separate commit. */
   async function untrackedOf(): Promise<string> {
     const shown = await git.answer([
       'diff-tree',

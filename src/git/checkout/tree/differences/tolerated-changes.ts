@@ -9,10 +9,10 @@ interface TreeEntry {
 }
 
 /**
- * A difference between the work tree and its commit that counts as unchanged: git itself wrote the file differently
+ * A difference between the work tree and its commit that is treated as unchanged: git itself wrote the file differently
  * (line ends, `ident`, filters), or a command changed it and it cannot be put back. `found` is the entry in the work
- * tree, and `counted` the one of the commit, which counts while the work tree still has `found`. An entry is null if
- * the path does not exist there.
+ * tree, and `counted` is the one of the commit, which is used while the work tree still has `found`. An entry is null
+ * if the path does not exist there.
  */
 export interface ToleratedChange {
   readonly path: string;
@@ -96,8 +96,8 @@ export function withoutTolerated(
 }
 
 /**
- * Returns the entry that counts. Mode and content are judged separately: whichever is still tolerated comes from the
- * commit.
+ * Returns the entry to use. Judges mode and content separately: each of them comes from the commit if it is still
+ * tolerated.
  */
 function entryThatCounts(now: TreeEntry | null, { found, counted }: ToleratedChange): TreeEntry | null {
   if (now === null || found === null || counted === null)
