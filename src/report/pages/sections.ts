@@ -36,6 +36,7 @@ import { describeObstacles } from '../sentences/waiting.ts';
 import { formatReason } from '../../core/review/left-out.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
 import { capLines, joinNames, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
+import { namesAllLeftOut } from '../sentences/alarms.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS, describeProvenTests, describeUnprovenTests } from '../sentences/look-at.ts';
 
@@ -263,12 +264,17 @@ function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): 
 
 /** Lists the files that the run left out of its commits, with the reasons. */
 export function renderWithheldSection(report: RunReport): string {
-  return renderList('Left out', leftOutLines(workOf(report)?.withheld ?? []));
+  return renderLeftOut(workOf(report)?.withheld ?? [], 0);
 }
 
 /** Lists the files that the branch lacks, over all runs, with the reasons. */
 export function renderLeftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
-  return renderList('Left out', [...leftOutLines(leftOut), ...formatMoreLine(leftOutMore)]);
+  return renderLeftOut(leftOut, leftOutMore);
+}
+
+/** Lists the files; empty when the alarm at the top of the page names all of them. */
+function renderLeftOut(files: WorkedReport['withheld'], more: number): string {
+  return namesAllLeftOut(files, more) ? '' : renderList('Left out', [...leftOutLines(files), ...formatMoreLine(more)]);
 }
 
 function leftOutLines(files: WorkedReport['withheld']): readonly string[] {

@@ -13,7 +13,8 @@ import { renderCode } from '../markdown.ts';
  * they fail, if known.
  */
 export type TestState =
-  | { readonly kind: 'passed' | 'not-run'; readonly name: string }
+  /** `unseen`: it has not run on the newest commit. */
+  | { readonly kind: 'passed' | 'not-run' | 'unseen'; readonly name: string }
   | { readonly kind: 'failed'; readonly name: string; readonly since: number | null }
   /** `steps` holds the pipeline's commands that passed instead, as Markdown. */
   | { readonly kind: 'unset'; readonly steps: readonly string[] };
@@ -34,6 +35,14 @@ export function listAlarms(report: RunReport): readonly string[] {
 export function listBranchAlarms(report: WorkedReport): readonly string[] {
   const { leftOut, leftOutMore } = report.change;
   return [...leftOutAlarm(leftOut, leftOutMore), ...deniedCommands(report)];
+}
+
+/** Returns true if the alarm names all the files that were left out, with their reasons. */
+export function namesAllLeftOut(named: WorkedReport['withheld'], more: number): boolean {
+  const groups = Map.groupBy(named, ({ why }) => why);
+  const isShort = (paths: readonly { readonly path: string }[]): boolean =>
+    new Set(paths.map(({ path }) => path)).size <= SHOWN;
+  return more === 0 && groups.size <= SHOWN_REASONS && [...groups.values()].every(isShort);
 }
 
 /** Reports files that were left out, grouped by reason, since the reason determines the remedy. */
@@ -82,6 +91,7 @@ export function findTestState(report: RunReport): TestState {
     return { kind: 'unset', steps: listPassedCommands(report).map((step) => renderCode(step, 60)) };
   const newest = pickVerification(report);
   const name = newest.kind === 'failed' ? newest.command : others.length === 0 ? first : 'verify';
+  if (report.outcome.reason === 'unverified') return { kind: 'unseen', name: renderCode(name, 80) };
   const since = workOf(report)?.change.failingSince ?? null;
   const kind = newest.kind === 'not-run' ? earlier(report, since) : newest.kind;
   return kind === 'failed' ? { kind, name: renderCode(name, 80), since } : { kind, name: renderCode(name, 80) };
@@ -102,6 +112,8 @@ export function renderTestState(state: TestState): string {
       return state.since === null
         ? `${state.name} fails`
         : `${state.name} has been failing since iteration ${state.since}`;
+    case 'unseen':
+      return `${state.name} has not run on the newest commit`;
     case 'not-run':
       return `nothing was tested: ${state.name} has not run`;
     case 'unset':
