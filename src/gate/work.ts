@@ -40,7 +40,8 @@ interface AskedIssue {
 }
 
 /**
- * Starts work on every eligible task of the queue. `asked`: a person asks for it now; `byHand`: a person started the run.
+ * Starts work on every eligible task of the queue. `asked`: a person asks for it now; `byHand`: a person started the
+ * run.
  */
 export async function startQueueWork(
   deps: GateDeps,

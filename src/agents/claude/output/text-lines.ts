@@ -138,8 +138,8 @@ const BACKTICK = 0x60;
 const TILDE = 0x7e;
 
 /**
- * Returns the fence that is open after the line that begins at `from`, as `findOpeningFence` and `closesFence` find it in
- * text, ignoring underlining; `to` is after that line, or after further ones.
+ * Returns the fence that is open after the line that begins at `from`, as `findOpeningFence` and `closesFence` find it
+ * in text, ignoring underlining; `to` is after that line, or after further ones.
  */
 function fenceAfter(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
   const first = findFirstVisible(bytes, from);
