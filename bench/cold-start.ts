@@ -54,7 +54,7 @@ export async function measureColdStart(testbed: Testbed, folder: string): Promis
       await compare(events.schedule(), oneRequest),
       GOAL,
     ),
-    // The request alone takes more than twice Node's time, so this row has no goal.
+    // No goal: the request to the stand-in alone takes more than twice Node's time.
     ratioRow('cold start: idle run, against an empty file', await compare(events.schedule(), nothing), null),
   ];
 }

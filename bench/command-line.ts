@@ -42,8 +42,8 @@ async function measureInit(folder: string): Promise<Row> {
 }
 
 /**
- * Creates a repository in which half of the files are committed: git lists those from its index and the others from the
- * disk.
+ * Creates a repository in which half of the files are committed, because git lists committed files from its index and
+ * the others from the disk.
  */
 async function layRepository(repository: string): Promise<void> {
   await mkdir(repository, { recursive: true });

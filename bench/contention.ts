@@ -15,10 +15,10 @@ export interface Contended {
 /** Time in ms after which GitHub answers a fetch or a push; half of it passes in each direction. */
 const FETCH_MS = 800;
 const PUSH_MS = 1_000;
-/** The slowest request takes at most this many times as long as the fastest. */
+/** Ratio of the slowest request to the fastest, at most. */
 const SPREAD = 1.5;
 
-/** Lets the real store of each lane update one ref whose answers are delayed; the clock is simulated. */
+/** Updates one ref with the real store of each lane at once. The server's answers are delayed on a simulated clock. */
 export async function contend(lanes: number, seed: number): Promise<Contended> {
   const random = createRandom(seed);
   const waiting: { readonly at: number; readonly go: () => void }[] = [];

@@ -24,9 +24,9 @@ import { analyzeOutput } from './analyze-output.ts';
 import { noPullRequest, takingRemote } from './simulator/machine.ts';
 
 /**
- * An idle machine reaches 3.1 to 3.4, including the creation of the agent's tree; the target is 1.8. With other jobs on
- * two cores 4.2 was measured, so the limit that fails a build is higher. Wall time depends more on the disk than on
- * this code.
+ * Maximum ratio of CPU time. An idle machine reaches 3.1 to 3.4, including the creation of the agent's tree; the target
+ * is 1.8. With other jobs on two cores, 4.2 was measured, so the limit that fails a build is higher. Wall time has no
+ * goal, because it depends more on the disk than on this code.
  */
 const GOAL_CPU = 5;
 const ROUNDS = 3;
@@ -202,8 +202,6 @@ async function loopOn(
         throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
     });
 }
-
-/** Other benchmarks measure what leaves the machine. */
 
 function writingAgent(workspace: string): Agent {
   const { analysis } = analyzeOutput(new TextEncoder().encode('I wrote a file; more to come.'), 0);

@@ -87,7 +87,7 @@ async function ready(
   await rules.scanner.scan('');
   await work(workspace);
   const source = { quarantineFolder: locateQuarantine(workFolder), workFolder, env, hide: [] };
-  // A commit without a merge needs no request to the server.
+  // Never called: a commit without a merge needs no request to the server.
   const server = { baseBranch: null, url: '', ask: () => Promise.reject(new Error('nobody is asked')) };
   return {
     since: opened.head,
@@ -121,7 +121,7 @@ async function plainly(store: string, from: string, since: string): Promise<void
   await run(store, ['diff-tree', '-r', '--raw', '--numstat', '--patch', since, 'FETCH_HEAD']);
 }
 
-/** Does the agent's work. */
+/** Changes and commits the files as the agent. */
 async function work(workspace: string): Promise<void> {
   await writeFiles(workspace);
   await run(workspace, ['add', '.']);

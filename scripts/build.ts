@@ -11,7 +11,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
 /**
- * The files that the runner and the action start; everything else is in the bundle. Each passes Node's own `import` on.
+ * The files that the runner and the action start; everything else is in the bundle. Each passes on Node's own `import`.
  */
 const STARTERS: Readonly<Record<string, string>> = {
   'main.js': 'main',
@@ -28,7 +28,7 @@ const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
 /** The first words of licence terms that many packages share, below a title and a notice of their own. */
 const TERMS = /^.*(?:Permission is hereby granted|Permission to use, copy|Redistribution and use in|Apache License)/m;
 
-/** The oldest Node with which people may start `ralph`. The types in tsconfig.json are what it has, or gets below. */
+/** The oldest Node that `ralph` supports. tsconfig.json allows only features that it has or that are added below. */
 const OLDEST_NODE = await oldestNode();
 
 /** Features of ECMAScript 2024 that the code uses and the oldest Node lacks. */
@@ -75,7 +75,7 @@ async function bundle(): Promise<Map<string, string>> {
   const assets = Object.entries(built.assets).map(([name, { source }]) => [name, source.toString()] as const);
   checkUndici([...assets.values()].map(([, text]) => text).join('\n'));
   const files = withoutCopies(new Map([['index.js', built.code], ...assets]));
-  // ncc's own minifier does not minify the lazily loaded chunks.
+  // Minified here, because ncc's own minifier leaves out lazily loaded chunks.
   for (const [name, text] of files) if (name.endsWith('.js')) files.set(name, await minified(text));
   files.set('licenses.txt', eachTextOnce(files.get('licenses.txt') ?? '', await packageNames()));
   for (const [name, entry] of Object.entries(STARTERS))
@@ -104,8 +104,8 @@ function digestOf(files: ReadonlyMap<string, string>): string {
 }
 
 /**
- * Removes repeated texts from the bundler's list of package, licence and text: shared terms appear once, below the
- * names and notices of all their packages.
+ * Removes repeated texts from the bundler's list of packages with their licences: shared terms appear once, below the
+ * names and notices of all packages that have them.
  */
 function eachTextOnce(list: string, names: ReadonlySet<string>): string {
   const shared = new Map<string, { readonly terms: string; readonly packages: Map<string, string[]> }>();

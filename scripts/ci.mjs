@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const startedAt = Date.now();
-/** More jobs than a small runner has cores: tests spend much of their time waiting for programs. */
+/** Number of jobs at a time; more than a small runner's cores, because tests often wait for programs. */
 const AT_ONCE = 3;
 /**
- * A job with `endsBy` ends at the latest that many ms after the start, and begins at the latest BEGINS_BEFORE_MS
- * earlier: the whole, including the installation, takes eight minutes, and on a slow machine twelve.
+ * Minimum time in ms that must be left for a job with `endsBy` to begin. `endsBy` is the latest end of the job, in ms
+ * after the start of everything: the whole, with the installation, takes eight minutes, on a slow machine twelve.
  */
 const BEGINS_BEFORE_MS = 30_000;
 const IN_EIGHT_MINUTES = 7.25 * 60_000;
@@ -45,7 +45,7 @@ const ISOLATION = [
   '.ci/',
 ];
 
-/** Plays the tests in another order each time, up to the first that fails. */
+/** Options that run the tests in a different order each time and stop at the first failure. */
 const PART = ['--bail=1', '--sequence.shuffle.files', `--sequence.seed=${String(startedAt)}`];
 
 const command = (name, ...args) => ['npm', 'run', '--silent', name, '--', ...args];
@@ -56,7 +56,7 @@ const command = (name, ...args) => ['npm', 'run', '--silent', name, '--', ...arg
  */
 const jobs = [
   { name: 'tests', argv: ['npm', 'test', '--silent'] },
-  // The types are read once for both.
+  // One job for both, so that the types are read only once.
   { name: 'types and lint', argv: command('lint', '--type-check') },
   { name: 'dist is fresh', argv: command('check-dist') },
   {
@@ -148,7 +148,7 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
     });
     if (child.pid !== undefined) {
       running.add(child.pid);
-      // A job that may be cut short leaves the cores to those that must reach their end.
+      // A job that may be cut short must leave the cores to jobs that must finish.
       if (endsBy !== null) lowerPriority(child.pid, endsBy === IN_EIGHT_MINUTES ? AFTER_ALL : AFTER_TESTS);
     }
     const late =
@@ -175,10 +175,10 @@ function run({ argv: [file, ...args], env = {}, endsBy = null }) {
 function lowerPriority(leader, nice) {
   setPriority(leader, nice);
   try {
-    // Linux compares the jobs as sessions first, each with a priority of its own.
+    // Linux schedules by sessions first, and each session has its own priority.
     writeFileSync(`/proc/${String(leader)}/autogroup`, String(nice));
   } catch {
-    // Sessions are not compared on this machine.
+    // Ignored: this machine does not schedule by sessions.
   }
 }
 

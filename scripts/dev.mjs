@@ -1,5 +1,4 @@
-// This file is plain JavaScript on purpose: it is the one file that must run on any Node (18 or newer) that a person
-// has.
+// This file is plain JavaScript on purpose, because it must run on any Node (18 or newer) that a person has.
 // It installs Node 24 and npm from the npm registry, then the dependencies, and runs everything else with those.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -40,7 +39,7 @@ const commands = {
     ['node', tsc, '-p', 'tsconfig.build.json'],
     ['node', 'scripts/build.ts'],
   ],
-  // A separate command checks the types.
+  // `types` is a separate command, so this one does not check types.
   'check-dist': () => [
     ['node', tsc, '-p', 'tsconfig.build.json', '--noCheck'],
     ['node', 'scripts/build.ts', '--check'],

@@ -11,7 +11,7 @@ const CONSTANTS = new Set(['Literal', 'TemplateLiteral', 'UnaryExpression', 'Bin
 const rule = (create) => ({ create });
 const reportAt = (context, message) => (node) => context.report({ node, message });
 
-/** Returns the identifiers that a pattern binds under names of its own; `{ name }` takes the name of the property. */
+/** Returns the identifiers that a pattern names itself; in `{ name }` the name is the property's. */
 function boundNames(pattern) {
   if (pattern === null) return [];
   if (pattern.type === 'Identifier') return [pattern];

@@ -21,7 +21,7 @@ export async function layPackages(root: string, built: string): Promise<void> {
     await cp(join(modules, name), copy, { recursive: true, filter });
     return copy;
   };
-  // A package that loads another one of these must find its copy.
+  // Copy all of them, because one that loads another must find the copy.
   for (const name of ['cache', 'core', 'exec', 'github', 'glob', 'http-client', 'io']) {
     const copy = await lay(`@actions/${name}`);
     // Unused parts are left out; here, the OpenID client.
@@ -31,7 +31,7 @@ export async function layPackages(root: string, built: string): Promise<void> {
     for (const name of await readdir(join(modules, scope))) {
       const copy = await lay(`${scope}/${name}`);
       const { sideEffects } = await readJson(join(copy, 'package.json'));
-      // The bundler reads the nearest manifest, which does not repeat `sideEffects` of the package's own.
+      // The bundler reads only the nearest manifest, which lacks `sideEffects` of the package's main manifest.
       if (sideEffects === false) await declarePure(join(copy, 'dist', 'esm'));
     }
   const undici = await lay('undici');

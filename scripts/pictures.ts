@@ -10,7 +10,7 @@ import { renderMovingPicture } from './pictures/moving-picture.ts';
 import { numbersOf, pagesOf } from './pictures/pages.ts';
 import { scenes } from './pictures/scenes.ts';
 
-/** The scene that is a page of its own, at these widths. */
+/** The scene that is rendered as a separate page, at these widths. */
 const HISTORY = 'history';
 const HISTORY_WIDTHS = [1280, 390];
 
@@ -28,8 +28,8 @@ const folder = join(root, 'pictures');
 const WIDE = 1040;
 const WIDTHS = [WIDE, 390];
 /**
- * The pictures in README.md: the pull request of this scene, without its comments, and the way there as a moving
- * picture.
+ * The pictures in README.md: the pull request of this scene without its comments, and a moving picture of the run that
+ * leads to it.
  */
 const README = {
   scene: 'complete',

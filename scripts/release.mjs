@@ -1,7 +1,7 @@
 // The commands of the release workflow, in plain JavaScript so that they need no install:
-// `check VERSION` exits with 1 and every reason why it cannot be released now,
-// `released VERSION` exits with 1 unless there is a tag for it,
-// `notes VERSION` prints its section of CHANGELOG.md.
+// `check VERSION` exits with 1 and prints every reason why the version cannot be released now,
+// `released VERSION` exits with 1 unless the version has a tag,
+// `notes VERSION` prints the version's section of CHANGELOG.md.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

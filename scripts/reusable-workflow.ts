@@ -61,9 +61,8 @@ const GOOGLE_LOGIN = 'google-github-actions/auth@7c6bc770dae815cd3e89ee6cdf493a5
 const LONGEST_LOGIN_S = 43_200;
 
 /**
- * Steps that log in to the one provider that the caller names. They set only their outputs, which the
- * action's step alone reads: no variable of the job, and no file. A login that fails is reported by the action, with
- * the run.
+ * Steps that log in to the one provider that the caller names. They set only outputs, which only the action's step
+ * reads: no variables of the job, and no files. The action reports a failed login, together with the run.
  */
 const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, from now on.
       - id: login
@@ -109,7 +108,7 @@ const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, fr
           printf 'token=%s\nends=%s\n' "$token" "$(date -u -d "+$(valueOf expires_in <<< "$answer") seconds" +%FT%TZ)" >> "$GITHUB_OUTPUT"
 `.replaceAll('%{', '${');
 
-/** Results of the login's steps, for the action's step alone; empty for providers that the caller does not name. */
+/** Results of the login steps, only for the action's step; empty for providers that the caller does not name. */
 const LOGGED_IN = `
         env: {
           CLAUDE_CODE_USE_BEDROCK: "\${{ steps.aws.outputs.aws-access-key-id && '1' || '' }}", AWS_REGION: '\${{ inputs.aws-region || env.AWS_REGION }}',
@@ -129,15 +128,15 @@ const APP_ENV = `    env: { APP: '\${{ secrets.app-client-id }}' }`;
 const TOKEN = 'steps.app.outputs.token || secrets.token || github.token';
 
 /**
- * A step that gives the variables of the secret `env` to the steps after it. A mask of fewer characters would hide the
- * log.
+ * A step that sets the variables of the secret `env` for the steps after it. Very short values are not masked, because
+ * the mask would hide much of the log.
  */
 const ENV_STEP = `      - name: Set the variables of the secret env
         env: { VARIABLES: '\${{ secrets.env }}' }
         shell: bash
         run: while IFS= read -r line; do value="\${line#*=}"; [ "\${#value}" -lt 8 ] || echo "::add-mask::$value"; [ -z "$line" ] || echo "$line" >> "$GITHUB_ENV"; done <<< "$VARIABLES"`;
 
-/** Sets the variables that name a collector of traces, in the gate, which needs no others. */
+/** A step that sets the variables for a collector of traces in the gate, which needs no other variables. */
 const OTEL_STEP = ENV_STEP.replace('the variables of', 'the OTEL_ variables of').replace(
   '[ -z "$line" ]',
   '[ "${line#OTEL_}" = "$line" ]',
@@ -201,7 +200,7 @@ export function renderReusableWorkflow({ branch, logsIn }: WorkflowForm): string
   const declared = INPUT_ROWS.flatMap(({ rows }) => rows)
     .filter(([name]) => !SECRET_INPUTS.includes(name))
     .map(([name, text]) => `${name}: { type: string, default: ${quoted(text)} }`);
-  // Outputs of several branches overwrite each other, so the last job sets those of all.
+  // Outputs of several branches would overwrite each other, so the last job sets the outputs of the run.
   const ofRun = flowLines(
     outputEntries(
       (name) =>

@@ -1,5 +1,5 @@
 /**
- * Minimum size of a shared file, in characters as the bundler writes them: smaller groups stay in each chunk, because
+ * Minimum size of a shared file, in characters of the bundler's output: smaller groups stay in each chunk, because
  * loading another file costs more.
  */
 const WORTH_A_FILE = 2500;
@@ -11,8 +11,8 @@ interface Chunk {
 }
 
 /**
- * Moves every module into a single file: the bundler copies shared modules into each chunk, except for large groups.
- * Chunks import shared modules from a file for exactly these chunks, so none loads a module that it does not use.
+ * Moves each module that the bundler has copied into several chunks to one shared file, except for small groups. There
+ * is one such file for each set of chunks, so no chunk loads a module that it does not use.
  */
 export function withoutCopies(files: ReadonlyMap<string, string>): Map<string, string> {
   const chunks = new Map(
@@ -56,7 +56,7 @@ function chunkIn(name: string, text: string): Chunk {
   return { head: found?.[1] ?? '', modules };
 }
 
-/** True if a module refers to what its chunk imports. */
+/** True if a module refers to the imports of its chunk. */
 const needsHead = (code: string): boolean => code.includes('__WEBPACK_EXTERNAL_');
 
 const listOf = (modules: ReadonlyMap<string, string>): string =>

@@ -10,8 +10,8 @@ export interface Correction {
 }
 
 /**
- * Returns the change of files that the task in one of our prompts asks for, or null if the task asks for none that a
- * script understands.
+ * Returns the change of files that the task in one of our prompts asks for, or null if it asks for no change or for one
+ * that a script does not understand.
  */
 export function findCorrection(prompt: string, { id }: NamedTask): Correction | null {
   if (id.startsWith('thread-')) return remarkIn(prompt);

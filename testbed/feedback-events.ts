@@ -141,7 +141,7 @@ function suiteJson(state: GitHubState, suite: StoredSuite): Record<string, unkno
     conclusion: suite.conclusion?.toLowerCase() ?? null,
     created_at: instant(suite.createdAt),
     updated_at: instant(suite.createdAt),
-    // Pull requests from forks are not listed.
+    // GitHub does not list pull requests from forks.
     pull_requests: pulls
       .filter(({ fork }) => fork === null)
       .map((pull) => ({

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-// A git command that a small helper process starts for a large process. Starting a program copies the page tables of
-// its parent: for a test with hundreds of megabytes that takes ten times longer than git itself, and a job of the
-// testbed starts git a hundred times.
+// A small helper process that starts git commands for a large process. Starting a program copies the page tables of its
+// parent: for a test with hundreds of megabytes that takes ten times longer than git itself, and a job of the testbed
+// starts git a hundred times.
 
 export interface GitCommand {
   readonly folder: string;
@@ -33,7 +33,7 @@ const server = createServer((question, answer) => {
   if (question.url === '/serve') serve(question, answer);
   else void runCommand(question, answer);
 });
-// The client may be busy for longer than an idle connection lives.
+// No timeout, because the client may be busy for a long time between two requests.
 server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => {
   console.log(String((server.address() as AddressInfo).port));

@@ -10,7 +10,7 @@ import { syncBuiltinESMExports } from 'node:module';
 const killAt = Number(process.env.RALPH_KILL_AT ?? '');
 const effectsFile = process.env.RALPH_EFFECTS_FILE ?? '';
 
-// Post and the programs that main starts inherit the variable as well.
+// Only main: post and the programs that main starts inherit the variable as well.
 if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
   const names = fs.openSync(effectsFile, 'a');
   let effects = 0;

@@ -267,7 +267,7 @@ function deny(session: Session, command: string): object {
   return { tool_name: 'Bash', tool_use_id: use.id, tool_input: use.input };
 }
 
-/** A process that the script leaves behind does not block this one, because its output goes to a file. */
+/** Runs a script with its output in a file, so that a process that it leaves behind does not block this one. */
 function runShell(session: Session, script: string): void {
   const folder = mkdtempSync(join(tmpdir(), 'scripted-agent-'));
   const output = join(folder, 'output');

@@ -14,7 +14,7 @@ import { isLastTask, writeStatusBlock, parseNamedTask, visitOf } from './scripte
 
 const args = process.argv.slice(2);
 if (args.includes('--version')) console.log('codex-cli 0.0.0-scripted');
-// The action calls this to test whether Codex's sandbox starts.
+// The action makes this call to test whether Codex's sandbox starts.
 else if (args[0] === 'exec') process.exitCode = turn(readFileSync(0, 'utf8'));
 
 function turn(prompt: string): number {

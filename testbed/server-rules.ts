@@ -33,7 +33,7 @@ export async function setServerRules(folder: string, rules: readonly ServerRule[
       .filter(({ kind }) => OF_CONTENT.includes(kind) === ofContent)
       .map((rule) => `  ${scriptOf(rule)}`)
       .join('\n');
-  // The runs' state is on refs that rulesets for branches do not cover.
+  // Exempt the refs of the runs' state, which rulesets for branches do not cover.
   const script = `#!/bin/sh
 violated() { echo "error: GH013: Repository rule violations found for $ref." >&2; echo >&2; printf '%s\\n' "$@" >&2; exit 1; }
 while read -r old new ref; do
@@ -82,7 +82,7 @@ function scriptOf(rule: ServerRule): string {
     case 'linear-history':
       return `for c in $fresh; do [ -n "$(git rev-list --merges -1 "$c^!")" ] && violated '- This branch must not contain merge commits.' '  Found 1 violation:' '' "  $c"; done`;
     case 'signatures':
-      // A push to another ref may have brought a commit before, but the branch has never had it.
+      // List commits that are new to all branches: an earlier push to another ref may already have uploaded them.
       return `[ -n "$gone" ] && for c in $(git rev-list "$new" --not --branches); do grep -qx "$c" ${VERIFIED_COMMITS} 2>/dev/null || violated '- Commits must have verified signatures.' '  Found 1 violation:' '' "  $c"; done`;
     case 'author':
       return `for c in $fresh; do git show -s --format=%ae "$c" | grep -q ${quoted(rule.pattern)} || violated '- Commit author email must match a given regex pattern: '${quoted(rule.pattern)} '  Found 1 violation:' '' "  $c"; done`;

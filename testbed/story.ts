@@ -307,7 +307,7 @@ function settingsFor({ workflow }: CastAgent, lines: readonly string[]): Readonl
 function narrator(): (text: string) => void {
   let rest = '';
   let lastState = '';
-  // The log explains a state that was not saved everywhere, and repeats it in short at the end.
+  // Leave out the short repetition at the end that a state was not saved everywhere; the log has explained it before.
   const isNews = (line: string): boolean =>
     !line.startsWith('state: ') || (line !== lastState && !line.includes('✗: '));
   return (text) => {

@@ -7,7 +7,7 @@ import type { BrokerDoor, BrokerTimes } from './broker-process.ts';
 import { spread, type Row } from '../measure.ts';
 
 const REQUEST_GOAL_MS = 1.5;
-/** Less than the measurable time between two tokens. */
+/** Goal for the added time per token; shorter than the gap between two tokens that anyone would notice. */
 const TOKEN_GOAL_MS = 1;
 
 /**

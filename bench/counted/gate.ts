@@ -13,7 +13,7 @@ interface GateCost extends Cost {
 /** Counts the requests and pushes of the gate's job with one branch and with 20, and compares its time. */
 export async function countGateRequests(folder: string): Promise<readonly Row[]> {
   const cache = join(folder, 'compiled');
-  // The first run fills the compile cache.
+  // This run only fills the compile cache.
   await playGate(join(folder, 'first'), { lanes: 1, cache });
   const one = await playGate(join(folder, 'one'), { lanes: 1, cache });
   const many = await playGate(join(folder, 'many'), { lanes: LANES, cache });

@@ -11,7 +11,7 @@ import type { Row } from '../measure.ts';
 const GOAL = 119;
 const GOAL_PUSHES = 5;
 
-/** Module loaded into main and post first; it notes each program that they start. */
+/** A module that is preloaded into main and post, and records each program that they start. */
 const NOTING = `
 const { subscribe } = require('node:diagnostics_channel');
 const { appendFileSync } = require('node:fs');
@@ -46,7 +46,7 @@ export async function countGitProcesses(folder: string): Promise<readonly Row[]>
     event: events.schedule(),
     inputs: { 'agent-env': 'RALPH_SCRIPT', verify: 'true' },
     env: { NODE_OPTIONS: `--require=${noting}`, STARTED_LOG: log, RALPH_SCRIPT: script },
-    // Requests of the checkout step do not count.
+    // Do not count requests of the checkout step.
     prepare: () => {
       answeredBefore = testbed.remote.requests.length;
       return Promise.resolve();

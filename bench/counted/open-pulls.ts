@@ -79,7 +79,7 @@ export async function compareManyPulls(folder: string): Promise<readonly Row[]> 
   ];
 }
 
-/** Creates the branches: each changes a file of its own, and as many as are rivals the same line of a shared one. */
+/** Creates the branches: each changes its own file, and groups of RIVALS branches change the same line of one file. */
 async function openPulls(seed: string, origin: string): Promise<OpenPulls> {
   const shared = (at: number): string => `shared-${String(Math.floor(at / RIVALS))}.txt`;
   const numbers = Array.from({ length: PULLS }, (_, at) => at);

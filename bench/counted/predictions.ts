@@ -16,7 +16,7 @@ import {
 } from '../../src/core/parallel/predict-files.ts';
 import type { Row } from '../measure.ts';
 
-/** Number of commits that are predicted, and of older ones from which each is. */
+/** Number of commits that are predicted, and number of older commits that each prediction is based on. */
 const PREDICTED = 300;
 const KNOWN = 500;
 

@@ -7,12 +7,12 @@ import type { Row } from '../measure.ts';
 import { countGateRequests } from './gate.ts';
 
 /**
- * HTTP requests of each run as of November 2026. A number may fall but not rise: a change that needs one more request
- * raises it here and gives the reason. An idle run requests the issues, all open pull requests of the lanes, and the
- * label names. When everything is done, a run reads the state's ref 3 times, its cache once, the branches twice, and
- * then makes the idle run's requests and reads the lane's own pull request. Of the first run over three issues, 40 go
- * to the API, where 45 are allowed. A run for one issue requests all open pull requests as well, as every run does at
- * its start, to say which one to merge next: that is one request more than before.
+ * Maximum number of API requests of the first run over three issues, which needs 40. All goals below are the numbers of
+ * November 2026. They may fall but not rise: a change that needs one more request raises its goal and gives the reason.
+ * An idle run requests the issues, all open pull requests of the lanes, and the label names. When everything is done, a
+ * run reads the state's ref 3 times, its cache once, the branches twice, and then makes the idle run's requests and
+ * reads the lane's own pull request. Every run requests all open pull requests at its start, to say which one to merge
+ * next.
  */
 const MOST_OF_API = 45;
 const MOST_FOR_DASHBOARD = 2;
@@ -100,7 +100,7 @@ async function stuck({ testbed, run }: Scene): Promise<readonly Row[]> {
   return [working('requests: run with a task set aside and one done', counted, GOALS.stuck)];
 }
 
-/** An idle run reads the dashboard and brings it up to date, since a person has changed its text. */
+/** An idle run reads the dashboard and updates it, because a person has changed its text. */
 async function dashboard({ testbed, run }: Scene): Promise<readonly Row[]> {
   const without = await run('idle', []);
   const inputs = { dashboard: 'true' };
@@ -183,9 +183,9 @@ async function requestsOf(
   const { outputs, main } = await testbed.run({
     event,
     inputs: { 'agent-env': 'RALPH_SCRIPT, NODE_COMPILE_CACHE', ...inputs },
-    // Only requests are counted, so programs need not be compiled in each run.
+    // Share the compile cache: only requests are counted.
     env: { RALPH_SCRIPT: script, NODE_COMPILE_CACHE: join(dirname(at), 'compiled') },
-    // Requests of the checkout step do not count.
+    // Do not count requests of the checkout step.
     prepare: () => {
       before = requestsSoFar(testbed);
       return Promise.resolve();

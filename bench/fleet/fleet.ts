@@ -141,7 +141,7 @@ function shareOf(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** A limit of GitHub or of a plan, and how much of it a fleet uses. */
+/** A limit of GitHub or of a plan, and the amount of it that a fleet uses. */
 interface Limit {
   readonly name: string;
   readonly most: number;
@@ -159,7 +159,7 @@ const LIMITS: readonly Limit[] = [
   { name: 'minutes, Enterprise', most: 50_000, used: (week) => (week.runnerMinutes * 30) / 7 },
 ];
 
-/** Returns the names of the limits that a week is over. */
+/** Returns the names of the limits that a week exceeds. */
 export function brokenBy(week: FleetWeek): readonly string[] {
   return LIMITS.filter(({ most, used }) => used(week) > most).map(({ name }) => name);
 }

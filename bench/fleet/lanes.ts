@@ -18,7 +18,7 @@ import { createSnapshotStore } from '../../src/state/snapshot-store.ts';
 import { configOf } from '../simulator/policies.ts';
 import { createRandom } from '../simulator/random.ts';
 
-/** A queue, and what happens to its runs. */
+/** A queue, and the faults of its runs. */
 export interface LanesSetting {
   readonly seed: number;
   readonly parallel: number;
@@ -27,7 +27,7 @@ export interface LanesSetting {
   readonly callsOfTask: number;
   /** `apart`: each task has a file of its own; `mixed`: tasks share files, and the files of some are unknown. */
   readonly files: 'apart' | 'mixed';
-  /** Probability that a lane's job is killed; half of these give the lane back. */
+  /** Probability that a lane's job is killed; half of the killed jobs still release the lane. */
   readonly killed: number;
   readonly inputs: Readonly<Record<string, string>>;
 }
@@ -44,7 +44,7 @@ const CALL_MS = 4 * MINUTE_MS;
 /** Time in ms of the gate, and of a lane's own jobs before and after its calls. */
 const GATE_MS = MINUTE_MS;
 const JOBS_MS = 2 * MINUTE_MS;
-/** Schedules fire often, so that the time is that of the work. */
+/** Interval of the schedule; short, so that the total time is that of the work. */
 const SCHEDULE_MS = 5 * MINUTE_MS;
 const HORIZON_MS = 22 * HOUR_MS;
 const MIDNIGHT = Date.parse('2026-11-21T00:00:00Z');
@@ -145,7 +145,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       const list = tasksOf(lane).filter(
         ({ id }) => !claim.elsewhere.has(id) && !(lane === QUEUE && waiting.includes(id)),
       );
-      // The gate ends a run without a call and gives back what it has claimed.
+      // The gate ends a run without a call and releases its claims.
       if (claim.policy.maxIterations === 0) await releaseLane({ ...deps, runTag: runTagOfLane(runTag, lane) }, lane);
       else work(lane, list, { claim, deps: { ...deps, runTag: runTagOfLane(runTag, lane) } });
     }

@@ -24,7 +24,7 @@ export interface Claims {
 
 interface Words {
   readonly text: string;
-  /** Approximate length in characters to which prose extends the text. */
+  /** Approximate length in characters to which the text is padded with prose. */
   readonly chars: number;
   /** The refused commands. */
   readonly denied: readonly string[];

@@ -273,7 +273,7 @@ function boasting({ chars }: Style): Mind {
   return () => act('broken-step', { status: 'COMPLETE', tasks: 1, files: 1, tests: 'PASSING' }, chars);
 }
 
-/** Claims with the first step of a task that it is done. */
+/** Claims that a task is done after its first step. */
 function early(own: Style): Mind {
   return () => ({ ...act('step', { status: 'COMPLETE', tasks: 1, files: 1 }, own.chars), minutes: own.minutes });
 }

@@ -30,8 +30,8 @@ export interface Fact {
    */
   readonly credited: boolean;
   /**
-   * The agent claimed that the task is done and had changed nothing for it: an answer, which no circuit counts (spec
-   * §5).
+   * The agent claimed that the task is done without having changed anything for it: an answer, which no circuit counts
+   * (spec §5).
    */
   readonly nothingToDo: boolean;
   /** `verify` fails on the work tree after the call. */
@@ -51,7 +51,7 @@ export function isKnownDone(task: string, facts: readonly Fact[]): boolean {
   return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && isSeenGreen(facts.slice(finished));
 }
 
-/** True if a finished task only waits for a head that passes; it gets no call while other tasks are open. */
+/** True if a finished task only waits for a passing head; such a task gets no call while other tasks are open. */
 export function isAwaitingCheck(task: string, facts: readonly Fact[]): boolean {
   const finished = facts.findLastIndex((fact) => fact.task === task && fact.credited);
   return finished !== -1 && !isWithdrawn(task, facts.slice(finished + 1)) && !isSeenGreen(facts.slice(finished));

@@ -123,7 +123,7 @@ function isStop({ outcome }: RunEnd): boolean {
   return ['complete', 'halted', 'blocked', 'failed'].includes(outcome.kind);
 }
 
-/** Returns true for an end at which the rolling windows begin again. */
+/** Returns true for an end after which the rolling windows begin again. */
 function beginsAgain({ kind, reason }: RunEnd['outcome']): boolean {
   return kind === 'complete' || kind === 'blocked' || (kind === 'halted' && reason !== 'circuit_open');
 }

@@ -82,7 +82,6 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     journalHash: () => null,
     appendJournal: () => undefined,
     keepPatch: () => undefined,
-    // A task finished earlier had passed at that time.
     pipeline: null,
     commands: { run: () => Promise.resolve({ end: { kind: 'exited', code: 0 }, tail: '' }) },
     verifier: {

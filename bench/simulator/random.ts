@@ -22,7 +22,7 @@ export function pick<T>(random: Random, values: readonly [T, ...T[]]): T {
   return values[Math.floor(random() * values.length)] ?? values[0];
 }
 
-/** Decides for the n-th event, with the same result each time: a mind needs no memory to answer consistently. */
+/** Decides whether the n-th event happens. The result is always the same, so a mind needs no memory for it. */
 export function chance(seed: number, nth: number, probability: number): boolean {
   return createRandom(Math.imul(seed + 1, 0x9e3779b1) ^ nth)() < probability;
 }

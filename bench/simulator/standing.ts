@@ -83,10 +83,10 @@ function standingAt(facts: readonly Fact[], before: readonly Standing[], situati
   const streak = facts.slice(turning + 1).filter(counts);
   const wasOpened = (before[turning]?.opens.length ?? 0) > 0;
   const decides = turning >= 0 && earlier[turning]?.progress === false && !(wasOpened && policy.circuit.autoReset);
-  // The first call that only asks a question is forgiven and decides nothing, unless the circuit was open.
+  // Forgive the first call that only asks a question, unless the circuit was open.
   const forgiven = wasOpened && !policy.circuit.autoReset ? undefined : firstQuestion();
   const heard = streak.filter((one) => one !== forgiven);
-  // A failed call says nothing about its task, but it does decide about a circuit that was open.
+  // A failed call does not count for its task, but it does decide a probe of an open circuit.
   const decided = wasOpened ? heard : heard.filter(({ unavailable }) => !unavailable);
   const probe = decides && decided.length <= (fact.unavailable && !wasOpened ? 0 : 1);
   const isOther = tasks.some(

@@ -32,7 +32,7 @@ export interface Goal {
  */
 export function goalsOf(found: readonly Findings[], policy: PolicyName): readonly Goal[] {
   const mostForStuck = configOf(policies[policy]).policy.circuit.noProgress;
-  // The calls for the stuck task, plus the probe of the next.
+  // The calls for the stuck task, plus the probe of the next one.
   const mostToWait = mostForStuck + 1;
   return [
     { goal: 'no premature stop', missedBy: found.filter(({ premature }) => premature.length > 0) },

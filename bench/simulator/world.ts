@@ -2,7 +2,7 @@ import type { TreeSnapshot } from '../../src/core/evidence.ts';
 import type { Task } from '../../src/core/tasks/task.ts';
 import { taskIdOfIssue, type TaskId } from '../../src/core/tasks/ids.ts';
 
-/** The content of the repository, as far as the truth needs it. */
+/** The content of the repository, as far as the simulation needs it. */
 interface Content {
   /** Number of useful steps that each task still needs. */
   readonly left: Readonly<Record<TaskId, number>>;

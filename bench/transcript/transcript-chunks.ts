@@ -1,4 +1,4 @@
-/** Maximum size that a pipe hands over at once. */
+/** Maximum number of bytes that a pipe delivers at once. */
 const CHUNK_BYTES = 64 * 1024;
 const SESSION = '7c5f6c3e-3f0a-4a53-9a4e-0d2a3c1b5e6f';
 
@@ -77,7 +77,7 @@ const TINY_LINES = [
 export const FINAL =
   'Done.\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 3\nTESTS_STATUS: PASSING\nWORK_TYPE: IMPLEMENTATION\nEXIT_SIGNAL: false\nRECOMMENDATION: Go on\n---END_RALPH_STATUS---';
 
-/** Sizes of consecutive tool results in lines of code: most are small, some are whole files. */
+/** Sizes of consecutive tool results, in lines of code: most are small, some are whole files. */
 export const RESULT_LINES = [3, 40, 12, 220, 8, 90, 1, 25, 600, 15, 60, 2, 140, 30, 6, 1500] as const;
 
 function turnOf(turn: number): string {

@@ -11,7 +11,7 @@ interface Reading {
 }
 
 const STREAM_GOALS: Reading = { megabytesPerSecond: 100, peakMegabytes: 150 };
-/** Node's type stripping takes about 40 MB of this; the bundle needs less than 150. */
+/** Goals for text. Node's type stripping takes about 40 MB of the peak; the bundle needs less than 150 MB. */
 const TEXT_GOALS: Reading = { megabytesPerSecond: 60, peakMegabytes: 190 };
 const ROUNDS = 3;
 
@@ -27,7 +27,7 @@ export async function measureTranscript(): Promise<readonly Row[]> {
   ];
 }
 
-/** These readers keep no more than Claude's, which is measured in full. */
+/** Measures the readers of other agents, which keep no more in memory than Claude's. */
 async function measureOthers(): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const agent of LINE_AGENTS)

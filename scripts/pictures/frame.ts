@@ -8,7 +8,7 @@ const markdownCss = readFileSync(
   'utf8',
 );
 
-/** The surroundings of Markdown on GitHub, as far as they take up space or give it meaning. */
+/** The parts of GitHub's page around Markdown that take up space or matter to a reader. */
 const FRAME_CSS = `
 * { box-sizing: border-box; }
 body { margin: 0; padding: 24px; color: #1f2328; background: #fff; font: 14px/1.5 -apple-system, BlinkMacSystemFont, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; }

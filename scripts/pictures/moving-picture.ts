@@ -9,8 +9,7 @@ const SECONDS = 20;
 const LINE = 22;
 
 /**
- * Renders an animated SVG of a run: the issue with its label, the job log line by line, and the pull request that it
- * left.
+ * Renders an animated SVG of a run: the issue with its label, the job log line by line, and the resulting pull request.
  */
 export function renderMovingPicture(pages: readonly Page[]): string {
   const issue = threadOf(pages, 'issue');
@@ -44,7 +43,7 @@ export function renderMovingPicture(pages: readonly Page[]): string {
 text { font: 15px -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; fill: #1f2328; }
 .title { font-size: 22px; } .strong { font-weight: 600; } .code { font: 13px ui-monospace, Menlo, Consolas, monospace; white-space: pre; }
 .chip { fill: #f6f8fa; stroke: #d1d9e0; }
-/* Where nothing moves, the pull request is seen. */
+/* Without animation, only the pull request is visible. */
 .issue, .log { opacity: 0; }
 @media (prefers-reduced-motion: no-preference) {
 ${appear.join('\n')}
@@ -70,7 +69,7 @@ function heading({ title, number }: Extract<Page, { kind: 'thread' }>): string {
   return text(`${cut(title, 64)} #${String(number)}`, 44, 'title');
 }
 
-/** A line of text at `y`, cut where the picture ends. */
+/** Renders a line of text at `y`, cut at the edge of the picture. */
 function text(line: string, y: number, kind = ''): string {
   return `<text x="24" y="${String(y)}"${kind === '' ? '' : ` class="${kind}"`}>${escape(cut(line, 104))}</text>`;
 }
@@ -101,7 +100,7 @@ function plainLines(markdown: string): readonly string[] {
     .filter((line) => line !== '' && !line.startsWith('|'));
 }
 
-/** Rules by which the parts of a class are seen between two instants of each round, in percent. */
+/** Renders CSS that shows the elements of a class between two instants of each round, in percent. */
 function shownBetween(selector: string, begin: number, end: number): string {
   const name = selector.slice(1);
   const before = begin === 0 ? '' : `0%, ${String(begin)}% { opacity: 0; } `;

@@ -90,7 +90,7 @@ const TEST_OUTPUT = `
       Tests  2 failed | 18 passed (20)
 `;
 
-/** Returns some source of this many lines; people only see the number. */
+/** Returns source code with this many lines; readers only see the number of lines. */
 export function source(name: string, lines: number): string {
   return Array.from({ length: lines }, (_, line) => `export const ${name}${String(line)} = ${String(line)};`).join(
     '\n',
@@ -98,8 +98,8 @@ export function source(name: string, lines: number): string {
 }
 
 /**
- * Plays a real run with a scripted agent; people see what it leaves on GitHub's stand-in. `first` is set if there was
- * no earlier run.
+ * Plays a real run with a scripted agent; its results on GitHub's stand-in are the pages to show. `first` is set if
+ * there was no earlier run.
  */
 export async function play({ issues, inputs, turns, first, said = [], reviews }: Setting): Promise<PlayedScene> {
   const tests = { red: false };

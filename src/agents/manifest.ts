@@ -6,19 +6,19 @@ import type { Dialect } from './reading/agent-event.ts';
 /** An agent's facts, and the ways to load its code, which happens only when it is used. */
 export interface LoadableAgent extends AgentManifest {
   readonly adapter: () => Promise<AgentCli>;
-  /** Loads what reads its output, or a reader of its own; null if only its adapter can read it. */
+  /** Loads the dialect of the agent's output or a reader for it; null if only the adapter can read the output. */
   readonly output: (() => Promise<Dialect | OpenOwnReader>) | null;
 }
 
 type OpenOwnReader = (options: { readonly now: number; readonly onEvent: null }) => TranscriptReader;
 
-/** Variables of a provider without a cloud login. No name matches. */
+/** The variables of a provider without a cloud login: there are none, and the pattern matches no name. */
 export const NO_CLOUD = {
   ...{ telemetryName: null, otherSecrets: [], ownLogin: null, switches: [], lastingCloudKeys: [], cloudKeys: [] },
   cloudVariables: /^(?!)/,
 } as const;
 
-/** A user's own program: its user passes what it needs by `agent-env`, and nobody else knows what it does. */
+/** The facts of a user's own program: only the user knows it, and passes what it needs by `agent-env`. */
 export const OWN_PROGRAM = {
   source: null,
   provider: { ...NO_CLOUD, variables: /^(?!)/, keys: [], keyForms: [] },

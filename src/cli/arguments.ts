@@ -141,7 +141,7 @@ function unknownOption(given: string, names: readonly string[]): string {
 }
 
 /**
- * Returns settings with each text on one clean line, because the texts of files may contain anything; nothing is cut.
+ * Returns the settings for printing: each text becomes one clean line, uncut, because files may contain anything.
  */
 export function buildPrintedSettings({ workflow, settings, problems }: ReportedSettings): PrintedSettings {
   const line = (text: string): string => toPlainLine(text, Infinity);

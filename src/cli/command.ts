@@ -55,8 +55,8 @@ export interface Terminal {
 }
 
 /**
- * The end of a command: `different` means that it worked and found what it looks for, `failed` that it could not do its
- * work, `partly` that it could do only a part of it and found nothing there.
+ * The end of a command. `different`: it did its work and found differences or problems. `failed`: it could not do its
+ * work. `partly`: it could do only part of its work, and found no differences or problems there.
  */
 export type CommandEnd = 'done' | 'different' | 'failed' | 'partly';
 
@@ -133,7 +133,7 @@ export async function openInput(name: string, terminal: Terminal): Promise<Input
   }
 }
 
-/** Reads all of an input as UTF-8. `why` is the predicate of what it is instead. */
+/** Reads a whole input as UTF-8. `why` continues a sentence that begins with the input's name: `is not UTF-8 text`. */
 export async function readWholeText(
   input: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly kind: 'text'; readonly text: string } | { readonly kind: 'unusable'; readonly why: string }> {
@@ -229,7 +229,9 @@ function nullIfMissing(error: unknown): null {
   return null;
 }
 
-/** Decodes the bytes of a file. Refuses NUL bytes: such text may be decodable (UTF-16 is), but no run reads it. */
+/**
+ * Decodes the bytes of a file. Refuses NUL bytes, even in decodable text (UTF-16), because no run reads such a file.
+ */
 function decodeFile(bytes: Uint8Array, realPath: string): CheckoutFile {
   const nul = bytes.indexOf(0);
   if (nul !== -1)

@@ -2,9 +2,9 @@ import { SECOND_MS } from '../core/countdown.ts';
 import { formatDuration } from '../report/format.ts';
 import type { ExternalWait } from '../ports/waits.ts';
 
-/** Time in ms without output after which a person reads what the command waits for. */
+/** Time in ms without output after which the command shows what it waits for. */
 const SILENT_MS = 3_000;
-/** Time in ms after which a line that stays is written again for the same wait. */
+/** Interval in ms at which the line is printed again during one wait if it cannot be redrawn. */
 const AGAIN_MS = 60_000;
 const BEAT_MS = 1_000;
 
@@ -19,8 +19,8 @@ interface WaitingLine {
 }
 
 /**
- * Shows after 3 s without output what the command waits for. `columns` is the width of a terminal on which the line is
- * redrawn each second; null: the line stays, and appears once a minute.
+ * Shows what the command waits for after 3 s without output. `columns` is the width of a terminal on which the line is
+ * redrawn each second; if it is null, the line is printed once a minute instead.
  */
 export function showWaits(shown: {
   readonly write: (text: string) => void;
@@ -46,7 +46,7 @@ export function showWaits(shown: {
       clear();
       return;
     }
-    // A line that is not complete belongs to somebody else: a countdown or a question.
+    // An incomplete line belongs to other output, such as a countdown or a question.
     if (isInLine || at - silentSince < SILENT_MS) return;
     const waited = at - found.since;
     const words = `Waiting for ${found.what}${waited < SECOND_MS ? '' : ` (${formatDuration(waited)})`} …`;

@@ -112,8 +112,8 @@ export function buildVerifyEnvironment(
 }
 
 /**
- * True if a server of the agent's tools may get a variable. `names` are the user's, `variables` are those of
- * verify commands. Variables of the agent's login are checked where the login is opened.
+ * Returns the access that a server of the agent's tools has to a variable. `names` are from `agent-env`, `variables`
+ * are those of verify commands. Variables of the agent's login are checked where the login is opened.
  */
 export function createVariableAccess(
   name: string,
@@ -179,8 +179,8 @@ function trimmedVariable(environment: Environment, name: string): string {
 }
 
 /**
- * Returns the credential with which the agent logs in and which is the same in the next run, or null if no variable
- * contains one.
+ * Returns the credential with which the agent logs in, if it stays the same from run to run, or null if no variable
+ * contains such a credential.
  */
 export function findProviderKey(environment: Environment, provider: ProviderVariables): string | null {
   const ofCloud = isCloud(environment, provider) ? provider.lastingCloudKeys : [];
@@ -232,8 +232,8 @@ function pick(environment: Environment, wanted: (name: string) => boolean): Reco
 }
 
 /**
- * Returns one sentence for each variable that a verify command needs, that the job has and that verify commands do not
- * get: they would fail for a reason that no task can fix.
+ * Returns one sentence for each variable of the job that a verify command needs but does not get: the command would
+ * fail for a reason that no task can fix.
  */
 export function describeWithheldVariables(
   commands: readonly string[],

@@ -66,7 +66,7 @@ export const policyInputs: InputTable<PolicySettings> = {
   session: createInput('session', choiceField(...sessionModes)),
   sessionExpiryMs: createInput('session-expiry-hours', durationField(HOUR_MS, { min: 1, max: 720 })),
   maxIterations: createInput('max-iterations', wholeNumberField({ min: 1, max: 1000 })),
-  // No call begins in the last minute of a run.
+  // At least 2 minutes, because no call begins in the last minute of a run.
   maxRunMs: createInput('max-minutes', durationField(MINUTE_MS, { min: 2, max: MAX_MINUTES })),
   maxIterationsPerTask: createInput('max-iterations-per-task', wholeNumberField({ min: 0, max: 1000 })),
   agentTimeoutMs: createInput('agent-timeout-minutes', durationField(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
@@ -132,7 +132,7 @@ function agentName() {
   return z.enum(AGENT_NAMES, { error: `must be one of: ${AGENT_NAMES.join(', ')}, or an ordered list of them` });
 }
 
-/** Creates the field for one agent or several. With `isList`, a comma ends an item like the end of a line. */
+/** Creates the field for one agent or several. With `isList`, commas separate items as line ends do. */
 function forAgents({ isList }: { readonly isList: boolean }) {
   return z.string().transform((text): ForAgents => {
     const lines = isList ? linesOf(text.replaceAll(',', '\n')) : linesOf(text);
@@ -154,7 +154,7 @@ function linesOf(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** Returns the agents in their order, all others, and the problems that the inputs of those have together. */
+/** Returns the agents of the order, all other agents, and the problems of inputs that do not fit the order. */
 export function chooseAgents(texts: AgentTexts): {
   readonly order: readonly [ConfiguredAgent, ...ConfiguredAgent[]];
   readonly others: readonly ConfiguredAgent[];
@@ -183,7 +183,7 @@ export function chooseAgents(texts: AgentTexts): {
         : [
             {
               name: 'agent-path',
-              why: `is empty: the agent \`${withoutPath}\` is a program of yours, so give its path`,
+              why: `is empty: the agent \`${withoutPath}\` is your own program, so give its path`,
             },
           ]),
       ...order.flatMap((of) => agentVersionProblem(of, texts)),
@@ -191,21 +191,21 @@ export function chooseAgents(texts: AgentTexts): {
   };
 }
 
-/** Returns an agent that is not in the order. A text without names is about the only agent in it. */
+/** Returns an agent that is not in the order. A text without agent names does not apply to it. */
 function chooseOther({ version, path, args, model }: AgentTexts, of: AgentName): ConfiguredAgent {
-  const valueOf = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
+  const textOfAgent = (given: ForAgents): string => (given.kind === 'one' ? '' : valueFor(given, of));
   return {
     name: of,
-    version: valueOf(version) || valueFor(forAgents({ isList: true }).parse(defaultOf('agent-version')), of),
-    path: valueOf(path) || null,
+    version: textOfAgent(version) || valueFor(forAgents({ isList: true }).parse(defaultOf('agent-version')), of),
+    path: textOfAgent(path) || null,
     args: args.kind === 'one' ? [] : valuesFor(args, of),
-    model: valueOf(model) || null,
+    model: textOfAgent(model) || null,
   };
 }
 
 /**
- * Chooses agents from some of the texts, which may be unusable, for a look from outside of a run. Returns only problems
- * of the inputs that are among the texts.
+ * Chooses agents outside of a run, from some of the texts, which may be unusable. Returns only problems of the inputs
+ * that are among the texts.
  */
 export function chooseFrom(texts: Readonly<Record<string, string | undefined>>): ReturnType<typeof chooseAgents> {
   const { settings } = parseTexts(agentInputs, texts);
@@ -309,7 +309,7 @@ function toolRules() {
   });
 }
 
-/** Returns the rules that a text of `allowed-tools` means; for a text that is not usable, the items that it names. */
+/** Returns the rules of an `allowed-tools` text, or the items of the text if it is unusable. */
 export function toolRulesOf(text: string): readonly string[] {
   const parsed = toolRules().safeParse(text);
   return parsed.success ? parsed.data : listField().parse(text);
@@ -326,8 +326,7 @@ export function listInputNames(table: object): readonly string[] {
 }
 
 /**
- * Parses the texts that are there, by the names of their inputs; returns all problems at once, in the order of the
- * table.
+ * Parses the given texts, by the names of their inputs; returns all problems together, in the order of the table.
  */
 export function parseTexts<Settings>(
   table: InputTable<Settings>,

@@ -35,12 +35,12 @@ export interface Config {
   readonly githubToken: string;
   readonly handoff: HandoffConfig;
   readonly isolation: IsolationConfig;
-  /** The repository whose file sets what this one does not, or null. */
+  /** The repository whose settings file applies where this repository sets nothing, or null. */
   readonly settingsFrom: string | null;
   readonly taskLabel: string;
   /** The search that finds tasks beside those with the label; null if there is none. */
   readonly issueQuery: IssueQuery | null;
-  /** True if an issue of the repository shows the state of everything. */
+  /** True if an issue of the repository serves as the dashboard. */
   readonly dashboard: boolean;
   /** True if each run's receipt is kept as a file of its job. */
   readonly receipts: boolean;
@@ -71,7 +71,7 @@ export interface Config {
   readonly baseBranch: string | null;
   /** Maximum number of open pull requests of all lanes; at this number the queue opens no more. 0 = no limit. */
   readonly maxOpenPrs: number;
-  /** Maximum number of lanes on which a run of the queue works at once. */
+  /** Maximum number of lanes on which a run of the queue works in parallel. */
   readonly parallel: number;
   readonly draft: boolean;
   /** *Look at first* kinds that keep auto-merge from being armed; null if it is never armed. */
@@ -84,7 +84,7 @@ export interface Config {
   /** The people whom the product mentions when a person is needed. */
   readonly notify: Recipients;
   readonly webhook: WebhookConfig;
-  /** Says when tests run without the change that they test; `auto`: where `verify` takes at most five minutes. */
+  /** When new tests are proven by running them without the change; `auto`: if `verify` takes at most five minutes. */
   readonly proveTests: (typeof proveModes)[number];
   /** True if commits name the agent as their co-author. */
   readonly coAuthor: boolean;
@@ -130,11 +130,11 @@ interface HandoffConfig {
   readonly phase: (typeof jobPhases)[number];
   /** Folder of the parcels that the jobs hand over. */
   readonly path: string;
-  /** SHA-256 of what the gate handed over, in hex digits; empty in the job of the gate. */
+  /** SHA-256 of the gate's hand-over, in hex digits; empty in the job of the gate. */
   readonly digest: string;
   /**
-   * The lane whose hand-over the job takes, in a folder of that name; `each` in a gate that makes such folders. Empty:
-   * there is one hand-over, without such a folder.
+   * The lane whose hand-over the job takes, from the folder of that name; `each` in a gate that writes one folder per
+   * lane; empty if there is a single hand-over without such a folder.
    */
   readonly lane: string;
   readonly login: LoginTerm;
@@ -146,14 +146,14 @@ interface IsolationConfig {
 }
 
 interface AgentConfig {
-  /** The agents in their order; each works when the providers of those before it do not. */
+  /** The agents in their order; each one works only while the providers of those before it are unavailable. */
   readonly order: readonly [ConfiguredAgent, ...ConfiguredAgent[]];
   /** The agents that are not in the order, each of which a step of a pipeline may name. */
   readonly others: readonly ConfiguredAgent[];
   readonly envNames: readonly string[];
   /** The configuration of the servers for the agents' tools. */
   readonly mcp: McpAsked;
-  /** Time after which a call is ended if it has only retried. */
+  /** Time in ms after which a call that only retries is ended. */
   readonly stallMs: number;
 }
 

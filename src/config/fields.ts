@@ -30,8 +30,7 @@ const USD = /^\d{1,6}(?:\.\d{1,9})?$/;
 
 const FORM = 'NAME=INPUT/OUTPUT or NAME=INPUT/CACHED/OUTPUT';
 
-/** Fields for kinds of input texts; the problem of each says what is expected. */
-/** Creates a field for a text that is not empty; `example` follows "give". */
+/** Creates a field for a text that is not empty; `example` follows "give" in the message about an empty text. */
 export function filledField(example: string) {
   return z.string().min(1, `is empty: give ${example}`);
 }
@@ -281,7 +280,7 @@ function priceIn(line: string): { readonly name: string; readonly price: Price }
   if (wrong !== undefined)
     return `in which ${JSON.stringify(capText(wrong, 20))} is not a number from 0 to ${String(MAX_USD)}: write US dollars per million tokens, without a sign or a currency`;
   const [input = 0, second = 0, third] = texts.map(Number);
-  // Names of models do not differ in case alone.
+  // Names of models never differ only in case.
   return {
     name: name.toLowerCase(),
     price: { input, cachedInput: third === undefined ? input : second, output: third ?? second },

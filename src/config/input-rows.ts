@@ -233,7 +233,7 @@ export const JOB_ROWS: readonly SettingGroup[] = [
   },
 ];
 
-/** The inputs of the reusable workflow without stored keys by which its jobs log in, with their defaults. */
+/** The inputs with which jobs of the keyless reusable workflow log in, with their defaults. */
 export const LOGIN_ROWS: readonly SettingRow[] = [
   ['aws-role', '', 'Amazon Bedrock: ARN of the role'],
   ['aws-region', '', 'Amazon Bedrock: region'],

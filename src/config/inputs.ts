@@ -74,7 +74,7 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
       `${count === 1 ? (what[0] ?? '') : `${String(count)} ${what[1] ?? ''}`} not usable:\n${lines.join('\n')}`,
     );
   }
-  // Every setting has a text, if only its default.
+  // Every setting has a text, at least its default, so without problems the settings are complete.
   const { policy, agent, ...rest } = parsed.settings as Settings;
   const { envNames, mcp, stallMs } = agent;
   const [firstAgent, ...otherAgents] = agents.order;
@@ -92,12 +92,12 @@ export function buildConfig({ texts, counting, settings: found, problems: unread
       maxCalls: 0,
       maxWaitMs: 0,
     },
-    // Each job is given the secrets itself, so they are in no parcel and no record.
+    // Each job gets the secrets as inputs of its own, so no parcel and no record contains them.
     settings: { ...found, found: found.found.filter(({ input }) => !SECRET_SETTINGS.includes(input)) },
   };
 }
 
-/** Returns the texts of all settings, trimmed, and of what else is among the texts. */
+/** Returns the given texts, trimmed, and the defaults of all other settings. */
 function withDefaults(texts: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const given = Object.entries(texts).flatMap(([name, text]) =>
     text === undefined ? [] : [[name, text.trim()] as const],
@@ -126,7 +126,7 @@ function missingFor({ githubToken, handoff, policy }: GivenSettings<Settings>): 
   const phase = handoff?.phase ?? 'all';
   const isBehindGate = phase !== 'all' && phase !== 'gate';
   return [
-    // The job of the loop cannot ask what other runs have used in the meantime.
+    // After waiting, the job of the loop could not find out what other runs have used in the meantime.
     ...(phase !== 'all' && policy?.onLimit === 'wait'
       ? [{ name: 'on-limit', why: 'works in one job only: with three jobs, use `park`' }]
       : []),
@@ -170,7 +170,7 @@ function parallelProblems({ handoff, parallel = 1, stateStore }: GivenSettings<S
 }
 
 /**
- * Returns a line for each name that a step was given as an input and that belongs elsewhere: a setting goes under
+ * Returns a line for each input of a step that belongs elsewhere: a setting goes under
  * `settings`, and some inputs exist only in the action of one job. The runner passes on every name under `with:`, and
  * only warns of those that the action does not declare.
  */
@@ -212,7 +212,7 @@ export function findInputProblems(texts: Readonly<Record<string, string>>): read
 
 /**
  * The inputs that are needed to notify people when some other input stops the run. An unusable input counts as empty;
- * an unusable `notify` means the person who asked.
+ * an unusable `notify` counts as `auto`.
  */
 export type NotificationInputs = Pick<
   Config,
@@ -263,7 +263,7 @@ function describeProblem(
   return `- ${places}${shown} ${completeSentence(why)}${places.endsWith(` ${name}`) ? '' : ` (${name})`}`;
 }
 
-/** Returns the place of the setting that replaces an input, or null if the input itself counts. */
+/** Returns the names of the settings that replace an input, or null if the input itself counts. */
 function placesOf(name: string, counting: readonly FoundSetting[]): string | null {
   return (
     counting

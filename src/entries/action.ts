@@ -7,7 +7,7 @@ export async function main(): Promise<void> {
   await runMain();
 }
 
-/** Starts the post step, which finishes what a killed or cancelled main could not. */
+/** Starts the post step, which finishes the work of a killed or cancelled main. */
 export async function post(): Promise<void> {
   const { runPost } = await import('./post.ts');
   await runPost();
@@ -19,15 +19,15 @@ export async function cli(packageRoot: URL): Promise<void> {
   await runCli(packageRoot);
 }
 
-/** Runs one cache operation in a process of its own. */
+/** Runs one cache operation in a separate process. */
 export async function cacheWorker(): Promise<void> {
   const { startCacheWorker: cacheWorkerProcess } = await import('../state/cache-worker.ts');
   await cacheWorkerProcess(process.argv.at(-1) ?? '');
 }
 
 /**
- * Runs a part of this program in the agent's sandbox, in a process of its own. `load` is Node's own `import`, because
- * in the bundle that word means the bundler's.
+ * Runs a part of this program in the agent's sandbox, in a separate process. `load` is Node's own `import`, because in
+ * the bundle that keyword means the bundler's.
  */
 export async function agentSandboxWorker(load: (url: string) => Promise<unknown>): Promise<void> {
   const { runSandboxWorker } = await import('./sandbox-worker.ts');

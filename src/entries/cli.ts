@@ -4,7 +4,7 @@ import { hasColours, paintMarks, wrapText } from '../cli/terminal-text.ts';
 import { showWaits } from '../cli/waiting-line.ts';
 import { findOldestWait } from '../ports/waits.ts';
 
-/** Commands whose output is somebody's text, which keeps its lines. */
+/** Commands whose output contains other people's text and is printed unchanged: neither wrapped nor coloured. */
 const VERBATIM: readonly string[] = ['init', 'clean'];
 
 /** Options with which the monitor prints once and draws no screen. */
@@ -27,7 +27,7 @@ export async function runCli(packageRoot: URL): Promise<void> {
     ? null
     : showWaits({
         write: (text) => process.stderr.write(text),
-        // The questions of init draw on the terminal themselves, so no line may be redrawn between.
+        // The questions of init draw on the terminal themselves, so no other line may be redrawn there.
         columns: () => (redraws && args[0] !== 'init' ? process.stderr.columns : null),
         now: () => performance.now(),
         wait: findOldestWait,

@@ -1,12 +1,12 @@
-/** Maximum time at an ordinary end for a busy machine to remove the agent's user, namespaces and folders, in ms. */
+/** Maximum time in ms to remove the agent's user, namespaces and folders after a run, even on a busy machine. */
 const CLOSE_MS = 20_000;
 
 /** Maximum time for the removal in a cancelled run, in ms; such a run has 2 s left. */
 const CLOSE_CANCELLED_MS = 1_500;
 
 /**
- * Waits until `close` has finished, within the time that the run has for it. Returns its message; null also when time
- * ran out, in which case the post step closes it again.
+ * Waits until `close` has finished, or until the run's time for it is over. Returns its message; null also after a
+ * time-out, in which case the post step repeats the removal.
  */
 export async function closeInTime(close: () => Promise<string | null>, cancelled: AbortSignal): Promise<string | null> {
   const late = Promise.withResolvers<null>();

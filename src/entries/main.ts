@@ -73,7 +73,7 @@ export async function runMain(): Promise<void> {
   } else
     await run(read)
       .then((end) => {
-        endRun(end, read.config);
+        showEnd(end, read.config);
       }, giveUp)
       .catch(giveUp);
 
@@ -176,7 +176,7 @@ export async function runMain(): Promise<void> {
     finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
   }
 
-  function endRun(end: RunEnd, config: Config): void {
+  function showEnd(end: RunEnd, config: Config): void {
     switch (end.kind) {
       case 'ended': {
         const others = end.beside.map((report) => showBeside(report, config));
@@ -251,7 +251,7 @@ export async function runMain(): Promise<void> {
     // A run whose outputs cannot be written has failed; a run that failed before reports that itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
-    // Post publishes a cancelled run's work and knows more then.
+    // Post publishes a cancelled run's work, and then shows a more complete summary.
     if (report.outcome.kind !== 'cancelled' || laneOf(report) === null) showSummary(renderSummary(end));
     log.info(renderClosingBlock(end));
     const { what } = describeOutcome(end);

@@ -45,7 +45,7 @@ const UNKNOWN = { version: 2, startedAt: 0, steeringDigest: null, claimed: [], w
 type Environment = World['environment'];
 
 /**
- * Runs the action's post step, which finishes what a killed or cancelled main could not. Does nothing after a main that
+ * Runs the action's post step, which finishes the work of a killed or cancelled main. Does nothing after a main that
  * ended by itself. Never throws.
  */
 export async function runPost(): Promise<void> {
@@ -66,12 +66,12 @@ export async function runPost(): Promise<void> {
       log.error(`${what}: ${completeSentence(messageOf(error))}`);
     };
 
-  // Runs are found only by what the runner gave to this process, because an agent can write to everything that main
-  // could leave for it.
+  // Find runs only by variables that the runner gave to this process, because an agent can change everything that main
+  // could leave for post.
   const [first, ...others] = identitiesOf(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
     const record = isThere(identity) ? readRunRecord(identity.runFolder, identity.key) : null;
-    // This ends what the agent left running in a session of its own.
+    // This ends processes that the agent left running in a separate session.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     const left = await removeSandboxesOf(identity, environment).catch((error: unknown) => {
       logFailure("The agent's sandbox could not be removed")(error);
@@ -105,19 +105,19 @@ async function finish(known: {
   const { steeringDigest, collectorDigest } = digestSteering(environment, key);
   const isSteered = steeringDigest !== (record?.steeringDigest ?? null);
   if (isSteered && record?.stage !== 'ended') {
-    // Without a folder, and with inputs that cannot be used, main has not begun.
+    // Main has not begun if there is no folder and the inputs are unusable, so there is nothing to refuse.
     if (hasFolder || (await isReadable(environment, record)))
       refuse({ environment, runnerFiles, problem: record === null ? unknownSteering(runFolder) : STEERED });
     return;
   }
   const read = await readRun(environment, record).catch((error: unknown) => {
-    // Main has reported this error and done nothing.
+    // Without a folder, main has already reported this error and done nothing.
     if (hasFolder) throw error;
     return null;
   });
   if (read === null) return;
   const { phase } = read.config.handoff;
-  // The jobs `loop` and `finish` have nothing to give back: neither publishes or claims anything.
+  // The jobs `loop` and `finish` have nothing to clean up: neither publishes or claims anything.
   if (phase === 'loop' || phase === 'finish') return;
   const secrets = secretsOf(environment, read.config);
   const world = createWorld({
@@ -136,7 +136,7 @@ async function finish(known: {
     limits: LIMITS,
   });
   if (report === null) {
-    // The run had no folder before, so the new one is removed.
+    // Remove the folder that was created only for this attempt.
     if (!hasFolder) rmSync(runFolder, { recursive: true, force: true });
     return;
   }
@@ -187,8 +187,8 @@ function refuse(refused: {
 }
 
 /**
- * Reads the run with the settings that main recorded, because the environment and the checkout may now say what the
- * agent wants.
+ * Reads the run with the settings that main recorded, because the agent may have changed the environment and the
+ * checkout since.
  */
 async function readRun(
   environment: Environment,

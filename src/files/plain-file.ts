@@ -40,7 +40,7 @@ export async function readLastBytes(
   return buffer.subarray(0, bytesRead);
 }
 
-/** Reads a plain file of a sensible size at once; returns null if there is none. */
+/** Reads a plain file of at most `maxBytes` synchronously; returns null for anything else. */
 export function readPlainFileNow(path: string, maxBytes = Infinity): PlainContent | null {
   let file: number | null = null;
   try {

@@ -28,7 +28,7 @@ export interface GateDeps {
     | 'editedMerges'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
-  /** Finds where a lane's branch begins this time. */
+  /** Finds the start of a lane's branch for this run. */
   readonly findStart: (lane: Omit<Parameters<typeof findStart>[0], 'forge' | 'remote'>) => Promise<FoundStart>;
   readonly store: StateStore;
   readonly examine: ExamineRun;

@@ -36,7 +36,7 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
   const examined = intake.notes.train ?? (isShown ? (await examineTrain(deps)).train : null);
   const train = examined === null ? null : { ...examined, closed: await withOlderEnds(deps, examined) };
-  // A run that works stores them with its state.
+  // A run that works stores these ends with its state.
   if (intake.kind === 'end') await rememberEnds(deps, train?.closed ?? []);
   return {
     intake: { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } },
@@ -89,7 +89,7 @@ async function workLabeledIssue(
   );
 }
 
-/** Removes the label that asked, so that it can be added again. */
+/** Removes the label that asked for the proposal, so that people can add it again. */
 async function proposeForLabeledIssue(
   deps: GateDeps,
   { actor, issue, approvedText }: Extract<Intent, { kind: 'propose' }>,

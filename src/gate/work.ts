@@ -50,7 +50,7 @@ export async function startQueueWork(
   return (await startQueueWorkOnLanes({ ...deps, config: { ...deps.config, parallel: 1 } }, by)).intake;
 }
 
-/** Starts work on the queue like `startQueueWork`, and on up to `parallel` lanes at once. */
+/** Starts work on the queue like `startQueueWork`, on up to `parallel` lanes in parallel. */
 export async function startQueueWorkOnLanes(
   deps: GateDeps,
   by: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
@@ -120,7 +120,7 @@ async function withoutLabel({ config, forge }: GateDeps): Promise<Outcome | null
   }
 }
 
-/** Returns what a run of the queue would do if a person started it now. Claims, reserves and opens nothing. */
+/** Returns the decision of a queue run that a person would start now. Claims, reserves and opens nothing. */
 export async function previewQueue(deps: GateDeps): Promise<Preview> {
   const by = { asked: false, byHand: true, purpose: FOR_TASKS };
   const request = await queueRequest(deps, by, await listTaskIssues(deps));
@@ -182,8 +182,8 @@ async function needCheckout({ config, repository, log }: GateDeps): Promise<void
 }
 
 /**
- * Finds task files. If the checkout cannot be read, warns and leaves the issues to be worked on; throws if there are no
- * issues.
+ * Finds task files. If the checkout cannot be read, warns and returns null, so that the issues are worked on; throws if
+ * there are no issues.
  */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {

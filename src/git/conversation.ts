@@ -6,11 +6,11 @@ import { runProgram, type ProgramCall } from '../processes/run-program.ts';
 export interface Conversation {
   ask(text: string): void;
   /**
-   * Returns the next line of its output without the line feed, or null if it ended or was ended after too long a
-   * silence.
+   * Returns the command's next line of output without the line feed; null if the command has ended, or was ended
+   * because it was silent for too long.
    */
   line(): Promise<string | null>;
-  /** Returns the next `count` bytes of its output, or null as `line` does, or if they exceed the maximum. */
+  /** Returns the next `count` bytes of output; null in the cases of `line`, or if `count` exceeds the maximum. */
   bytes(count: number): Promise<Buffer | null>;
   /** Ends the command and waits until it has ended. */
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export function startConversation(
     arrived();
   });
 
-  /** The limit applies to each answer, not to all together: the work between two answers may take long. */
+  /** Limits the time of one answer, not of all together: the work between two answers may take long. */
   async function within(work: Promise<void>): Promise<void> {
     const slow = setTimeout(unblock, slowMs);
     const late = setTimeout(() => {

@@ -46,7 +46,7 @@ export interface Git {
 
 /**
  * The surroundings of commands. `variables` contain GIT_DIR and similar ones; no error repeats a text of `hide`.
- * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine
+ * `configuration: 'own'` is the one exception to the settings below: the person who runs this on their machine
  * reaches the server with their own git configuration, credential helpers and ssh. It is only for a repository that we
  * made ourselves.
  */
@@ -61,7 +61,7 @@ interface GitSetup {
 }
 
 /**
- * Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file.
+ * Binds git to a folder. Every command gets a minimal environment and the settings below, which override config files.
  */
 export function createGit(setup: GitSetup): Git {
   findGit(setup.env);
@@ -157,7 +157,7 @@ export function buildAuthVariables(url: string, token: string): Record<string, s
     GIT_ALLOW_PROTOCOL: 'http:https',
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `http.${url}.extraheader`,
-    // As actions/checkout writes it.
+    // The same header that actions/checkout sends.
     GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${encodeBasicCredentials(token)}`,
   };
 }
@@ -247,8 +247,8 @@ const ownSettings = [
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
 /**
- * Variables that a hook or a wrapper of git may have set for another repository (`git rev-parse --local-env-vars`,
- * without the person's settings).
+ * Variables that a hook or a wrapper of git may have set for another repository: those of `git rev-parse
+ * --local-env-vars` that are not the person's settings.
  */
 const repositoryVariables: ReadonlySet<string> = new Set([
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
@@ -299,8 +299,8 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
 const OLDEST_GIT = [2, 38] as const;
 
 /**
- * Returns the problem of a git that names itself so (`git version 2.34.1`), or null if there is none or the version is
- * unreadable.
+ * Returns the problem of a git by the version that it prints (`git version 2.34.1`); null if there is none, or if the
+ * text is unreadable.
  */
 export function findGitVersionProblem(named: string): string | null {
   const [, major = '', minor = ''] = /^git version (\d+)\.(\d+)/.exec(named) ?? [];
@@ -327,7 +327,7 @@ function findGit(env: NodeJS.ProcessEnv): string {
   return found;
 }
 
-/** Returns the end of a sentence whose subject is git. */
+/** Returns why git ended, as the rest of a sentence that begins with "git". */
 function whyEnded(end: CollectedEnd, timeoutMs: number): string {
   return end.kind === 'timeout' ? `took too long (more than ${String(timeoutMs / 1000)} s)` : describeCollected(end);
 }

@@ -19,7 +19,7 @@ export interface ForgeOptions extends RequestFacts {
   /** The first words of the User-Agent header, which name the client. */
   readonly userAgent: string;
   readonly log: Log;
-  /** Receives messages that matter only to somebody who looks for a fault; without it they are dropped. */
+  /** Receives messages that matter only for debugging; without this function they are dropped. */
   readonly debug?: (text: string) => void;
   /** Time limits and pauses, which tests shorten. */
   readonly pace?: RequestPace;
@@ -52,7 +52,7 @@ export const usualPace: RequestPace = {
 /** Share of `requestMs` that an attempt gets during an outage. */
 const SHARE_IN_OUTAGE = 1 / 6;
 
-/** A client of the API. Whatever GitHub refuses is thrown as a UserError that explains it in terms of `purpose`. */
+/** A client of the API. Throws each refusal of GitHub as a UserError that explains it in terms of `purpose`. */
 export interface Client {
   ask<T>(purpose: RequestPurpose, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<T>;
   requests(): RequestsSent;
@@ -120,7 +120,7 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
     : {};
 }
 
-/** Maximum pause that GitHub's secondary limit may impose; beyond it the run ends: a waiting job costs money. */
+/** Maximum pause that GitHub's secondary limit may impose; a longer one ends the run, because waiting costs money. */
 const LONGEST_PAUSE_SECONDS = 60;
 
 async function connect(
@@ -162,19 +162,19 @@ async function connect(
       ...unspaced,
       retryAfterBaseValue: pace.secondMs,
       fallbackSecondaryRateRetryAfter: LONGEST_PAUSE_SECONDS,
-      // The limit of searches is one of a minute, that of all else one of an hour.
+      // Searches are limited per minute, all other requests per hour.
       onRateLimit: (...asked: AskedPause) => asked[1].url.startsWith('/search/') && mayPause('search', ...asked),
       onSecondaryRateLimit: (...asked: AskedPause) => mayPause('secondary', ...asked),
     },
   });
-  // The getter is read when an attempt has failed, not when the attempt is made.
+  // A getter, because the plugin reads the number only after a failed attempt.
   octokit.hook.before('request', (options) => {
     const given = Object.getOwnPropertyDescriptor(options.request, 'retries');
     // A second attempt already has the getter that the first one got here.
     if (given?.get !== undefined) return;
     const retries = given?.value as number | undefined;
     Object.defineProperty(options.request, 'retries', {
-      // Any number but 0 would also retry the statuses that must never be retried.
+      // Never another number than these two: it would also retry the statuses that must never be retried.
       get: () => (outage.isLong() ? 0 : retries),
       enumerable: true,
       configurable: true,
@@ -188,8 +188,8 @@ type AskedPause = readonly [seconds: number, request: { readonly url: string }, 
 const silent = () => undefined;
 
 /**
- * The plugin's queues keep 1 to 3 seconds between writes, for clients that write in bulk. A run writes a few times, one
- * after another, and needs nothing else of the queues, so this queue runs every job at once.
+ * A queue that runs every job at once. The plugin's own queues leave 1 to 3 seconds between writes, which helps clients
+ * that write in bulk; a run writes only a few times, one after another.
  */
 const queue = { key: () => ({ schedule: (_job: unknown, turn: () => unknown) => turn() }) };
 
@@ -197,7 +197,7 @@ const unspaced = { write: queue, notifications: queue } as object;
 
 /**
  * Returns `send` with a time limit for the whole answer. An answer that is cut off, or is not JSON although it claims
- * success (a proxy's page), counts as a broken connection: Octokit alone would take it for an empty answer.
+ * success (a proxy's page), counts as a broken connection: Octokit alone would treat it as an empty answer.
  */
 function bounded(
   send: typeof fetch,
@@ -316,7 +316,7 @@ export function toAccount(actor: Actor | null): Account | null {
   return type === 'User' ? { login, id, kind: 'user' } : null;
 }
 
-/** All permissions. GitHub's `permission` does not tell maintain and triage apart; `role_name` may be any. */
+/** All permissions. GitHub's `permission` never says maintain or triage; `role_name` may be a custom role. */
 const permissions: readonly Permission[] = ['admin', 'maintain', 'write', 'triage', 'read', 'none'];
 
 /** Remembers answers, but not failures. Logins are compared without case. */

@@ -172,7 +172,7 @@ function settledText(
   { words, closing }: { readonly words: string; readonly closing: boolean },
 ): Rewritten {
   const [marker = '', ...rest] = body.split(/\r?\n/);
-  // The run that settled the comment knew more about it.
+  // Keep the text of the run that settled the comment, because that run knew more about it.
   if (marker === SETTLED_MARKER) return { nodeId, body: null, closing };
   const conversationFields = rest.includes(words) ? rest : ['', words, ...rest];
   const settled = fitBody([closing ? SETTLED_MARKER : marker, ...conversationFields].join('\n'));

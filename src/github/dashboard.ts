@@ -22,7 +22,7 @@ const WRITE = `mutation ($id: ID!, $body: String!) {
 }
 ${FRAGMENTS}`;
 
-/** Number of recently changed issues that are searched for an earlier dashboard. */
+/** Number of recently changed issues that are searched for an existing dashboard. */
 const LOOKED_AT = 50;
 
 const FIND = `query ($owner: String!, $repo: String!) {

@@ -50,9 +50,8 @@ export function statusOf(error: unknown): number | null {
 }
 
 /**
- * True if an object does not exist, or no longer exists. 410 is GitHub's answer for a deleted issue, this
- * client's answer to a write to a transferred one, and GitHub's answer for all issues if they are turned off, which
- * does not count here.
+ * True if an object does not exist, or no longer exists. Status 410 means a deleted issue, or, from this client itself,
+ * a write to a transferred one. GitHub also sends 410 if issues are turned off, which does not count here.
  */
 export function isGoneError(error: unknown): boolean {
   const refused = refusalOf(error);
@@ -68,7 +67,7 @@ export function isInvalid(error: unknown, reason: RegExp): boolean {
 /** Matches GitHub's words for a token without a permission. */
 const NOT_ACCESSIBLE = /^Resource not accessible by/i;
 
-/** Returns a text that is equal for all refusals with the same reason: writes differ in words for a locked thread. */
+/** Returns a text that is equal for all refusals with the same reason; GitHub words a locked thread in many ways. */
 function refusalReasonOf({ status, message }: Refusal): string {
   if (status === 410 && !isAboutOneIssue(message)) return ISSUES_SWITCHED_OFF;
   if (NOT_ACCESSIBLE.test(message)) return NOT_PERMITTED;
@@ -184,7 +183,7 @@ function isBrokenConnection(error: unknown): error is Error {
 function refusalOf(error: unknown): Refusal | null {
   const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
   const listed = errors ?? (response?.status === 200 ? (data?.errors ?? graphqlAnswerOf(error).errors) : null) ?? [];
-  // The other errors beside a failure of the servers may be gone with it; if not, the next request reports them.
+  // Report a server failure first: the other errors may disappear with it, or else the next request reports them.
   const graphqlError = listed.find(isServerFailure) ?? listed[0];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
@@ -198,7 +197,7 @@ function refusalOf(error: unknown): Refusal | null {
   };
 }
 
-/** An error of Octokit. REST sets `response`; GraphQL `errors` and `headers`; its rate limit `response` and `data`. */
+/** An error of Octokit. REST sets `response`, GraphQL `errors` and `headers`, its rate limit `response` and `data`. */
 interface OctokitError {
   readonly response?: { readonly status?: number; readonly data?: unknown; readonly headers?: Refusal['headers'] };
   readonly data?: { readonly errors?: readonly GraphqlError[] };
@@ -206,7 +205,7 @@ interface OctokitError {
   readonly headers?: Refusal['headers'];
 }
 
-/** Returns the refusal in a GraphQL error: status 200, but types of its own, two of them for a rate limit. */
+/** Returns the refusal in a GraphQL error, which has status 200 and a type; two types mean a rate limit. */
 function graphqlRefusal(error: GraphqlError, headers: Refusal['headers']): Refusal {
   const { type = '', message = '' } = error;
   const status =

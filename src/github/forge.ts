@@ -176,7 +176,7 @@ function createCaches(
   client: Client,
   { debug = () => undefined, pace = usualPace }: Pick<ForgeOptions, 'debug' | 'pace'>,
 ): CacheMethods {
-  /** True if the token lacks `actions: write`, which it does not get while the run lasts. */
+  /** True if the token lacks `actions: write`; its permissions do not change during a run. */
   let isRefused = false;
 
   return {
@@ -220,14 +220,14 @@ function createCaches(
 }
 
 /**
- * Returns the caches to delete, newest first like `caches`. The newest `keep` of each ref and version stay: a run finds
- * only caches of its own ref and of the default branch, and only those of its own form (compression), so a newer cache
- * elsewhere replaces nothing for it.
+ * Returns the caches to delete, newest first like `caches`. Keeps the newest `keep` of each ref and version: a run
+ * finds only caches of its own ref or of the default branch, and only in its own compression format, so a newer cache
+ * of another ref or version does not replace them.
  */
 function superseded(caches: readonly Listed[], keyPrefix: string, keep: number): readonly Known[] {
   const seen = new Map<string, number>();
   return caches.filter(isKnown).filter(({ key, ref, version }) => {
-    // GitHub states that it filters by prefix, but what is deleted must not depend on that.
+    // GitHub claims to filter by prefix, but deletions must not depend on that.
     if (!key.startsWith(keyPrefix)) return false;
     const shelf = `${ref} ${version}`;
     const newer = seen.get(shelf) ?? 0;

@@ -61,8 +61,8 @@ export function createHistoryMethods(client: Client): HistoryMethods {
 }
 
 /**
- * The events that give or take what a qualifier of a search names, with what is selected of each. Only those of a
- * demanded qualifier are queried: older servers do not know them all.
+ * The events that set or unset the property that a search qualifier names, with the fields to select. Only events of a
+ * demanded qualifier are queried, because older servers do not know them all.
  */
 const GIVING: Readonly<Record<string, readonly (readonly [type: string, selection: string])[]>> = {
   assignee: [
@@ -187,7 +187,7 @@ interface CommentAnswer {
   readonly isMinimized: boolean;
 }
 
-/** Converts a history. `labels`, in lower case, are the only labels that count, and `demands` what was given. */
+/** Converts a history. Only `labels` (in lower case) and the qualifiers `demands` count. */
 function toHistory(answer: HistoryAnswer, labels: readonly string[], demands: readonly string[]): IssueHistory {
   const { nodes, pageInfo } = answer.timelineItems;
   const events = nodes.filter(isThere);
@@ -218,12 +218,12 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[], demands: re
       .filter(({ label }) => labels.includes(label.toLowerCase())),
     reopenings: ofType('ReopenedEvent').map(({ by, at }) => ({ by, at })),
     edits: oldestFirst([...body.edits, ...ofType('RenamedTitleEvent').map(({ by, at }) => ({ by, at }))]),
-    // Content that GitHub withholds may be harmful.
+    // An entry that GitHub withholds makes the history incomplete, because it may matter.
     truncated: body.truncated || pageInfo.hasPreviousPage || events.length < nodes.length,
   };
 }
 
-/** Returns what an event gave or took, each as a search names it. */
+/** Returns the properties that an event set or unset, each as a search names it. */
 function givenBy(event: EventAnswer): readonly (readonly ['set' | 'unset', string])[] {
   const { __typename: type, label, assignee, milestoneTitle, issueType, prevIssueType } = event;
   const kind = /^Un|^De|Removed/.test(type) ? 'unset' : 'set';

@@ -105,7 +105,7 @@ export function createIssueMethods(
               ...{ q: limitIssueSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
               advanced_search: 'true',
             });
-            // From a part nobody can tell whether anything is left to do.
+            // Incomplete results do not show whether anything is left to do.
             if (data.incomplete_results)
               throw new UserError(
                 'infrastructure',
@@ -145,7 +145,7 @@ export function createIssueMethods(
 
     openSubIssue: (parent, text, earlier) =>
       ask({ doing: `make a sub-issue of #${String(parent)}`, needs: ['issues: write'] }, async (octokit, at) => {
-        // If GitHub has made it in spite of a failure, the next try finds it.
+        // Not retried: if GitHub created the issue in spite of a failure, the next attempt finds it.
         const request = { retries: 0 };
         const made = earlier ?? (await octokit.rest.issues.create({ ...at, ...text, request })).data;
         await octokit.rest.issues
@@ -219,7 +219,7 @@ export function createLabelMethods(
   { ask }: Client,
   { known, write }: { readonly known: KnownNodes; readonly write: WriteOnIssue },
 ): LabelMethods {
-  /** Several changes at once need the ids of their labels. */
+  /** Creates missing labels. Their ids are needed only if several changes are sent together. */
   const createMissing = gatherCalls<MissingLabels, undefined>(async (asked) => {
     for (const { octokit, at, labels } of asked)
       for (const label of labels) await create({ octokit, at, needsId: asked.length > 1 }, label);

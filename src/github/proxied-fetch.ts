@@ -14,7 +14,7 @@ export async function createProxiedFetch(address: string): Promise<typeof fetch 
   const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
   if (url === null || getProxyUrl(url) === undefined) return null;
   const [{ HttpClient }, undici] = await Promise.all([import('@actions/http-client'), import('undici')]);
-  // The dispatcher works with the `fetch` of its own undici, not with Node's.
+  // The dispatcher works only with the `fetch` of the same undici package, not with Node's.
   const dispatcher = new HttpClient().getAgentDispatcher(address);
   const throughProxy = (input: string, init: object) =>
     undici.fetch(input, { ...init, ...(dispatcher === undefined ? {} : { dispatcher }) });

@@ -83,7 +83,7 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
             head: ABSENT_BRANCH,
             base: baseBranch,
           });
-          // A server that accepts a branch that does not exist is not GitHub. The check must not leave anything behind.
+          // GitHub refuses a branch that does not exist; for any other server, leave no pull request behind.
           await octokit.rest.pulls.update({ ...at, pull_number: data.number, state: 'closed' });
         } catch (error) {
           if (!isInvalid(error, /"field":"head"/) || isInvalid(error, /"field":"base"/)) throw error;
@@ -213,7 +213,7 @@ async function open(
       );
       return open(octokit, at, { request: { ...request, draft: false }, log });
     }
-    // GitHub may have opened the pull request, although its answer was lost and the request was sent again.
+    // GitHub may have opened the pull request at an earlier attempt whose answer was lost.
     const existing = isInvalid(error, /pull request already exists/i)
       ? await newestOf(octokit, at, request.head)
       : null;
@@ -265,7 +265,7 @@ function toPullRequest(answer: PullAnswer): PullRequest {
  */
 export function fitBody(body: string): string {
   if (body.length <= MAX_BODY_CHARS) return body;
-  const ending = '\n\n(Cut here: GitHub accepts no longer text.)';
+  const ending = '\n\n(Cut here: GitHub does not accept a longer text.)';
   // A pair of surrogates must not be split, which `cutText` ensures.
   return `${cutText(body, MAX_BODY_CHARS - ending.length)}${ending}`;
 }

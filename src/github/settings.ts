@@ -11,11 +11,11 @@ import { statusOf } from './errors.ts';
 
 type BranchName = RepositoryName & { readonly branch: string };
 
-/** Reads a repository's settings and changes nothing; what the token may not read is unknown. */
+/** Reads a repository's settings and changes nothing; settings that the token may not read are unknown. */
 export async function readRepositorySettings(client: Client, query: SettingsQuery): Promise<RepositorySettings> {
   const ask = <T>(needs: string, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<AskedValue<T>> =>
     tryAsking(client, { what: 'it', needs }, call);
-  // If a token cannot see a repository at all, GitHub answers that nothing in it exists.
+  // GitHub answers 404 for everything in a repository that the token cannot see, so ask for the repository first.
   const seen = await tryAsking(
     client,
     { what: 'the repository does not exist, or it', needs: 'Metadata: read' },

@@ -25,10 +25,10 @@ export type ClearedHead =
   | { readonly kind: 'held'; readonly why: string };
 
 /**
- * Looks at the lane's pull request right before a push, since people approve and set auto-merge while an agent works.
- * First ends what holds the head, so that no commit reaches a head that people approved or that is about to be merged.
- * Makes a ready pull request a draft before unfinished new work reaches it. Takes one request, or none without a pull
- * request.
+ * Reads the lane's pull request right before a push, since people approve and set auto-merge while an agent works.
+ * Ends auto-merge and the merge queue first, so that no commit reaches a head that people approved or that is about to
+ * be merged. Makes a ready pull request a draft before unfinished new work reaches it. Takes one request, or none
+ * without a pull request.
  */
 export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead> {
   const { lane, state } = work;
@@ -39,7 +39,7 @@ export async function clearHead(deps: HeadDeps, work: Work): Promise<ClearedHead
   try {
     standing = await deps.forge.headNow(lane.branch);
   } catch (error) {
-    // A pull request that was a draft as the run began cannot have been merged since, unless somebody was very fast.
+    // A draft cannot have been merged since the run began, unless somebody was very fast.
     if (lane.pullRequest.draft) return { kind: 'clear', feedback };
     return { kind: 'unknown', why: messageOfUnknown(error) };
   }
@@ -112,7 +112,7 @@ export function outcomeOfHeldHead({ lane: { pullRequest } }: Work, why: string):
   };
 }
 
-/** Returns the message of any error. When the head could not be looked at or freed, nothing is pushed. */
+/** Returns the message of any error: nothing is pushed, whatever kept the head from being read or freed. */
 function messageOfUnknown(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

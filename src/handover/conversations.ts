@@ -20,8 +20,8 @@ const listSchema = z
   .max(AGENT_NAMES.length);
 
 /**
- * Packs encrypted transcripts into one file. The first takes precedence when there is no room for all. A single
- * transcript is stored as it is, as in earlier versions.
+ * Packs encrypted transcripts into one file. Earlier ones in the list take precedence if there is no room for all. A
+ * single transcript is stored as it is, as in earlier versions.
  */
 export function packTranscripts(parts: readonly SealedPart[]): Uint8Array | null {
   const [first] = parts;

@@ -64,7 +64,7 @@ export type Intake =
       readonly notes: RunNotes;
     };
 
-/** Needs that ended with the event, and the thread in which people may have been notified of them. */
+/** Reasons to notify people that ended with the event, and the thread in which the notice may be. */
 interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
@@ -208,7 +208,7 @@ export interface HandedIntake {
   readonly kind: 'intake';
   /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
-  /** The lanes that the run works on at once, this one among them. */
+  /** The lanes that the run works on in parallel, including this one. */
   readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */
@@ -274,7 +274,7 @@ export function createUntouchedWork(
     waitSkippedBy: null,
     agent: { name: '', version: '' },
     endedAt: now,
-    // This is on disk while the loop runs, and is true if the process is killed.
+    // This outcome is on disk while the loop runs, so it is right if the process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
 }
@@ -293,8 +293,8 @@ export function beginWork(
 }
 
 /**
- * The loop's hand-over to the publisher. It is on disk after every step, so that post can publish what a killed main
- * left.
+ * The loop's hand-over to the publisher. It is on disk after every step, so that post can publish the work of a killed
+ * main.
  */
 export interface Work {
   readonly lane: IntakeLane;
@@ -352,8 +352,8 @@ export interface Proposal {
 }
 
 /**
- * Returns a lane's state as it is stored, at any moment of a run, without what other lanes answer for themselves.
- * `transcript` is the one that is stored next to it.
+ * Returns a lane's state as it is stored at any moment of a run, without copies of other lanes' data. `transcript` is
+ * the one that is stored next to it.
  */
 export function documentOf(
   state: LaneState,
@@ -374,8 +374,8 @@ function idsOf({ session, resting }: LaneState): readonly string[] {
 }
 
 /**
- * Returns the work's state for others to build on. Until the loop's final verification in a clean clone, none of what
- * it finished counts as done.
+ * Returns the work's state for others to build on. Tasks that the loop finished do not count as done before its final
+ * verification in a clean clone.
  */
 export function selectStateToBuildOn(
   { state, head, cleanVerification, journal }: Work,

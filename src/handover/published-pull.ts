@@ -20,7 +20,7 @@ interface Publication {
 /** Maximum number of labels of a task. */
 const MAX_LABELS = 10;
 
-/** Returns what the repository remembers of a pull request. Texts of people are redacted and cut. */
+/** Returns the stored record of a pull request. People's texts are redacted and cut. */
 export function publishedPullOf(work: Work, { number, head, ...publication }: Publication): PublishedPull {
   const { lane, state, startedAt, endedAt } = work;
   const { change } = state;

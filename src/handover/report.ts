@@ -35,12 +35,12 @@ export interface ReportWithoutLane extends RunFacts {
   readonly kind: 'without-lane';
 }
 
-/** The report of a run that the gate ended before it knew the lane's state. */
+/** The report of a run that the gate ended before it had read the lane's state. */
 export interface ReportAtGate extends RunFacts, ReportSetting, SetUpFacts {
   readonly kind: 'at-gate';
 }
 
-/** The report of a run that the gate ended when it knew the lane's state. */
+/** The report of a run that the gate ended after it had read the lane's state. */
 export interface EndedReport extends RunFacts, ReportSetting, LaneFacts, SetUpFacts {
   readonly kind: 'ended';
 }
@@ -128,7 +128,7 @@ export interface ReportSetting {
   readonly found: readonly string[];
   /** The open pull requests of Ralph's branches in the order in which to merge them; null when they were not read. */
   readonly train: Train | null;
-  /** Minimum percentage of test-only iterations from which the report points them out. */
+  /** Percentage of test-only iterations from which the report points them out. */
   readonly testOnlyPercent: number;
   /** Set when reviews of the pull request are answered. */
   readonly answersReviews: boolean;

@@ -17,15 +17,15 @@ export interface SignDeps {
   readonly log: Pick<Log, 'info'>;
 }
 
-/** Result of a push. `taken` is the work after it, with the names that its commits have then. */
+/** Result of a push. `taken` is the work after the push, with the ids that its commits have then. */
 interface Pushed {
   readonly result: PushResult;
   readonly taken: Work;
 }
 
 /**
- * Pushes the work, and signs its commits before that where signatures are wanted. If the server asks for them only now,
- * signs the commits and pushes again. `push` gets the work with the names of the signed commits.
+ * Pushes the work, with its commits signed first if signatures are wanted. If only the server's answer asks for
+ * signatures, signs the commits and pushes again. `push` gets the work with the ids of the signed commits.
  */
 export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work) => Promise<Pushed>): Promise<Pushed> {
   const first = await signWork(deps, work);
@@ -38,9 +38,9 @@ export async function pushSigned(deps: SignDeps, work: Work, push: (signed: Work
 }
 
 /**
- * Signs the commits that the branch lacks, where that is wanted. Everything in the work that names one of them then
- * names its signed form, on disk as well, so that a run that is killed right after this continues with it. Only the
- * file of the journal, which is never rewritten, keeps the old names: the trailers of both are the same.
+ * Signs the commits that the remote branch lacks, if signatures are wanted. Then replaces their ids with those of the
+ * signed commits everywhere in the work, on disk as well, so that a run that is killed right after this continues with
+ * them. Only the journal file, which is never rewritten, keeps the old ids; both commits have the same trailers.
  */
 async function signWork(
   { remote, repository, record, log }: SignDeps,

@@ -25,7 +25,7 @@ interface RunEnding {
   readonly redact: (text: string) => string;
 }
 
-/** Returns what the repository remembers of a run. Texts of people and agents are redacted and cut. */
+/** Returns the stored record of a run. Texts of people and agents are redacted and cut. */
 export function storedRunOf(work: Work, ending: RunEnding): StoredRun {
   const { agents, context, outcome, requestedBy, headSha, pullRequest, requests, journal, redact } = ending;
   const { state, stateBefore, lane } = work;
@@ -87,7 +87,7 @@ function isolationOf({ isolation }: Work, words: (text: string, max: number) => 
   return { level, network, keyHidden, probe: probe === null ? null : { checks: probe.checks, failed } };
 }
 
-/** Returns the labels that people gave an issue; those that this program sets say nothing about it. */
+/** Returns the labels that people gave an issue, without those that this program sets. */
 function labelsOf({ source }: Task): readonly string[] {
   if (source.kind !== 'issue') return [];
   return source.labels.filter((label) => !hasLabel(Object.keys(lifecycleLabels), label)).slice(0, MAX_LABELS_OF_TASK);

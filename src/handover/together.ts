@@ -2,7 +2,7 @@ import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Train } from '../core/train/train.ts';
 
-/** The end of a run that worked on several lanes at once. */
+/** The end of a run that worked on several lanes in parallel. */
 export interface ParallelEnd {
   readonly lanes: readonly EndOfLane[];
   /** `https://github.com/owner/repo`, for links. */

@@ -12,8 +12,8 @@ interface UnverifiedDeps {
 }
 
 /**
- * Returns the work at a head that differs from the loop's, in a job that cannot verify it: what the run made done waits
- * until the next run verifies it, without a call, and the run is not complete.
+ * Returns the work at a head that differs from the loop's, in a job that cannot verify it: tasks that this run finished
+ * wait until the next run verifies the head, without a call, and the run is not complete.
  */
 export function judgeUnverifiedHead(work: Work, { config: { policy }, clock }: UnverifiedDeps): Work {
   const now = clock.now();
@@ -26,7 +26,7 @@ export function judgeUnverifiedHead(work: Work, { config: { policy }, clock }: U
   return { ...left, outcome: isBlocked ? step.outcome : { kind: 'limit', reason: 'unverified' } };
 }
 
-/** Returns the work at a merge of what people pushed in the meantime, in a job that cannot verify it. */
+/** Returns the work at a merge with commits that people pushed in the meantime, in a job that cannot verify it. */
 export function judgeUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
   if (!deps.config.policy.verifies) return { ...work, head, cleanVerification: null };
   const merged = judgeUnverifiedHead({ ...work, head }, deps);

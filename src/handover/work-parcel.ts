@@ -25,8 +25,8 @@ const MAX_SENTENCE_CHARS = 1000;
 /** Tolerance in US dollars, because sums of floating-point numbers depend on their order. */
 const ROUNDING_USD = 1e-6;
 /**
- * Maximum number of entries of a list that is handed over, so that a run is not lost because it left out, or warned of,
- * too much.
+ * Maximum number of entries of each list that is handed over; enough that a run is not lost because it left out many
+ * files or gave many warnings.
  */
 const MAX_ENTRIES = 1000;
 const MAX_WARNINGS = 100;
@@ -41,7 +41,7 @@ const foundTaskSchema = queuedTaskSchema.extend({
   title: words,
   source: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('plan'), path: z.string().max(MAX_PATH_CHARS), line: countSchema }),
-    // An entry that an agent wrote must not close an issue.
+    // Without an issue number, because an entry that an agent wrote must not close an issue.
     z.object({
       kind: z.literal('prd'),
       path: z.string().max(MAX_PATH_CHARS),
@@ -98,7 +98,7 @@ const parcelSchema = z.discriminatedUnion('kind', [
 type WorkParcel = Extract<z.infer<typeof parcelSchema>, { readonly kind: 'work' }>;
 
 /**
- * The trusted part of what the job of the loop handed over. `commits` is the bundle of the work's commits, if there are
+ * The trusted part of the hand-over from the loop's job. `commits` is the bundle of the work's commits, if there are
  * any.
  */
 export type ReceivedWork =
@@ -157,8 +157,8 @@ export function serializeFailure({ reason, message }: Extract<Outcome, { kind: '
 }
 
 /**
- * Reads what the job of the loop handed over, as untrusted data of a job in which an agent ran, and checks it against
- * what the gate handed over. `text` is null when nothing was handed over.
+ * Parses the hand-over of the loop's job, which is untrusted because an agent ran there, and checks it against the
+ * gate's hand-over. `text` is null when nothing was handed over.
  */
 export function receiveWork(
   text: string | null,
@@ -240,8 +240,8 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
 }
 
 /**
- * Creates the work of a loop that handed over nothing usable, in which nothing was done. With `spent: 'reservation'`,
- * what its run had reserved counts as used.
+ * Creates the work of a loop that handed over nothing usable: nothing in it is done. With `spent: 'reservation'`, the
+ * run's whole reservation counts as used.
  */
 export function createLostWork(
   { intake, ...handed }: HandedIntake,
@@ -262,7 +262,7 @@ function possibleOutcome(
   { policy, isProposal }: { readonly policy: Policy; readonly isProposal: boolean },
   now: number,
 ): Outcome | null {
-  // Such a run works on no task, so its state completes none.
+  // A run for a proposal works on no task, so it cannot complete any.
   if (isProposal && outcome.kind === 'complete') return null;
   switch (outcome.kind) {
     case 'failed':

@@ -15,7 +15,7 @@ import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.t
  */
 interface LogFiles {
   readonly line: (level: 'INFO' | 'WARN' | 'ERROR' | 'LOOP', text: string) => void;
-  /** Begins a file of its own for the iteration, to which lines go as well. */
+  /** Begins a file for the iteration, to which lines are written in addition to `ralph.log`. */
   readonly iterationBegins: () => void;
   readonly iterationEnds: () => void;
 }
@@ -24,12 +24,12 @@ const LOG = 'ralph.log';
 
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 
-/** Maximum size of an iteration's file; what an agent says beyond that is in its own transcript. */
+/** Maximum size of an iteration's file; the agent's own transcript has the rest of its output. */
 const MAX_ITERATION_BYTES = 2 * 1024 * 1024;
 
 const KEPT = { most: 50, mostBytes: 20 * 1024 * 1024 };
 
-/** More than one run works on. */
+/** Maximum number of folders that are kept; more than the number of lanes of a run. */
 const MAX_LANE_FOLDERS = 20;
 
 const ITERATION = /^iteration_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{3}\.log$/;
@@ -97,7 +97,7 @@ function deleteOldIterationFiles({ path }: OwnFolder): void {
     rmSync(join(path, name), { force: true });
 }
 
-/** Deletes the folders of lanes that were worked on beside another one longest ago. */
+/** Deletes the oldest folders of lanes that were worked on in parallel with another one. */
 function deleteOldLaneFolders({ path }: OwnFolder): void {
   const folders = readdirSync(path, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && isLaneId(entry.name))

@@ -25,7 +25,7 @@ import { appendToPlainFile } from '../files/plain-file.ts';
  */
 const ENDS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 0 } as const;
 
-/** The kind of what is at the path of one of Ralph's files. */
+/** The kind of entry at the path of one of Ralph's files: none, a file, or anything else. */
 type Place = 'free' | 'file' | 'other';
 
 /** The folder of a person's checkout that a run works for; `top` is the checkout's own folder. */
@@ -45,7 +45,7 @@ const LOGS = ['.ralph', 'logs'];
 /** The folders that the monitor and other programs watch. */
 export const RUN_FILES: RunFilePlaces = { status: ['.ralph'], logs: LOGS };
 
-/** Returns the folders of a lane that is worked on beside the one that `RUN_FILES` shows. */
+/** Returns the folders of a lane that is worked on in parallel with the lane in `RUN_FILES`. */
 export function runFilesBeside(lane: LaneId): RunFilePlaces {
   return { status: [...LOGS, lane], logs: [...LOGS, lane] };
 }
@@ -137,8 +137,8 @@ function lookAtPlace(path: string): Place {
 }
 
 /**
- * Returns the folder of the run's journal, with an empty journal in place of the previous run's. Returns `instead`,
- * with a warning, if the journal cannot be in `.ralph/logs`.
+ * Returns the folder of the run's journal, with an empty journal in place of the previous run's. If the journal cannot
+ * be in `.ralph/logs`, warns and returns `instead`.
  */
 export function openJournalFolder(
   worked: WorkedFolder,
@@ -271,8 +271,8 @@ function isAlive({ pid, birth, host, isOver }: RunClaim): boolean {
 }
 
 /**
- * Returns the boot and the tick in which a process started, which no other process with its id shares; null if this
- * system does not provide them or there is no such process.
+ * Returns the boot and the tick in which a process started, which distinguish it from any other process with the same
+ * id; null if this system does not provide them or there is no such process.
  */
 function birthOf(pid: number): string | null {
   try {
@@ -291,7 +291,7 @@ function otherRunError({ pid, host, startedAt }: RunClaim): UserError {
   const where = host === hostname() ? '' : ` on ${host}`;
   return new UserError(
     'configuration',
-    `Another ralph run works in this checkout: process ${String(pid)}${where}, since ${since} UTC. Wait until it ends, or end it with Ctrl-C.${where === '' ? '' : ' If that machine is gone, delete the files .ralph/state/run.*.json.'}`,
+    `Another ralph run is working in this checkout: process ${String(pid)}${where}, since ${since} UTC. Wait until it ends, or end it with Ctrl-C.${where === '' ? '' : ' If that machine is gone, delete the files .ralph/state/run.*.json.'}`,
   );
 }
 
@@ -307,7 +307,7 @@ export function makeTemporaryFolder(prefix: string): { readonly path: string; re
   const path = mkdtempSync(join(tmpdir(), prefix));
   const remove = (): void => {
     try {
-      // A program that is still being ended may write in the folder.
+      // Retried, because a program that is just being ended may still write in the folder.
       rmSync(path, { recursive: true, force: true, maxRetries: 5 });
     } catch {
       // A folder that cannot be removed now must not keep the process from ending.

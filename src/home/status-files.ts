@@ -20,7 +20,7 @@ const CLEAR = '\r\u001B[2K';
 /** The signals by which a person ends a run. */
 export interface Interruption {
   /**
-   * Aborted by the first Ctrl-C: the run ends before the next iteration begins. Its reason names who asked for that.
+   * Aborted by the first Ctrl-C: the run ends before the next iteration begins. The abort reason names the person.
    */
   readonly ending: AbortSignal;
   /** Aborted by the second Ctrl-C, or by SIGTERM or SIGHUP: the run ends at once. */
@@ -38,7 +38,7 @@ export interface StatusFiles {
   readonly status: (document: object) => void;
   /** Begins a call, whose progress is written every two seconds. */
   readonly callBegins: () => void;
-  /** Receives what the agent said last. */
+  /** Receives the agent's latest line. */
   readonly lineLogged: (line: string) => void;
   readonly callEnds: (how: 'completed' | 'failed' | 'idle') => void;
 }

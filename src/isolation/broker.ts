@@ -161,7 +161,7 @@ async function serve(options: Serving, call: BrokerCall | null, { request, respo
       return;
     }
     try {
-      // The client may have hung up while it waited.
+      // The client may have hung up while its request waited.
       if (!request.socket.destroyed) passage.recordEnd(await forward(options, reading, { passage, response }));
     } catch (error) {
       // If the client hung up, it is unknown how the provider would have answered.

@@ -74,7 +74,7 @@ export function createEgress(options: EgressOptions): Egress {
     const { socket } = opened;
     outward.add(socket);
     socket.once('close', () => outward.delete(socket));
-    // The client is gone, so nobody else would close the socket.
+    // If the client is gone, nobody else would close the socket.
     if (wanted.signal.aborted) socket.destroy();
     return opened;
   };

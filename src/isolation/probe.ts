@@ -227,8 +227,8 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
     'use sockets of daemons in folders that are shown': sockets(request.shownSockets),
     'use rights of groups': file(groups),
     'gain rights by set-uid programs': file(() => ownStatus(/^NoNewPrivs:\s*1$/m)),
-    // The bounding set gives no capabilities where no program can bring any: a user namespace fills the set, and no
-    // process in it may empty it.
+    // A full bounding set is harmless if no program can gain capabilities: in a user namespace, the set is full and
+    // cannot be emptied.
     'use capabilities': file(() =>
       ownStatus(
         /^CapInh:\s*0+\nCapPrm:\s*0+\nCapEff:\s*0+\n(?:CapBnd:\s*0+$|CapBnd:.*\nCapAmb:\s*0+\nNoNewPrivs:\s*1$)/m,

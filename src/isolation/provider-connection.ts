@@ -8,7 +8,7 @@ import { tryJson } from '../core/text/try-json.ts';
 
 const MAX_CHARS = 300;
 
-/** A provider's answer; its body is decompressed and arrives while it is sent. */
+/** A provider's answer; its body is decompressed and streamed. */
 interface ProviderAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -47,7 +47,7 @@ export function createDirectSend(): Send {
     const status = answer.statusCode ?? 0;
     if (isRedirect(status)) {
       answer.destroy();
-      throw new Error('its answer leads to another address');
+      throw new Error('its answer redirects to another address');
     }
     return { status, headers: pairsOf(answer.rawHeaders), body: unpacked(answer) };
   };
@@ -78,7 +78,7 @@ function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
   const create = UNPACKING[encoding];
   if (create === undefined) {
     answer.destroy();
-    throw new Error('its answer is packed in an unknown way');
+    throw new Error('its answer has an unknown compression');
   }
   // Errors surface where the body is read.
   return pipeline(answer, create(), () => undefined);

@@ -52,8 +52,8 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
 }
 
 /**
- * Returns the edit that appends children to an object or array in the layout of its present children; `layout` is that
- * of an object or array around it, in case it is empty.
+ * Returns the edit that appends children to an object or array in the layout of its present children. If it is empty,
+ * `layout` counts, the layout of an object or array around it.
  */
 export function appendChildren(
   text: string,
@@ -111,7 +111,7 @@ export function renderJsonValue(value: unknown, layout: JsonLayout, outer: strin
   return layout.indent === null ? lines.map((line) => line.trim()).join(' ') : lines.join(`${layout.lineEnd}${outer}`);
 }
 
-/** Returns a piece of one text for another one, with the other text's line ends and outer indentation. */
+/** Adapts a piece of one text to another one: its line ends and outer indentation become the other text's. */
 export function transplantText(
   piece: string,
   from: { readonly indent: string },

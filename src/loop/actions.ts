@@ -25,7 +25,7 @@ import type { AgentTurns } from './turns.ts';
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** Interval at which a waiting run asks whether somebody ordered it to stop. */
+/** Interval at which a waiting run checks whether somebody has ordered it to stop. */
 const ASK_MS = MINUTE_MS;
 
 /**
@@ -34,8 +34,8 @@ const ASK_MS = MINUTE_MS;
 const CLAIM_MS = 5 * MINUTE_MS;
 
 /**
- * The end of a wait. `over` carries the work and the policy from now on. `ended`: somebody wants the run to end.
- * `unknown`: the run could not find out what it may use.
+ * The end of a wait. `over` carries the work and the policy from now on. `ended`: a person or a signal ends the run.
+ * `unknown`: the run could not find out how many calls and tokens it may still use.
  */
 type Waited =
   | { readonly kind: 'over'; readonly policy: Policy; readonly work: Work }
@@ -117,7 +117,7 @@ export async function performAction(
   }
 }
 
-/** Returns the run after an action that took time, with what is new. */
+/** Returns the run after an action that took time, with the new facts. */
 function after(run: RunNow, { work, end }: WorkAfterAction, news: Partial<LoopFacts>): RunNow {
   return { ...run, work, known: updateFacts(run.known, { ...news, failure: end }) };
 }
@@ -191,7 +191,7 @@ function afterWaiting(
     case 'over':
       return after({ ...run, known, policy: waited.policy }, continuing(waited.work), {});
     case 'ended':
-      // The run still cannot call; `stoppedBy` keeps it from waiting again.
+      // The run still cannot make a call; `stoppedBy` keeps it from waiting again.
       return { ...run, soFar: { ...run.soFar, stoppedBy: waited.stoppedBy ?? run.soFar.stoppedBy }, known };
     case 'unknown':
       return { ...run, known: updateFacts(known, { ending }) };
@@ -199,8 +199,8 @@ function afterWaiting(
 }
 
 /**
- * Waits until the limit is over or the step's circuit may be probed, then asks what the run may use. The run keeps its
- * lane in the meantime.
+ * Waits until the limit is over or the step's circuit may be probed, then reserves what the run may use from then on.
+ * The run keeps its lane in the meantime.
  */
 async function waitForLimit(
   deps: LoopDeps,
@@ -242,7 +242,7 @@ async function renewClaim({ store, clock, ...run }: LoopDeps, { lane }: Work): P
   await store.update(renewLease(lane.id, leaseOf(run, clock.now())));
 }
 
-/** Asks what the run may use from now on, and records the answer in the journal. */
+/** Reserves what the run may use from now on, and records the answer in the journal. */
 async function askForMore(
   deps: LoopDeps,
   { work, waitedFrom, reason }: { readonly work: Work; readonly waitedFrom: number; readonly reason: Parked['reason'] },
@@ -250,7 +250,7 @@ async function askForMore(
   const { clock, log, waitPolicy } = deps;
   const resumedAt = clock.now();
   const { maxRunMs, maxWaitMs } = extendPolicyByWait(deps.config.policy, resumedAt - waitedFrom);
-  // The run waited for the circuit of a step if `on-limit` is not `wait`, which does not change what it may use.
+  // Unless `on-limit` is `wait`, the run waited for the circuit of a step, which does not change what it may use.
   const renewed =
     waitPolicy === null || deps.config.policy.onLimit === 'park'
       ? ({ kind: 'renewed', windows: work.state.windows, policy: deps.config.policy } as const)
@@ -261,7 +261,7 @@ async function askForMore(
     );
     return { kind: 'unknown' };
   }
-  // The run's time ends later now, and its claim must outlast it.
+  // The wait has extended the run's time, and its claim must outlast that.
   if (maxRunMs !== deps.config.policy.maxRunMs) await renewClaim(deps, work);
   const { windows } = renewed;
   const policy = { ...renewed.policy, maxRunMs, maxWaitMs };

@@ -48,7 +48,7 @@ export interface CalledAgent {
   readonly usage: CallUsage;
   /** Instant at which the state lost its conversation, since the agent could not continue it; null when it did not. */
   readonly sessionDroppedAt: number | null;
-  /** The call before, also charged, which failed to continue the conversation; null when there was none. */
+  /** The earlier call, also charged, that failed to continue the conversation; null when there was none. */
   readonly failed: FailedCall | null;
 }
 
@@ -192,11 +192,11 @@ function tryTo(act: () => void): void {
   try {
     act();
   } catch {
-    // The caller does not depend on it.
+    // Ignored: the caller does not depend on `act`.
   }
 }
 
-/** Returns the second of two calls with the usage of both, because the first was not charged separately. */
+/** Returns the second of two calls with the usage of both, because the first is not charged separately. */
 function withUsageOfBoth(first: BookedCall, second: BookedCall): BookedCall {
   const usage = addUsage(first.usage, second.usage);
   const { tokens, outputTokens, costUsd } = usage;

@@ -26,8 +26,8 @@ export interface CommitResult extends CommittedIteration {
 }
 
 /**
- * Commits what an iteration has made so far. In a merge, makes the lock files again first; if one cannot be made or the
- * run is cancelled, still keeps what the agent resolved.
+ * Commits what an iteration has made so far. In a merge, regenerates the lock files first; if one cannot be regenerated
+ * or the run is cancelled, still keeps what the agent resolved.
  */
 export async function commitWork(
   deps: LoopDeps,

@@ -26,9 +26,8 @@ interface Beginning {
 }
 
 /**
- * The withdrawals by people while the run works; a field is null when none is known. `task`: the way in which they
- * withdrew the task's issue. `lane`: the closed pull request or the deleted branch, in words that complete "stopped by
- * …".
+ * The withdrawals by people while the run works; a field is null when none is known. `task`: how they withdrew the
+ * task's issue. `lane`: how they withdrew the lane, in words that complete "stopped by …".
  */
 interface TakenBack {
   readonly task: WithdrawalKind | null;
@@ -125,8 +124,8 @@ export interface LoopDeps {
   readonly log: Log;
   readonly sleep: Sleep;
   /**
-   * Looks at what people did since the run began, with at most three requests; never throws. Null = this job cannot
-   * ask.
+   * Finds out whether people have withdrawn the task or the lane since the run began, with at most three requests;
+   * never throws. Null = this job cannot ask.
    */
   readonly lookAtPeople: ((work: Work, task: Task | null) => Promise<TakenBack>) | null;
   /** The policy for waiting; null = the run cannot wait for the end of a limit. */
@@ -157,7 +156,7 @@ export interface LoopDeps {
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
   /** Shows people the state of the run as a wait begins. Never throws. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
-  /** Reports the rest of a wait to people who read along. */
+  /** Reports the remaining time of a wait to people who watch the run. */
   readonly sayLeft: (text: string) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;

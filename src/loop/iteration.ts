@@ -98,8 +98,7 @@ export async function runIteration(
       return { ...concluded, work: marked };
     },
   );
-  // This is printed outside of the group, so that people who keep the group closed still read the result of each
-  // iteration.
+  // Printed outside of the log group, so that people who keep the group closed still see the result of each iteration.
   const entry = finished.work.journal.at(-1);
   if (entry !== undefined) deps.narrate(entry, finished.work);
   return finished;
@@ -163,7 +162,7 @@ async function runCallOrSteps(deps: LoopDeps, iteration: Iteration & BegunIterat
   }
   const walked = await runSteps(deps, deps.pipeline, iteration);
   const { together: output, records: steps, committed: earlier, base, work, sessionDroppedAt, doneMarker } = walked;
-  // A call that was made again needs no mention here: the record of its step has both calls.
+  // `madeAgain` is null because the record of each step already has both calls.
   return { work, output, usage: null, sessionDroppedAt, madeAgain: null, doneMarker, steps, earlier, base };
 }
 
@@ -203,7 +202,7 @@ async function conclude(
   const leftOut = [...committed.withheldNow, ...committed.besideNow.map((path) => ({ path, why: BESIDE }))];
   const withheld = work.withheld.filter(({ path }) => leftOut.some((one) => one.path === path));
   const isUncounted = withheld.length < work.withheld.length || committed.publishedPaths.length > 0;
-  // Packages and builds are not work: ignored files count only where the agent reports changes that nobody sees.
+  // Ignored files, such as packages and builds, are named only if the agent reports changes and none are visible.
   const isUnseen = before.tree === after.tree && !isUncounted && (analysis.signal.filesModified ?? 0) > 0;
   const beside = [
     ...committed.beside.map(({ name }) => name),
@@ -295,8 +294,8 @@ function namedFirst(paths: readonly string[], deciding: readonly string[]): read
 }
 
 /**
- * Returns the state with what the branch lacks of the work. Redacts paths before it cuts them, since a cut secret is
- * not recognized.
+ * Returns the state with the files that were left out of the branch. Redacts paths before it cuts them, since a cut
+ * secret is not recognized.
  */
 function withLeftOut(
   { redact }: LoopDeps,

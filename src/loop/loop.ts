@@ -21,7 +21,7 @@ import { PROPOSING, proposeTasks, situationOfProposal } from './proposal.ts';
 import { createTurns, openFirstAgent } from './turns.ts';
 import { createOrderPoll } from './people/order-poll.ts';
 
-/** A file to write, with its published text (`old`; null: it does not exist). */
+/** A file to write; `old` is its published text, or null if the file does not exist. */
 interface Rewrite {
   readonly path: string;
   readonly old: string | null;
@@ -86,7 +86,7 @@ function situationOf(
   };
 }
 
-/** Turns an intake into the work of a run that has not called the agent yet. `first` is what is known beyond it. */
+/** Turns an intake into the work of a run that has not called the agent yet. `first` overrides parts of that work. */
 export function beginLoop(intake: WorkIntake, now: number, first: Partial<Pick<Work, 'state' | 'agent'>> = {}): Work {
   const { start } = intake.lane;
   const remoteHead = start.kind === 'continue' ? start.remoteHead : null;
@@ -137,8 +137,8 @@ function recorded(deps: LoopDeps, ended: Work): Work {
 }
 
 /**
- * Marks a finished prompt as done, also in the form that its documents have on this branch, so that merging the branch
- * asks for no new work.
+ * Marks a finished prompt as done, also in the version that this branch has, so that merging the branch does not cause
+ * new work.
  */
 async function endPrompt(deps: LoopDeps, work: Work): Promise<Work> {
   const taskId = work.journal.at(-1)?.taskId ?? null;
@@ -169,8 +169,8 @@ async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<W
 
 /**
  * Moves done entries of the prd and old notes into their archives, in a last commit of a run that has commits. Reads
- * only texts of the verified head, since the work tree may have changed. The next run does what a kill or a failure
- * leaves undone.
+ * only texts of the verified head, since the work tree may have changed. After a kill or a failure, the next run makes
+ * up for it.
  */
 async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
   if (!work.hasNewCommits || deps.signal.aborted) return work;
@@ -212,7 +212,7 @@ async function archivedEntries({ repository }: LoopDeps, { tasks, state }: Work)
   ]);
   const texts = await repository.publishedTexts([PRD_PATH, PRD_ARCHIVE_PATH]);
   const prd = texts[PRD_PATH] ?? '';
-  // An entry is archived only when file and state agree: its file calls it done, and its work was accepted.
+  // Archive an entry only if its file marks it as done and the state says that its work was accepted.
   const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
     stateInFile === 'done' && isFinished(progressOf(state.tasks, task.id));
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);

@@ -24,7 +24,7 @@ const MAX_NAMED = 3;
 /**
  * Writes the progress of prd entries back into the file, in a commit after the iteration's, so that the branch is right
  * whether or not the agent did it. Reads only texts of the branch. Marks nothing on a branch without commits, since
- * there is nothing to review. The next iteration does what a kill or a failure leaves undone.
+ * there is nothing to review. After a kill or a failure, the next iteration makes up for it.
  */
 export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane): Promise<Work> {
   const { repository, signal, log } = deps;
@@ -48,7 +48,7 @@ export async function markEntries(deps: LoopDeps, work: Work, opened: OpenedLane
     });
     const marked: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
     if (head === work.head) return marked;
-    // If the agent left the file in another form, the next iteration commits that, and the entries are marked again.
+    // If the agent has changed the file, keep its version: the next iteration commits it and marks the entries again.
     await deps.files.replace({ path, old, text: made.text }).catch(() => undefined);
     // The changes that a later verification makes are measured against this snapshot.
     await repository.snapshot();
@@ -96,7 +96,7 @@ export async function readFileTasks(
   ).tasks;
 }
 
-/** Reads the files that are set aside, all at once. */
+/** Reads all files that are set aside. */
 export async function readSetAsideFiles({ files, prompt }: Pick<LoopDeps, 'files' | 'prompt'>): Promise<SetAsideFiles> {
   const texts = Object.entries(await files.read([...prompt.signals.markers, ...PROGRESS_PLACES]));
   return {
@@ -106,8 +106,8 @@ export async function readSetAsideFiles({ files, prompt }: Pick<LoopDeps, 'files
 }
 
 /**
- * Removes the file by which the agent said in this call that everything is done, so that it counts for one call only.
- * Returns its path, or null if the agent made none.
+ * Removes the marker file with which the agent reported in this call that everything is done, so that it counts for one
+ * call only. Returns its path, or null if the agent made none.
  */
 export async function takeDoneMarker(
   { files, prompt, log, redact }: Pick<LoopDeps, 'files' | 'prompt' | 'log' | 'redact'>,

@@ -16,10 +16,10 @@ import { computeBudgetLeft, callAndBook, computeTokensLeft } from './call.ts';
 import type { LoopDeps } from './deps.ts';
 import type { AgentTurns } from './turns.ts';
 
-/** The knowledge of a run that only proposes: it has no branch to open, and its issue may have any label. */
+/** The loop facts of a run that only proposes: it opens no branch, and its issue may have any label. */
 export const PROPOSING = { ...NOTHING_KNOWN, stage: 'ready' } as const;
 
-/** Returns the situation in which the issue can be read, whatever became of earlier work on it. */
+/** Returns the situation without the earlier work on the issue, so that it does not prevent the call. */
 export function situationOfProposal(situation: LoopSituation): LoopSituation {
   const { state, known } = situation;
   const [task] = situation.tasks;
@@ -32,8 +32,8 @@ export function situationOfProposal(situation: LoopSituation): LoopSituation {
 }
 
 /**
- * Makes the one call of a run that proposes sub-tasks, with tools that only read. Nothing that it changes is taken: its
- * tree is thrown away, and no commit is made.
+ * Makes the one call of a run that proposes sub-tasks, with tools that only read. Discards all changes of the work tree
+ * and makes no commit.
  */
 export async function proposeTasks(
   given: LoopDeps,
@@ -41,7 +41,7 @@ export async function proposeTasks(
   { turns, action }: { readonly turns: AgentTurns; readonly action: Extract<LoopAction, { kind: 'iterate' }> },
 ): Promise<Work> {
   const { step, startedAt } = action;
-  // The person asks by a label of their own, so losing the task label takes nothing back.
+  // Ignore withdrawals: the person asked with the label for proposals, so removing the task label changes nothing.
   const deps: LoopDeps = { ...given, lookAtPeople: null };
   const { opened } = await turns.take(work.state, step.agent);
   const state = chargeCallAt(switchAgent(work.state, step.agent, 'by_order', startedAt), policy, startedAt);
@@ -94,13 +94,13 @@ export async function proposeTasks(
 
 const ANSWERED: Outcome = { kind: 'idle', reason: 'answered' };
 
-/** Returns true if a call has no answer that was meant to be one. */
+/** Returns true if a call failed or has no final message. */
 function isFailedCall({ analysis, end, finalMessage }: AgentRun): boolean {
   const hasEnded = end.kind === 'exited' && end.code === 0;
   return !hasEnded || analysis.agentError !== null || analysis.usageLimit !== null || finalMessage.trim() === '';
 }
 
-/** Returns how a call ends the run by itself, or null. */
+/** Returns the outcome if the call was cancelled or the agent cannot log in, or null. */
 function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
   if (end.kind === 'cancelled') return { kind: 'cancelled', reason: 'signal' };
   const problem = accessErrorOf(analysis);
@@ -109,7 +109,7 @@ function outcomeOfCall({ analysis, end }: AgentRun): Outcome | null {
   return { kind: 'failed', reason: 'configuration', message };
 }
 
-/** Returns the end of a run whose call failed: the limit that it met, so that people learn when it ends. */
+/** Returns the outcome of a run whose call failed: parked if a limit is the cause, so that people learn its end. */
 function outcomeOfFailure(
   { config: { policy } }: LoopDeps,
   { state, work, soFar, now }: { readonly state: LaneState; readonly now: number } & Pick<RunNow, 'work' | 'soFar'>,

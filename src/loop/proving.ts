@@ -24,7 +24,7 @@ import type { Work } from '../handover/intake.ts';
 import type { LoopDeps } from './deps.ts';
 import { type PassedHead, verifyAt } from './verification.ts';
 
-/** A head that passed, and the base branch's tip with its tests, null while this run has not verified it. */
+/** A head that passed, and the tip of the base branch; `tests` is null while this run has not verified the tip. */
 interface Proving {
   readonly head: PassedHead;
   readonly base: { readonly commit: string; readonly tests: TestReport | null };
@@ -42,8 +42,9 @@ interface Planned {
 }
 
 /**
- * Runs the verify commands on the head without the change of each task, where its tests must fail, and with the old
- * form of the tests that it changed. The result decides nothing: it is for the reviewer and the next prompt.
+ * For each task, runs the verify commands on the head without the task's change, where its tests must fail, and with
+ * the old version of the tests that it changed. The result decides nothing: it informs the reviewer and the next
+ * prompt.
  */
 export async function proveTests(given: LoopDeps, work: Work, proving: Proving): Promise<Proven> {
   const { proveTests: mode } = given.config;
@@ -63,7 +64,7 @@ export async function proveTests(given: LoopDeps, work: Work, proving: Proving):
   }
   const proofs = new Map<TaskId, TaskProof>(planned.map(({ own: { task } }) => [task, { task, proof: CUT_OFF }]));
   const proven = (): Work => ({ ...work, state: recordProofs(work.state, [...proofs.values()]) });
-  // A run that is killed from here on leaves tasks that are done, with proofs that the next run makes.
+  // If the run is killed from here on, its tasks are done, and the next run makes the missing proofs.
   deps.record(proven());
   let baseTests = proving.base.tests;
   for (const one of planned) {
@@ -93,7 +94,7 @@ function usualMsOf({ state: { baseVerification: base } }: Work, { head }: Provin
   return (base?.kind === 'passed' ? base.durationMs : undefined) ?? head.durationMs;
 }
 
-/** Returns true for a finished task, or a prompt, that nothing was proven of since its newest iteration. */
+/** Returns true for a finished task, or a prompt, whose newest iteration is not proven yet. */
 function isDue({ state: { change, tasks } }: Work, task: TaskId): boolean {
   const { proof } = shareOf(change, task);
   const isOver = isFinished(progressOf(tasks, task)) || isPromptTask(task);
@@ -105,7 +106,7 @@ function planOf(own: TaskChanges): readonly Planned[] {
   return plan.kind === 'none' ? [] : [{ own, plan }];
 }
 
-/** Proves the tests of one task; null if the run is to end. */
+/** Proves the tests of one task; null if the run has to end. */
 async function proveTask(
   deps: LoopDeps,
   work: Work,
@@ -118,17 +119,17 @@ async function proveTask(
     runForProof(deps, work, { commit, usualMs: head.durationMs });
   const runWith = (files: readonly RestoredFile[]): Promise<ProofRun | null> =>
     deps.repository.commitReverted({ commit: head.commit, files }).then(run, (error: unknown) => {
-      deps.log.warning(`A file cannot be taken back: ${completeSentence(textOf(error))}`);
+      deps.log.warning(`A file cannot be restored: ${completeSentence(textOf(error))}`);
       return { kind: 'undecided', why: 'cannot-run' } as const;
     });
   deps.log.info(`verify runs without the change of ${nameIn(work, own.task)} …`);
   const without = await runWith(plan.without);
   if (without === null) return null;
   const needsBase = without.kind === 'ran' && head.report.size > 0 && baseTests === null;
-  if (needsBase) deps.log.info(`verify runs on the base, to tell which tests are new …`);
+  if (needsBase) deps.log.info(`verify runs on the base, to find out which tests are new …`);
   const onBase = needsBase ? await run(base.commit) : null;
   const known = onBase === null ? baseTests : onBase.kind === 'ran' ? onBase.report : NO_TESTS;
-  if (plan.old.length > 0) deps.log.info(`verify runs with the old form of the tests that it changed …`);
+  if (plan.old.length > 0) deps.log.info(`verify runs with the old version of the tests that it changed …`);
   const old = plan.old.length === 0 ? null : await runWith(plan.old);
   if (deps.signal.aborted) return null;
   return {
@@ -140,7 +141,7 @@ async function proveTask(
   };
 }
 
-/** Runs the verify commands on a commit, if they fit into the rest of the run; null if the run is to end. */
+/** Runs the verify commands on a commit, if they fit into the rest of the run; null if the run has to end. */
 async function runForProof(
   deps: LoopDeps,
   work: Work,

@@ -49,7 +49,7 @@ export async function openBranch(deps: PushDeps, work: Work, base: ObjectId): Pr
   const at = { branch, commit: work.base, since: work.base };
   const { refusedPush } = work.state;
   if (refusedPush !== null) {
-    // A probe that a later push proved wrong does not count for a day.
+    // If a push failed although its probe had succeeded, probes do not count for a day.
     const isPinned = refusedPush.unprobed === true && Math.abs(deps.clock.now() - refusedPush.at) < DAY_MS;
     if (isPinned) return { work, end: configuration(branch, refusedPush.why) };
     const probed = afterPush(
@@ -98,7 +98,7 @@ async function setAsideForbiddenMerge(
   const { baseBranch } = work.lane;
   const words = deps.redact(
     isForSignatures(tried)
-      ? `Merging ${baseBranch} would bring commits that the branch does not take. ${explainRefusal(tried.refusal)}`
+      ? `Merging ${baseBranch} would bring commits that the branch does not accept. ${explainRefusal(tried.refusal)}`
       : `Merging ${baseBranch} would bring workflow files that this token may not push. Press "Update branch" or "Resolve conflicts" on the pull request, or give the input \`github-token\` a token of a GitHub App with the permission \`workflows: write\`. (The server said: ${tried.refusal.words})`,
   );
   deps.log.warning(words);
@@ -110,8 +110,8 @@ async function setAsideForbiddenMerge(
 const MAX_TRIES = 5;
 
 /**
- * Pushes what an iteration made, so that it is safe on the branch before the next one begins. Leaves out what the
- * server refuses for its content, and pushes the rest.
+ * Pushes the commits of an iteration, so that they are safe on the branch before the next one begins. Leaves out
+ * commits or files that the server refuses for their content, and pushes the rest.
  */
 export async function pushIteration(deps: PushWithStateDeps, made: Work): Promise<WorkAfterAction> {
   const { outlet } = deps;
@@ -157,7 +157,7 @@ async function contentRefused(
   return probed.kind === 'pushed' ? blameContent(refusal) : null;
 }
 
-/** The reason for a push that waits for the end of the run, which knows whether people removed or merged the branch. */
+/** The reason for leaving the push to the end of the run, when it is known why the branch is gone. */
 const GONE = 'It was removed while this run worked, as merging a pull request can do.';
 
 async function isBranchGone(remote: Pick<Remote, 'branches'>, { lane: { branch } }: Work): Promise<boolean> {
@@ -189,7 +189,7 @@ async function pushOnce(
       return pushed.state ?? { kind: 'unavailable', why: 'the branch was pushed without it' };
     },
   );
-  // The branch is pushed alone when no state could be pushed along, or when others were faster again and again.
+  // Push the branch alone if there is no state to push with it, or if other runs were faster again and again.
   result ??= await remote.pushOn({ ...pushing, mergesOthers: true }).catch(unreachableBy);
   if (result.kind !== 'pushed') return { result, taken: work };
   const kept = updated.kind === 'updated' ? updated.answer : null;
@@ -266,7 +266,7 @@ function afterPush(deps: Pick<PushDeps, 'clock' | 'log'>, work: Work, pushed: Pu
       };
     case 'refused': {
       const why = explainRefusal(pushed.refusal);
-      // This run's probe found that the server accepts the push.
+      // True if this run's probe was accepted although the push itself is refused.
       const unprobed = work.stateBefore.refusedPush !== null && work.state.refusedPush === null;
       return {
         work: { ...work, state: recordPush(work.state, { why, ...(unprobed ? { unprobed } : {}) }, now) },

@@ -31,7 +31,7 @@ export function createTurns(deps: TurnDeps): AgentTurns {
   return {
     take: async (state, name) => {
       const opened = await (deps.agents.find((agent) => agent.name === name) ?? deps.agents[0]).open();
-      // Sessions that the agent begins later in this run are on this machine.
+      // Import only at an agent's first turn: sessions that begin later in this run are already on this machine.
       const session = brought.has(name) ? null : sessionOf(state, name);
       brought.add(name);
       if (session === null) return { opened, isForgotten: false };

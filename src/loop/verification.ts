@@ -46,8 +46,8 @@ export interface VerifyRun {
 }
 
 /**
- * Runs the verify commands in the work tree, and puts it back as it was at the last snapshot. Tests are only read where
- * a red base has them to compare with.
+ * Runs the verify commands in the work tree, then restores its last snapshot. Reads the tests in their output only if
+ * there are failed tests of a red base to compare with.
  */
 export async function verifyHere(deps: LoopDeps, work: Work): Promise<VerifyRun> {
   const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
@@ -206,7 +206,7 @@ export async function verifyAt(
     report = parseTestReport(deps.redact(text));
     isWhole = isAll;
   };
-  // `putBack` restores the last snapshot, and no iteration has taken one.
+  // `putBack` needs a snapshot, which no iteration has taken yet.
   if (work.journal.length === 0) await deps.repository.snapshot();
   const verification = await deps.repository
     .checkOutCommitAlone(commit, signal)
@@ -214,7 +214,7 @@ export async function verifyAt(
     .catch((error: unknown) =>
       signal.aborted ? { kind: 'not-run' as const } : { kind: 'impossible' as const, why: textOf(error) },
     );
-  // Verification can write into the work tree as well, which belongs to no iteration.
+  // Undo whatever the commands wrote into the work tree, because it would count as the next iteration's.
   if (!signal.aborted) await putBack(deps);
   return { verification, report, isWhole };
 }

@@ -10,8 +10,8 @@ interface Blocks {
 const inlineConstructs = ['attention', 'autolink', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'];
 
 /**
- * Maximum indentation; what begins beyond it counts as beginning there, because a parser needs many seconds for lists
- * that are hundreds of levels deep.
+ * Maximum indentation. Deeper lines count as indented this far, because a parser needs many seconds for lists that are
+ * hundreds of levels deep.
  */
 const MAX_INDENT = 80;
 
@@ -109,7 +109,7 @@ interface Found extends Box {
   readonly nested: ListItem[];
 }
 
-/** Returns what a reader sees of a heading. */
+/** Returns the visible text of a heading. */
 function headingText(heading: Heading, source: string): string {
   return plainInline(sliceOf(heading, source).replaceAll(/^#+|\s#+\s*$|\n\s*[=-]+\s*$/g, ''));
 }
@@ -176,8 +176,8 @@ function sliceOf({ position }: Nodes, source: string): string {
 }
 
 /**
- * Returns what a reader sees of a short piece of inline Markdown, in one line of at most 500 characters: no markup, no
- * comments, no pictures.
+ * Returns the visible text of a short piece of inline Markdown, in one line of at most 500 characters: without markup,
+ * comments and pictures.
  */
 function plainInline(markdown: string): string {
   const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);
@@ -241,7 +241,7 @@ export interface OutlineSection {
 
 interface OutlineChecklist {
   readonly lastLine: number;
-  /** The beginning of a further item: indentation, bullet or next number, and a blank. */
+  /** The beginning of the next item to add: indentation, bullet or next number, and a blank. */
   readonly bullet: string;
   /** True if blank lines separate the items. */
   readonly loose: boolean;

@@ -12,14 +12,14 @@ const MERMAID_SETTINGS: readonly RegExp[] = [
   new RegExp(String.raw`(?=---)(?<=^[^\n]*\n${PREFIX})---[ \t]*\n[^]*?(?=---)(?<=\n${PREFIX})---[ \t]*(?=\n|$)`, 'g'),
 ];
 
-/** Patterns for what else Mermaid reads but does not draw: comments, words for screen readers, targets, tooltips. */
+/** Patterns for other text that Mermaid does not draw: comments, words for screen readers, link targets, tooltips. */
 const MERMAID_UNSEEN: readonly RegExp[] = [
   ...MERMAID_SETTINGS,
   /%%[^\n]*/g,
   /<!--[^]*?(?:-->|$)/g,
   /\bacc(?:Title|Descr)[ \t]*:[^\n]*/gi,
   /\baccDescr[ \t]*\{[^}]*(?:\}|$)/gi,
-  // A flow chart may have a node of such a name, followed by an arrow.
+  // Not followed by an arrow, because a flow chart may have a node with one of these names.
   new RegExp(
     String.raw`(?=(?:click|links?|callback|properties|details)[ \t](?![ \t]*(?:<?--|==|-\.)))(?<=[\n;]${PREFIX})[^\n]*`,
     'gi',
@@ -51,7 +51,7 @@ const STYLES_HIDE: readonly RegExp[] = [
   new RegExp(String.raw`[\s,]fill[ \t]*:[ \t]*(?:${DARK}|(?!rgb)\w+\()`, 'i'),
 ];
 
-/** Patterns for what else can make words of a diagram invisible: colours, and HTML that is not plain. */
+/** Patterns for other things that can make words of a diagram invisible: colours, and HTML that is not plain. */
 const MERMAID_HIDES: readonly RegExp[] = [
   /\$\w*color\b/i,
   new RegExp(String.raw`\b(?:rect|box)[ \t]+${DARK}`, 'i'),
@@ -59,13 +59,13 @@ const MERMAID_HIDES: readonly RegExp[] = [
   /<(?:style|script|template|noscript|title|option|textarea|iframe|object|video|audio|canvas|svg|math)\b/i,
 ];
 
-/** Matches what a node has besides what is drawn of it, in a diagram without its quoted words. */
+/** Matches the parts of a node that are not drawn, in a diagram without its quoted words. */
 const NODE_EXTRAS =
   /@\{[^{}]*?(?<!\w)(?!(?:shape|label|icon|form|pos|h|w|img|constraint|animate|animation|curve|assigned|ticket|priority)\b)[a-z]\w*\s*:/i;
 
 /**
- * Names of the commands of TeX that show all of their words where they stand, in black. Others may be comments, define
- * something, move, shrink or colour words.
+ * Names of the TeX commands that show all of their words in place and in black. Other commands may be comments, define
+ * something, or move, shrink or colour words.
  */
 const TEX_SHOWN: ReadonlySet<string> = new Set(
   `Alpha Beta Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega alpha beta gamma delta epsilon varepsilon zeta eta
@@ -98,7 +98,7 @@ const TEX_SHOWN: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Matches surroundings that hide something, and blanks that move words over others. */
+/** Matches TeX environments that hide something, and negative spaces that move words over others. */
 const TEX_HIDES =
   /\\begin\s*\{(?!(?:equation|align|aligned|alignat|alignedat|gather|gathered|multline|split|eqnarray|array|subarray|cases|dcases|rcases|[bBpvV]?(?:small)?matrix|smallmatrix|CD)\*?\})|\\\\\*?\s*\[\s*-|(?:\\!\s*){4}/;
 
@@ -114,7 +114,8 @@ export interface Fence extends Span {
 }
 
 /**
- * Returns what a reader does not see of a fenced block that GitHub draws; empty for other blocks, whose text is shown.
+ * Returns the parts that a reader cannot see in a fenced block that GitHub draws; empty for other blocks, whose text is
+ * shown.
  */
 export function findUnseenInFence(text: string, { start, end, language }: Fence): readonly Span[] {
   const drawnAs = language.toLowerCase();

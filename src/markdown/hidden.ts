@@ -46,7 +46,7 @@ export function findHiddenEdits<Kind extends string>(
   const raw = parseRawHtml(text, html, nodes.rawBlocks);
   const drawn = maskCode(text, nodes.codeSpans);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, nodes.texts, kindOf)];
-  // A definition that is hidden passes its address to no link, so that each kind is counted where it was cut.
+  // A hidden definition gives its address to no link: it is already cut, and counted, as hidden text.
   const given = addresses.map((address, index) =>
     unseenText.some((span) => overlap(span, spanOf(nodes.definitions[index]))) ? null : address,
   );
@@ -78,7 +78,7 @@ export function withoutMarkup(text: string, { start, end }: Span): MarkdownEdit<
 }
 
 /**
- * Returns the edits of character references to invisible characters, and of comments that Markdown takes for text:
+ * Returns the edits of character references to invisible characters, and of comments that Markdown treats as text:
  * comments that are never closed, or that span several paragraphs.
  */
 function hiddenInTexts<Kind extends string>(

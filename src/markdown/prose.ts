@@ -4,7 +4,7 @@ import { findTangledMarkers } from './source.ts';
 
 /** A paragraph or heading as a person reads it. */
 export interface ProseBlock {
-  /** The text without emphasis, comments, code and what is struck out; a link to an issue becomes its address. */
+  /** The text without emphasis, comments, code and struck-out text; a link to an issue becomes its address. */
   readonly text: string;
   /**
    * The paragraph or heading above the list whose item this block begins, or the heading directly above this block;

@@ -45,9 +45,9 @@ interface Tag extends Span {
 }
 
 /**
- * Finds what browsers do not show of the raw HTML in a Markdown text. `pieces` are the positions of the HTML; after
- * each of the raw `blocks` GitHub writes a tag of its own. An unfinished part of a piece – a comment, a quoted value,
- * a block of script – hides the Markdown after it as well.
+ * Finds the parts of the raw HTML in a Markdown text that browsers do not show. `pieces` are the positions of the HTML;
+ * after each of the raw `blocks` GitHub writes a tag of its own. An unfinished part of a piece (a comment, a quoted
+ * value, a script) hides the Markdown after it as well.
  */
 export function parseRawHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): RawHtml {
   const hidden: HiddenHtml[] = [];
@@ -71,7 +71,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     const isEnd = tag.name.startsWith('/');
     const name = tag.name.replace('/', '');
     const whole: Tag = { name, start: tag.start, end: end + 1 };
-    // A tag without a `>` of its own is closed by GitHub's next tag.
+    // A tag without its own `>` is not shown: GitHub's next tag closes it.
     if (!isShown(name) || text[end] !== '>') hide(whole.start, text[end] === '>' ? whole.end : end);
     hideWords(tag.done, text[end - 1] === '/' ? end - 1 : end);
     if (isEnd) closeElement(whole);
@@ -79,7 +79,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   }
 
   function openElement(element: Tag): void {
-    // The content is skipped only if the prepared HTML still has this name.
+    // Skip the content of a script or style only if the prepared HTML still treats it as one.
     if (isCode(html.slice(element.start + 1, element.start + 1 + element.name.length).toLowerCase())) code = element;
     if (element.name === 'a') link = element;
     if (undrawn === null ? isUndrawn(element.name) : undrawn.name === element.name)
@@ -98,7 +98,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
   }
 
   const { html, codeBlocks } = onlyHtml(text, pieces, blocks);
-  const longMarkup = goesOn.map((markup) => ({ ...markup, last: html.lastIndexOf(markup.terminator) }));
+  const longMarkup = continuedMarkup.map((markup) => ({ ...markup, last: html.lastIndexOf(markup.terminator) }));
   let endsOpen = false;
   let markupEnd = 0;
   const hideMarkup = (start: number, end: number): void => {
@@ -109,7 +109,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     markupEnd = Math.min(
       text.length,
       long === undefined
-        ? // GitHub's next tag closed the markup, in a place where text is shown.
+        ? // GitHub's next tag closed the markup, and the text after it is shown.
           end + (text[end] === '>' ? 1 : 0)
         : html.indexOf(long.terminator, from) + long.terminator.length,
     );
@@ -131,7 +131,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
       },
       onattribend(quote, end) {
         const name = text.slice(attribute.start, attribute.end).toLowerCase();
-        // A second attribute of the same name has no effect, and an address has no blanks.
+        // Hide every attribute but a first address without blanks: a second one of the same name has no effect.
         if (
           quote === QuoteType.NoValue ||
           !isAddress(tag.name, name) ||
@@ -172,7 +172,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
 }
 
 /** Markup that Markdown continues beyond the first `>`, at which a browser ends it. */
-const goesOn = [
+const continuedMarkup = [
   { opening: '<![CDATA[', terminator: ']]>' },
   { opening: '<?', terminator: '?>' },
 ];
@@ -208,8 +208,8 @@ function onlyHtml(
 }
 
 /**
- * Returns the HTML with tags of script and style read like any other tag if they have no counterpart: in prose they are
- * words about code.
+ * Returns the HTML with tags of script and style that have no counterpart treated like any other tag, because in prose
+ * they are words about code.
  */
 function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
   const lastEnds = new Map(
@@ -229,7 +229,7 @@ function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
   );
 }
 
-/** Returns true if a reader sees that an element is there. */
+/** Returns true if an element is visible to a reader. */
 function isShown(element: string): boolean {
   return shown.has(element);
 }
@@ -243,8 +243,8 @@ function isCode(element: string): boolean {
 }
 
 /**
- * Returns true if a browser draws something else, or nothing, in place of an element; without an end tag, what follows
- * is shown.
+ * Returns true if a browser draws something else, or nothing, instead of the element's content; without an end tag, the
+ * content is shown.
  */
 function isUndrawn(element: string): boolean {
   return ['audio', 'canvas', 'datalist', 'noscript', 'rp', 'template', 'video'].includes(element);

@@ -74,7 +74,7 @@ const textConstructs = [
   'emailAutolink',
 ];
 
-/** Parses the blocks alone; their text is not looked into. */
+/** Parses only the block structure, not the text inside the blocks. */
 function parseBlockTree(text: string): Root {
   return fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: textConstructs } }],
@@ -239,10 +239,10 @@ function blockEnds(lines: readonly string[]): number {
   for (const line of lines) {
     const [found = ''] = leading.exec(line) ?? [];
     const prefix = found.replaceAll(/\d+/g, '1');
-    const goesOn = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix)
+    const continuesBlock = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix)
       ? prefix === item
       : /^[ \t>]*$/.test(prefix) && prefix === before;
-    if (!goesOn) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
+    if (!continuesBlock) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
     if (/^[ \t]*(?:=+|-+)[ \t]*$/.test(line.slice(found.length))) ends += 1;
     before = prefix;
     if (line.trim() !== '') item = prefix;
@@ -251,7 +251,7 @@ function blockEnds(lines: readonly string[]): number {
 }
 
 function tangledBlocks(text: string): readonly Span[] {
-  // These parts are larger than the real blocks: if the parts have few marks, the real blocks have fewer.
+  // Cheap test first: these parts are larger than the real blocks, so few marks in them mean few marks in the blocks.
   if (
     text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= MAX_MARK_PAIRS
   )
@@ -268,7 +268,7 @@ function tangledBlocks(text: string): readonly Span[] {
 function markPairs(text: string): number {
   const left = text.replaceAll(PLAIN_BRACKETS, '');
   const open = left.indexOf('[');
-  // Wherever an address could begin, the parser looks for a bracket that is open.
+  // At each `h` or `w` that could begin an address, the parser searches for an open bracket.
   const addresses = open === -1 ? [] : (left.slice(open).match(/(?<![a-z])[hw]/gi) ?? []);
   return ((left.match(/[[\]*_~<]/g)?.length ?? 0) + addresses.length) ** 2;
 }

@@ -31,7 +31,7 @@ export interface AgentSandbox {
    * sandbox is lost.
    */
   enter(program: SandboxProgram): Promise<Omit<SandboxProgram, 'tree'>>;
-  /** Returns the path at which a program that is entered with a tree finds it. */
+  /** Returns the path at which a program that runs with `tree` finds it. */
   seenAt(tree: string): string;
   /**
    * Asks every process in the sandbox to end, and kills what is left after `graceMs`; returns descriptions of the
@@ -39,12 +39,12 @@ export interface AgentSandbox {
    */
   end(graceMs: number): Promise<readonly string[]>;
   /**
-   * Empties the temporary folders of a sandbox without processes and makes a new home, for a verification that must see
-   * nothing of the agent's; returns that home.
+   * Empties the temporary folders of a sandbox without processes and makes a new home, for a verification that must not
+   * see any file of the agent; returns that home.
    */
   refresh(): Promise<string>;
   /** Makes the sandbox's user the owner of a folder and of everything in it that we own; links are not followed. */
   give(path: string): Promise<void>;
-  /** Takes a folder back, in a sandbox without processes; returns false if it was not given. */
+  /** Makes us the owner of a folder again; the sandbox must have no processes. Returns false if it was not given. */
   takeBack(path: string): Promise<boolean>;
 }

@@ -10,7 +10,7 @@ export interface AgentCall {
   /** The conversation that the call continues; null = it begins one. */
   readonly resume: string | null;
   readonly timeoutMs: number;
-  /** The clock that `timeoutMs` was cut from. */
+  /** The limit that decides `timeoutMs`. */
   readonly timeoutOf: Extract<AgentEnd, { kind: 'timeout' }>['of'];
   /** Amount that the run may still spend, in US dollars; null = no limit. */
   readonly budgetUsd: number | null;
@@ -23,7 +23,7 @@ export interface AgentCall {
   /** Allowed tools of the call; null = those that the agent was set up with. */
   readonly allowedTools: readonly string[] | null;
   readonly signal: AbortSignal;
-  /** Receives what the call has spent so far, where requests are counted, as a record in case of a kill. */
+  /** Receives what the call has spent so far, if requests are counted, so that it is on record after a kill. */
   readonly spending?: (spent: Spent) => void;
 }
 
@@ -33,10 +33,10 @@ export interface AgentRun {
   readonly broken?: Error;
   readonly analysis: Analysis;
   readonly end: AgentEnd;
-  /** The agent's last words, as they are: data of a stranger. */
+  /** The agent's last message, unchanged: untrusted data. */
   readonly finalMessage: string;
   readonly outputChars: number;
-  /** Set when the final message ends in a status block that a code fence makes void. */
+  /** True if the final message ends in a status block that does not count, because it is in a code fence. */
   readonly fencedBlock: boolean;
   readonly durationMs: number;
   /** MCP servers that the agent was given and could not use, each with its state: `docs (failed)`. */
@@ -77,7 +77,7 @@ export interface VerifyCall {
   readonly signal: AbortSignal;
   /**
    * Gets the end of what the commands printed, and the JUnit files that they wrote; `isWhole` is false if there was
-   * more. Not called where they were cut off. Null if nobody asks for it.
+   * more. Not called if the commands were cut off. Null if the caller needs no report.
    */
   readonly onReport: ((report: string, isWhole: boolean) => void) | null;
 }

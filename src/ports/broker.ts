@@ -57,7 +57,7 @@ export interface BrokerAnswer {
 /** The broker's decision on a request. */
 export type Reading =
   | { readonly kind: 'answered'; readonly answer: BrokerAnswer }
-  /** `why` holds words for the log. */
+  /** `why` is for the log. */
   | { readonly kind: 'refused'; readonly answer: BrokerAnswer; readonly why: string }
   | {
       readonly kind: 'forwarded';
@@ -103,7 +103,7 @@ export interface ModelProtocol {
   exhaustedIn(contentType: string): string | null;
   /** Answers a request for a model without a known price while a limit in dollars holds. */
   withoutPrice(model: string): BrokerAnswer;
-  /** True if the price of a model is known, by the name that the user chose it by. */
+  /** True if the price of a model is known; `model` is the name in the user's settings. */
   hasPrice(model: string): boolean;
   /** Answer to a request that is larger than any provider accepts. */
   readonly tooLarge: BrokerAnswer;

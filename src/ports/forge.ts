@@ -15,7 +15,7 @@ import type { ClosedPull } from '../core/snapshot/stored-pull.ts';
 import type { IssueState } from '../core/tasks/dependencies.ts';
 import type { TaskIssue } from '../core/tasks/issue-task.ts';
 
-/** An account on GitHub. `id` is GitHub's number, which a rename does not change; null where it is not known. */
+/** An account on GitHub. `id` is GitHub's number, which a rename does not change; null if it is unknown. */
 export interface Account {
   readonly login: string;
   readonly id: number | null;
@@ -31,7 +31,7 @@ export interface Issue extends TaskIssue {
 export type IssueHistory = ConsentHistory<Account>;
 export type IssueComment = RawComment<Account>;
 
-/** An issue or pull request that a task depends on. `elsewhere` is the other repository it is in, if it is in one. */
+/** An issue or pull request that a task depends on. `elsewhere` names its repository if that is another one. */
 export interface Dependency {
   readonly number: number;
   readonly state: IssueState;
@@ -57,12 +57,12 @@ export interface PullRequest {
 }
 
 /**
- * The issue of the dashboard. `revisions` are the newest versions of its body, oldest first, among which the first one
- * is only once somebody has edited it; `edits` counts all of them.
+ * The issue of the dashboard. `revisions` are the newest versions of its body, oldest first; it is empty until somebody
+ * edits the body. `edits` counts all versions.
  */
 export interface DashboardIssue {
   readonly number: number;
-  /** Identity for changes. */
+  /** GraphQL id, by which the issue is changed. */
   readonly id: string;
   readonly isOpen: boolean;
   readonly body: string;
@@ -70,13 +70,13 @@ export interface DashboardIssue {
   readonly edits: number;
 }
 
-/** An issue that this account made; `id` is GitHub's own number of it. */
+/** An issue that this account made; `id` is GitHub's internal id, and `number` the one that people see. */
 export interface OpenedIssue {
   readonly number: number;
   readonly id: number;
 }
 
-/** `id` is GitHub's number of the comment. */
+/** `id` is GitHub's id of the comment. */
 interface WrittenComment {
   readonly id: number;
 }
@@ -106,8 +106,8 @@ export interface SettingsQuery {
 }
 
 /**
- * The writes that people like to see but that no run depends on, as an adapter makes them. They throw UserError for
- * what GitHub refuses; a run gets them as `Wishes` instead.
+ * The writes that help people but that no run depends on, as an adapter makes them. They throw UserError for what
+ * GitHub refuses; a run gets them as `Wishes` instead.
  */
 export interface WishWrites {
   /** Replies in the review thread whose first comment is `replyTo`. */
@@ -125,20 +125,20 @@ export interface WishWrites {
     body: string | ((current: string | null) => string),
   ): Promise<WrittenComment>;
   /**
-   * Adds the reason of the settlement below the first line of our own notifications, with one write for all. `closing`
-   * hides a comment as resolved, so that no later `upsertComment` finds it. Comments that are gone, settled already, or
-   * not ours stay as they are.
+   * Marks our own notifications as settled: adds the reason below the first line of each, with one write for all.
+   * `closing` hides a comment as resolved, so that no later `upsertComment` finds it. Comments that are gone, settled
+   * already, or not ours stay as they are.
    */
   settleComments(
     settled: readonly { readonly id: number; readonly words: string; readonly closing: boolean }[],
   ): Promise<void>;
   /**
-   * Settles our notifications of any of these needs on this issue or pull request, and hides each that is about nothing
-   * else. Remembers other comments that it finds, as `upsertComment` does.
+   * Settles our notifications of any of these needs on this issue or pull request, and hides those without another
+   * need. Remembers other comments that it finds, as `upsertComment` does.
    */
   settleNotifications(number: number, over: { readonly needs: readonly Need[]; readonly words: string }): Promise<void>;
   /**
-   * Rewrites the comment of that marker if `upsertComment` has found it on the same issue and its text is older than
+   * Rewrites the comment with this marker if `upsertComment` has found it on the same issue and its text is older than
    * `writtenBefore` (ms). Never searches for a comment and never creates one. `closing` works as in `settleComments`.
    */
   amendComment(
@@ -164,11 +164,11 @@ export interface WishWrites {
   /** Returns an issue as a dashboard; null when it no longer exists. Takes one request. */
   readDashboard(number: number): Promise<DashboardIssue | null>;
   /**
-   * Replaces the body of the dashboard and returns the issue with the versions until then, in one request; null when it
-   * no longer exists. Notifies nobody.
+   * Replaces the body of the dashboard and returns the issue with the versions before that, in one request; null when
+   * it no longer exists. Notifies nobody.
    */
   writeDashboard(id: string, body: string): Promise<DashboardIssue | null>;
-  /** Returns this account's dashboard, known by the beginning of its body, or makes one. Takes two requests. */
+  /** Returns this account's dashboard, found by the beginning of its body, or makes one. Takes two requests. */
   openDashboard(text: {
     readonly title: string;
     readonly body: string;
@@ -196,7 +196,7 @@ export type WishResult<T> =
   | { readonly kind: 'granted'; readonly value: T }
   | { readonly kind: 'refused'; readonly why: string; readonly isLasting: boolean };
 
-/** Like `WishWrites`, but none rejects, so none can end a run. Refusals are listed in `refusedWishes`. */
+/** Like `WishWrites`, but no method rejects, so none can end a run. Refusals are listed in `refusedWishes`. */
 export type Wishes = {
   readonly [Write in keyof WishWrites]: (
     ...asked: Parameters<WishWrites[Write]>
@@ -222,8 +222,8 @@ interface DecidingForge {
   /** Returns the account of this login; null when there is none. */
   account(login: string): Promise<Account | null>;
   /**
-   * Returns histories by number, many issues per request; an issue that no longer exists is left out. `demands` are
-   * those of a query: the histories say who gave the issue these properties.
+   * Returns histories by number, many issues per request; an issue that no longer exists is left out. `demands` are the
+   * properties that a query requires: the histories say who gave them to the issue.
    */
   issueHistories(
     numbers: readonly number[],
@@ -233,8 +233,8 @@ interface DecidingForge {
   /** Returns the newest 50 comments of each issue, oldest first, many issues per request. */
   commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
   /**
-   * Returns this account's newest comment with that first line, among the newest 100 of the issue; null if there is
-   * none. `isEdited` is true once anybody has edited it.
+   * Returns this account's newest comment whose first line is `marker`, among the newest 100 of the issue; null if
+   * there is none. `isEdited` is true once anybody has edited it.
    */
   ownComment(
     number: number,
@@ -242,13 +242,13 @@ interface DecidingForge {
   ): Promise<{ readonly body: string; readonly at: number; readonly isEdited: boolean } | null>;
   /** Returns the issues that this account made, among the newest 100 of the repository. */
   ownIssues(): Promise<readonly (OpenedIssue & { readonly body: string })[]>;
-  /** Opens an issue without labels, unless it is `known`, and makes it a sub-issue of `parent`, unless it is one. */
+  /** Opens an issue without labels, or takes the `known` one, and makes it a sub-issue of `parent` unless it is one. */
   openSubIssue(
     parent: number,
     issue: { readonly title: string; readonly body: string },
     known: OpenedIssue | null,
   ): Promise<OpenedIssue>;
-  /** Makes an issue wait for the one with that id, unless it does already. */
+  /** Marks an issue as blocked by the issue with the id `blockedBy`, unless it is marked already. */
   addDependency(number: number, blockedBy: number): Promise<void>;
   /** Returns what the issue waits for according to GitHub: its dependencies and its sub-issues. */
   dependenciesOf(number: number): Promise<readonly Dependency[]>;
@@ -267,14 +267,14 @@ interface DecidingForge {
    */
   headNow(branch: string): Promise<ReviewState | null>;
   /**
-   * Takes a pull request out of the merge queue, makes it a draft and switches its auto-merge off, where `standing`
-   * says that this is needed. Throws UserError where GitHub refuses one of these.
+   * Removes a pull request from the merge queue, makes it a draft and switches its auto-merge off, each only if
+   * `standing` shows the need. Throws UserError if GitHub refuses one of these.
    */
   withdrawFromMerging(number: number, standing: ReviewState): Promise<void>;
   /**
-   * Returns the open pull requests of this repository whose head begins with `prefix`, among the 200 that changed last,
-   * and the closed ones of these heads, with those that revert any, among the 50 that changed last. Takes one request
-   * as a rule.
+   * Returns this repository's pull requests whose head begins with `prefix`: open ones among the 200 open ones that
+   * changed last, and closed ones, with those that revert any of them, among the 50 closed ones that changed last.
+   * Takes one request as a rule.
    */
   waitingPullRequests(
     prefix: string,
@@ -288,7 +288,7 @@ interface DecidingForge {
    * the log storage of GitHub. Never throws for what cannot be read, but says what is missing.
    */
   checkDetails(check: CheckNow): Promise<CheckDetails>;
-  /** Returns the numbers of this repository's open pull requests from `prefix`…, among the newest 100. */
+  /** Returns the numbers of this repository's open pull requests whose head begins with `prefix`, of the newest 100. */
   openPullRequests(prefix: string): Promise<readonly number[]>;
   /** Returns the branch of a pull request and whether it is from a fork, for comments on it. */
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
@@ -323,8 +323,8 @@ interface DecidingForge {
     readonly runnerName: string;
   }): Promise<string | null>;
   /**
-   * Creates a commit that no ref names, with the token's account as its author. GitHub signs it if that account is an
-   * app's; `reason` is GitHub's word for why not.
+   * Creates a commit that no ref names, with the token's account as its author. GitHub signs it if that account belongs
+   * to an app; otherwise `reason` is GitHub's word for why not.
    */
   makeCommit(commit: CommitToMake): Promise<MadeCommit>;
   /** Returns the repository's settings that the token can read; changes nothing. */

@@ -32,8 +32,8 @@ export interface RemadeCommits {
  */
 export interface Remote {
   /**
-   * Returns the tip of every branch that starts with `prefix`, by name, and of a branch whose name is a folder of it
-   * (`ralph` for `ralph/`); throws UserError when the remote refuses even reading.
+   * Returns the tip of every branch that starts with `prefix`, by name, and of a branch with the name of a folder in
+   * the prefix (`ralph` for `ralph/`); throws UserError when the remote refuses even reading.
    */
   branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
   /**
@@ -58,13 +58,13 @@ export interface Remote {
   pushWithState(push: Push & { readonly at: ObjectId | null; readonly along: StateUpdate }): Promise<PushedWithState>;
   /**
    * Makes the commits again through the server's API, which signs them, if that is wanted or the server has refused
-   * them without signatures. The trees, messages and order stay the same, and the branch stays where it is. Safe to
-   * repeat: what the branch has already is not signed again.
+   * them without signatures. The trees, messages and order stay the same, and the branch does not move. Safe to repeat:
+   * commits whose signed form is on the branch already are not signed again.
    */
   sign(push: Push): Promise<SignResult>;
   /**
-   * Returns the server's answer to one more commit of this run on top of `at`, of which the branch has `since`. Always
-   * leaves nothing behind.
+   * Returns the server's answer to a push of one more commit of this run on top of `at`; the server's branch is at
+   * `since`. Leaves nothing behind.
    */
   probePush(branch: string, commits: { readonly at: ObjectId; readonly since: ObjectId }): Promise<PushResult>;
   /**
@@ -135,7 +135,7 @@ export type BranchDeleted =
   | { readonly kind: 'deleted' }
   /** The branch was already deleted. */
   | { readonly kind: 'gone' }
-  /** The branch holds other commits than those that were merged. */
+  /** The branch has other commits than those that were merged. */
   | { readonly kind: 'moved' }
   | { readonly kind: 'rejected'; readonly why: string }
   | { readonly kind: 'refused'; readonly refusal: Refusal };

@@ -35,8 +35,8 @@ export interface Repository {
   /** Returns everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
   /**
-   * Fetches what `start` names (command-scoped header). `base` is the tip of the base branch that another job of this
-   * run has found. Does not fetch what the checkout already has.
+   * Fetches what `start` names; the token is in a header of this one command. `base` is the tip of the base branch that
+   * another job of this run has found. Does not fetch what the checkout already has.
    */
   openLane(lane: WantedLane, base?: ObjectId): Promise<OpenedLane>;
   /**
@@ -59,9 +59,9 @@ export interface Repository {
    */
   compareOpen(open: OpenPulls): Promise<readonly ComparedPull[] | null>;
   /**
-   * Returns what the checkout and its history, as the job made them, tell about files and these symbols. For each of
-   * these branches, it returns the files that were changed since the branch left the base branch. Takes one fetch if
-   * there are branches. Returns null if git cannot tell.
+   * Returns what the checkout and its history, as the job made them, show about files and these symbols, and for each
+   * of these branches the files that it has changed since it left the base branch. Takes one fetch if there are
+   * branches. Returns null if git cannot tell.
    */
   history(asked: {
     readonly branches: readonly RemoteBranch[];
@@ -69,12 +69,12 @@ export interface Repository {
   }): Promise<(FileHistory & { readonly changed: FilesByBranch }) | null>;
   /**
    * Returns the commits up to `tip` that revert others, made after `since` (ms), newest first; empty if git cannot
-   * tell. Asks no server.
+   * tell. Contacts no server.
    */
   revertsIn(tip: ObjectId, since: number): Promise<readonly RevertCommit[]>;
   /**
-   * Returns those of these commits that are not merges as git itself makes them; empty if git cannot tell. Takes one
-   * fetch.
+   * Returns the commits of these pull requests that differ from the merge that git itself makes of their parents; empty
+   * if git cannot tell. Takes one fetch.
    */
   editedMerges(asked: readonly JudgedPull[]): Promise<readonly ObjectId[]>;
   /** Like `namesOf`, but always relative to the repository root. */
@@ -116,15 +116,15 @@ export interface Repository {
    */
   lockFilesLeft(): Promise<readonly string[]>;
   /**
-   * Keeps what a tool made of such a file since the last snapshot, if nothing else changed and the file may be
-   * published, and takes a snapshot. Otherwise puts everything back.
+   * Keeps a tool's change of a conflicting lock file since the last snapshot, if nothing else changed and the file may
+   * be published, and takes a snapshot. Otherwise puts everything back.
    */
   keepAlone(lockFile: string): Promise<KeptAlone>;
   /** Resets the work tree to the lane's newest commit if a merge is unfinished, else does nothing. */
   abandonMerge(): Promise<void>;
   /**
    * Undoes all that a verification or a review did in the work tree since the last snapshot: files, except ignored
-   * ones, and commits. Files that were left beside the work tree are not taken up. Returns the paths of the files.
+   * ones, and commits. Work that it left beside the work tree is never reported. Returns the paths of the files.
    */
   putBack(): Promise<readonly string[]>;
   /** Measures all that the lane's branch has changed since it left the base branch; null when no lane is open. */
@@ -142,7 +142,7 @@ export interface Repository {
   checkOutCommitAlone(commit: ObjectId, signal: AbortSignal): Promise<string>;
   /** Returns what the commits of each task on the lane's branch changed; empty when no lane is open. */
   taskChanges(): Promise<readonly TaskChanges[]>;
-  /** Makes a commit on top of `commit`, on no branch, in which these files are taken back. */
+  /** Makes a commit on top of `commit`, on no branch, that reverts these files. */
   commitReverted(taken: { readonly commit: ObjectId; readonly files: readonly RestoredFile[] }): Promise<ObjectId>;
   /** Writes the lane's commits since `since` into a bundle file, for a job that publishes them. */
   bundle(file: { readonly path: string; readonly since: ObjectId }): Promise<void>;
@@ -175,7 +175,7 @@ export interface WorkFiles {
   remove(path: string): Promise<void>;
 }
 
-/** Text files of the work tree, of which the end can be read alone. */
+/** Text files of the work tree, whose end can be read by itself. */
 export interface WorkTreeFiles extends WorkFiles {
   /**
    * Returns at most the last `maxBytes` of a text file; null when there is none, or a link leads out of the work tree.
@@ -207,11 +207,11 @@ export interface OpenedLane {
   readonly fork: ObjectId;
   /** Tree of `fork`. */
   readonly baseTree: ObjectId;
-  /** Commits of the lane that the base branch lacks. */
+  /** Number of commits of the lane that the base branch lacks. */
   readonly ahead: number;
-  /** Commits below the first of a run that the base branch lacks, as after it was rewritten. */
+  /** Number of those before the first commit of a run; above 0 if the base branch was rewritten, for example. */
   readonly below: number;
-  /** The newest commit of a person on the lane; null if there is none. Merges bring no content of a person. */
+  /** The newest commit of a person on the lane; null if there is none. Merges count only if a person edited them. */
   readonly personHead: ObjectId | null;
   /**
    * The tasks that the newest commits of the branch name; null if none of those that the base branch lacks names one,
@@ -249,7 +249,7 @@ export interface IterationCommit {
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** `texts` holds the content by path. */
+/** `texts` are the contents by path. */
 export interface TextsCommit extends Pick<IterationCommit, 'message' | 'trailers'> {
   readonly texts: FileTexts;
 }
@@ -302,8 +302,8 @@ export interface WithheldChange {
 }
 
 /**
- * A file that the server refused. `whatever` is set when the server refuses any content of it, not only the present
- * one.
+ * A file that the server refused. `whatever` is true if the server refuses every content of the file, not only the
+ * present one.
  */
 export interface RefusedPath extends WithheldChange {
   readonly whatever: boolean;

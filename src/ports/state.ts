@@ -9,7 +9,7 @@ import type { LaneId } from '../core/tasks/ids.ts';
 export interface StateStore {
   /** Returns the present snapshot. */
   read(): Promise<ReadSnapshot>;
-  /** Returns the snapshot that this process has read or written last, without a look; null if it has not. */
+  /** Returns the snapshot that this process last read or wrote, without reading again; null if there is none yet. */
   lastSeen(): Snapshot | null;
   /**
    * Reads, applies the change, and writes the result by compare-and-swap; repeats this when another run was faster.
@@ -19,17 +19,17 @@ export interface StateStore {
   /** Returns the present snapshot, and for this lane also what copies elsewhere say. */
   restore(lane: LaneId): Promise<RestoredStore>;
   /**
-   * Applies the change with which the run of this tag saves a copy, reads it back, and keeps what belongs to it beside
-   * the snapshot.
+   * Saves a lane's state for the run with this tag: applies the change, reads the snapshot back, and stores the copy
+   * and its transcript beside the snapshot.
    */
   save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState>;
-  /** Returns the transcript that the lane's state names; one with another hash does not match. */
+  /** Returns the transcript that the lane's state names; a transcript with another hash counts as absent. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
 }
 
 export type ReadSnapshot =
   | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
-  /** No place holds a snapshot: only copies are kept, or nothing at all. */
+  /** No snapshot is kept: there are only copies, or nothing at all. */
   | { readonly kind: 'none' }
   | Unavailable;
 
@@ -49,13 +49,13 @@ export type Updated<Answer> =
 
 /** `last` is the newest snapshot that was seen; null when none was. */
 export type NotUpdated =
-  /** No place can keep two runs apart: it takes no writes of this run, or there are only copies. */
+  /** Nothing can keep two runs apart: the place accepts no writes of this run, or there are only copies. */
   | { readonly kind: 'unguarded'; readonly why: string; readonly last: Snapshot | null }
   | (Unavailable & { readonly last: Snapshot | null });
 
 /**
- * Pushes a branch and the new state with it. It is called again when another run was faster, and not at all where no
- * state can be pushed along.
+ * Pushes a branch together with the new state. Called again when another run was faster; not called if the state cannot
+ * be pushed with a branch.
  */
 export type Carrier = (along: StateUpdate) => Promise<Written>;
 
@@ -63,7 +63,7 @@ export interface StateCopy {
   readonly lane: LaneId;
   readonly sequence: number;
   readonly document: string;
-  /** Transcript that is kept beside the document, which names it. */
+  /** The transcript, which is stored beside the document; the document names it. */
   readonly transcript: SealedTranscript | null;
 }
 
@@ -73,7 +73,7 @@ export interface StateUpdate {
   /** Required present value of the ref; null when the ref must not exist. */
   readonly expected: Head | null;
   /** Writes the ref's new target into the repository that is pushed from, and returns its id. */
-  readonly board: (repository: { readonly gitFolder: string }) => Promise<Head>;
+  readonly writeTarget: (repository: { readonly gitFolder: string }) => Promise<Head>;
 }
 
 /** A transcript as it is stored: encrypted. `sha256` is the hash of `content`, in hex digits. */
@@ -106,7 +106,7 @@ export interface Seal {
   sign(text: string): string | null;
 }
 
-/** The conversation of a transcript; the transcript opens for no other. */
+/** The conversation that a transcript belongs to; the transcript cannot be opened for another one. */
 export interface Sealed {
   readonly lane: LaneId;
   readonly sessionId: string;
@@ -175,8 +175,8 @@ export type PartialCopy = Omit<StateCopy, 'document'> & { readonly document: str
 
 export type RestoredCopy =
   /**
-   * `signed` is set when a holder of the agent's key wrote the copy. Anybody who may write the cache can have written
-   * an unsigned one.
+   * `signed` is true if a holder of the agent's key wrote the copy. Anybody with write access to the cache may have
+   * written an unsigned one.
    */
   (FoundCopy & { readonly kind: 'found' }) | { readonly kind: 'absent' } | Unavailable;
 
@@ -205,7 +205,7 @@ export interface SnapshotPlace {
   write(swap: Swap): Promise<Written>;
   /** Returns the write in a form that a push of a branch can carry; null when this place has none. */
   carry(swap: Swap): StateUpdate | null;
-  /** Deletes what earlier versions left. It is called once the new snapshot, which contains that, was read back. */
+  /** Deletes the data of earlier versions; called after the new snapshot, which contains it, was read back. */
   settle(): Promise<void>;
 }
 

@@ -243,7 +243,7 @@ export async function receiveServers({ file, args, timeoutMs }: Opener, count: n
     detached: true,
     // sudo closes every descriptor above the first three.
     stdio: ['ipc', 'ignore', 'ignore'],
-    // Node expects JSON if its environment says nothing, and no variable of this process is passed on.
+    // Without variables of this process, Node expects JSON.
     serialization: 'json',
     reject: false,
     buffer: false,

@@ -37,8 +37,8 @@ export interface ProgramCall {
 }
 
 /**
- * Without it, a `bash -c` whose stdin is a socket, as Node's pipes are, takes itself for a remote login and reads
- * `~/.bashrc` first.
+ * Keeps `bash -c` from reading `~/.bashrc`: if stdin is a socket, as Node's pipes are, bash without this variable
+ * behaves like a remote login.
  */
 const UNDER_A_SHELL = { SHLVL: '1' };
 
@@ -47,7 +47,7 @@ type Receiver = (chunk: Buffer) => void;
 
 /**
  * The processes that are ended with a program. `sandbox`: everything in the sandbox, where nothing else may run. `run`:
- * all processes that inherit the run tag (which is added to the environment), wherever they moved to, also those that a
+ * all processes that inherit the run tag (which is added to the environment), in any session, also those that a
  * program leaves behind when it ends by itself. `group`: the program's group and descendants if the program must be
  * ended, with `graceMs` from SIGTERM to SIGKILL. The remaining group of a program that ended by itself is ended as
  * well, or is kept (a user's credential cache) and its output awaited.
@@ -214,7 +214,7 @@ export function familyOf(program: {
  * cannot be ended.
  */
 export function runProgram(call: ProgramCall): Promise<ProgramEnd> {
-  // A program without a limit serves this one, which does not wait for its end.
+  // A program without a time limit runs beside this process, so no wait is shown.
   if (call.timeoutMs >= LONGEST_TIMER_MS) return runInGroup(call);
   return withNamedWait(basename(call.file), () => runInGroup(call));
 }
@@ -299,7 +299,7 @@ function assertNoneLeft(left: readonly string[]): void {
   if (left.length > 0)
     throw new UserError(
       'infrastructure',
-      `Processes of the agent cannot be ended: ${namesOf(left)}. What was finished before is published. Restart the runner.`,
+      `Processes of the agent cannot be ended: ${namesOf(left)}. Work finished before that is published. Restart the runner.`,
     );
 }
 

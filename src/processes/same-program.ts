@@ -11,7 +11,7 @@ interface OwnProcess {
   readonly environment: NodeJS.ProcessEnv;
   /** The tag by which `endTagged` finds the process. */
   readonly tag: string;
-  /** Signals that are passed on when they are aborted. */
+  /** Aborting one of these sends the order of its name to the process. */
   readonly orders: Readonly<Partial<Record<Order, AbortSignal>>>;
   /** Receives each line of its output. */
   readonly line: (text: string) => void;
@@ -73,7 +73,7 @@ export async function runSameProgram(own: OwnProcess): Promise<{ readonly result
 /** The work of a process that `runSameProgram` started. */
 export interface TakenWork {
   readonly work: unknown;
-  /** Turns orders into signals of this process, from the earliest order on. */
+  /** Turns orders into signals of this process, including orders that have arrived already. */
   readonly obey: () => void;
   /** Sends the result to the other process. */
   readonly end: (result: unknown) => Promise<void>;

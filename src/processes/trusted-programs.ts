@@ -51,7 +51,10 @@ export function findPassedOverProgram(
   const [path] = programsOnPath(name, environment);
   if (path === undefined || path === findTrustedProgram(name, environment)) return null;
   const isAgents = isWithinFolders(path, agentsFolders(environment));
-  return { path, why: isAgents ? 'agents may leave files in its folder' : 'whatever runs as you can replace it' };
+  return {
+    path,
+    why: isAgents ? 'agents may leave files in its folder' : 'any program that runs as you can replace it',
+  };
 }
 
 /** Returns the PATH for programs that start others by name: the system's folders and those of trusted programs. */

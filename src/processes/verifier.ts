@@ -26,7 +26,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const { environment, hidden, remove } = await options.clean.prepareFor(folder);
       if (hidden.length > 0)
         options.log.warning(
-          `verify runs in the clean clone without what was added or changed in folders above it since the run began, where build tools look for their settings: ${toLogLine(namesOf(hidden), 1000)}.`,
+          `In the clean clone, verify runs without the files that were added or changed in the folders above since the run began, because build tools read settings there: ${toLogLine(namesOf(hidden), 1000)}.`,
         );
       try {
         return await runCommands({ ...options, workFolder: folder, environment }, call);
@@ -80,7 +80,7 @@ interface Printed {
   readonly isWhole: boolean;
 }
 
-/** Size of the end of each command's output, and of the JUnit files, that a report is read from. */
+/** Maximum size of the end of each command's output, and of the JUnit files, from which a report is read. */
 const REPORT_BYTES = 2 * 1024 * 1024;
 
 /** Maximum time for finding JUnit files, in ms. */

@@ -100,11 +100,11 @@ function placesOf({ tasks, progress, feedback, earlier }: AnswersGiven): readonl
   return Object.entries(feedback.items).flatMap(([id, item]): readonly Place[] => {
     const { answer } = item;
     if (answer === null || !isUnposted(item)) return [];
-    // A change is not known to be good before the task is done.
+    // A change is announced only once its task is done.
     if (answer.kind === 'changed' && Object.hasOwn(progress, id) && progress[id]?.state !== 'done') return [];
     const before = Object.hasOwn(earlier.items, id) ? earlier.items[id] : undefined;
     const isEarlier = before?.answer?.at === answer.at;
-    // Only the gate decides which threads exist, whatever else a job hands over.
+    // Only tasks from the gate name existing threads; another job's data is not trusted for that.
     const isAsked = tasks.some((task) => task.id === id && task.source.kind === 'feedback');
     if (!isAsked && !isEarlier) return [];
     if (item.kind !== 'thread') return [{ id, item, kind: isAnsweredByComment(item.kind) ? 'comment' : 'page' }];
@@ -121,7 +121,7 @@ async function postAll(
   const { forge, clock, log, stepWithinMs } = deps;
   const now = await withTimeLimit(stepWithinMs, forge.pullRequestNow(branch));
   if (now === null || now.number !== pullRequest.number) {
-    // Nobody waits for an answer on a closed pull request.
+    // Answers on a closed pull request are no longer needed.
     for (const { id } of places) posted.add(id);
     return;
   }
@@ -134,7 +134,7 @@ async function postAll(
     const answered = await withTimeLimit(stepWithinMs, postAnswer(deps, place, now));
     // GitHub is out of reach, or asks for a pause.
     if (answered.kind === 'refused' && !answered.isLasting) return;
-    // A lasting refusal, as on a locked pull request, would be repeated tomorrow; the pull request's text has the
+    // After a lasting refusal, as on a locked pull request, a retry is pointless; the pull request's text has the
     // answer.
     posted.add(place.id);
     if (answered.kind === 'refused') {
@@ -213,7 +213,7 @@ export async function publishComments(deps: PublishDeps, report: WorkedReport): 
 }
 
 function statusThreads(report: WorkedReport): readonly StatusThread[] {
-  // A complete run without iterations makes up for an earlier one that could not publish everything.
+  // A complete run without iterations publishes what an earlier run could not.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
   // The issue of a run that ended within an iteration still says that the run is at work.
   const said = report.shown === null ? [] : [report.shown];
@@ -233,7 +233,7 @@ function statusThreads(report: WorkedReport): readonly StatusThread[] {
     : [...issues, { thread: report.pullRequest.number, taskId: null }];
 }
 
-/** Corrects notices and refusals that are older than the run; a newer one is about something later. */
+/** Corrects notices and refusals written before this run; newer ones are about later events. */
 async function correctOlder(
   { forge }: PublishDeps,
   { thread, taskId }: StatusThread,
@@ -241,7 +241,7 @@ async function correctOlder(
 ): Promise<void> {
   const writtenBefore = worked.startedAt;
   const approved = taskId === null ? [] : [markerOf([{ kind: 'needs_approval', about: taskId }]), APPROVAL_MARKER];
-  // A run that could keep no state may have posted these needs.
+  // A run without a stored state may have posted these needs, so search for the comments by their markers.
   for (const need of listResolvedNeeds(worked))
     await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   for (const marker of approved)

@@ -68,7 +68,7 @@ async function keepDashboard(deps: PublishDeps, notes: KnownNotes, train: Train)
   if (looked === null) return openPage(deps, kept, page);
   const { seen, fresh } = looked;
   if (!seen.isOpen) return [];
-  // The gate has judged the ticks that it read; the next run of the queue judges the others.
+  // Keep newer ticks for the next run of the queue: the gate has judged only those that it read.
   const unjudged = await rememberTicks(deps, kept, fresh);
   return writePage(deps, { kept: unjudged, seen, page });
 }

@@ -73,8 +73,8 @@ interface LiveStatus {
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /**
- * Publishes what people must know of a run that the gate ended: the answer to the request, notices, labels. Returns the
- * intake with the failures among its warnings.
+ * Publishes the results of a run that the gate ended: the answer to the request, notices, labels. Returns the intake
+ * with the failures among its warnings.
  */
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
@@ -86,11 +86,11 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
-  // The run does not know what was done when no state is stored.
+  // Without a store, the run does not know which tasks were done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   const { train } = intake.notes;
-  // The page of a pull request that is alone names no order, unless it has named one before the others were merged.
+  // A single pull request needs no merge order on its page, unless its page still shows one from before a merge.
   const shown = train === null ? null : await publishTrain(deps, train, intake.over === null ? 1 : 0);
   const unkept = await publishDashboard(deps, { ...intake.notes, tasks: intake.tasks, train: shown });
   return {
@@ -104,8 +104,8 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
 }
 
 /**
- * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run. That run
- * later settles what the state remembers without a second write.
+ * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run, which
+ * only removes them from the state.
  */
 async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIntake): Promise<void> {
   if (over === null) return;
@@ -139,20 +139,20 @@ async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 
   const { config, context, redact } = deps;
   const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
-  // A run that ended before it restored a lane knows nothing about one.
+  // A run that ended before it restored the lane cannot show its state.
   const view = intake.state === null ? null : laneViewOf(intake, { config, context, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice, forecast: intake.notes.forecast });
   if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
-  // A person who asked for work that another run does reads about it in that run's status.
+  // Another run is working on this and keeps the status comment, so the answer goes into a separate one.
   else if (intake.notes.claimedBy !== null && intake.outcome.reason === 'answered')
     await deps.forge.upsertComment(answer.thread, ANSWER_MARKER, `${ANSWER_MARKER}\n\n${redact(body)}`);
   else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }
 
 /**
- * Updates the pull request, its status comment and its ready notification when feedback is out of rounds, since no run
- * works that would do so. Writes nothing if they already say so. Returns warnings.
+ * Updates the pull request, its status comment and its ready notification when feedback is out of rounds, because no
+ * working run will do so. Writes nothing if they already say so. Returns warnings.
  */
 async function showOutOfRounds(
   { config, context, redact, clock, forge, log }: PublishDeps,
@@ -172,11 +172,10 @@ async function showOutOfRounds(
   const own = mapTexts(buildPullRequestText(report, countPeoplesChars(pullRequest)), redact);
   try {
     await forge.updatePullRequest(pullRequest.number, withPeoplesText(pullRequest, own));
-    // The status comment below the pull request's text reports it as well.
+    // The status comment below the pull request's text must report the same.
     await forge.upsertComment(pullRequest.number, STATUS_MARKER, redact(renderStatusComment(report, null)));
     const called = state.notified.find(({ kind, about }) => kind === 'ready' && about === subjectOfLane(lane.id));
-    // The notification stays in the lane's memory, which this run does not have to itself, so it is settled once more
-    // when work continues.
+    // This run does not own the lane's state, so the notification stays there and is settled again when work continues.
     if (called?.comment != null) {
       const words = redact(renderSettled([{ notification: called, why: 'held_up' }]));
       await forge.settleComments([{ id: called.comment, words, closing: false }]);

@@ -8,7 +8,7 @@ type PageDeps = Pick<PublishDeps, 'context' | 'clock' | 'log' | 'redact'> & {
 };
 
 /**
- * Keeps a page about what merged tasks cost, and returns its path; null as long as none is known. Reads only the
+ * Keeps a page about the cost of merged tasks, and returns its path; null if no merged task is known. Reads only the
  * snapshot that the run has seen. Never rejects.
  */
 export async function keepHistoryPage(deps: PageDeps, keep: (page: string) => string): Promise<string | null> {

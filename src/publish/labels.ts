@@ -33,7 +33,7 @@ export interface LabelWish {
   readonly wanted: LifecycleLabel | null;
 }
 
-/** The notices to give, and those that people can read now, which is what the label says. */
+/** The notices to give, and those that people can read now, for which the issue gets its label. */
 export interface Notices {
   readonly notices: readonly ApprovalNotice[];
   readonly notified: readonly ApprovalNotice[];
@@ -50,7 +50,7 @@ export function chooseLabels(
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
     const wanted = chooseTaskLabel(progressOf(progress, id), obstacle);
-    // This run did not check whether the issue still waits.
+    // Leave the label alone if this run did not check whether the issue still waits for approval.
     const isUnknown = obstacle === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
@@ -78,9 +78,9 @@ export function labelWishesOfEnd(
     outcome.reason !== 'updated' &&
     answer?.text.kind !== 'doctor';
   // A task that the lane never began may belong to another lane right now.
-  const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
+  const wasBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
   const settled = isCertain
-    ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels))
+    ? tasks.filter((task) => task.source.kind === 'issue' && wasBegun(task) && !waitsForApproval(task.source.labels))
     : [];
   return chooseLabels({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }

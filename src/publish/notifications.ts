@@ -42,13 +42,13 @@ const MAX_SETTLED = 3;
 /** The notifications that the state remembers, and what could not be done. */
 interface Notified extends NotificationMemory {
   /** Set when a later run must try again. */
-  readonly isUnheard: boolean;
+  readonly mustRetry: boolean;
   readonly warnings: readonly string[];
 }
 
 /**
- * Notifies people of what this run needs from them, in one new comment, and settles needs that no longer exist. It runs
- * before the state is saved: a second try finds the comment by its marker. Failures become warnings.
+ * Notifies people of this run's needs in one new comment, and settles needs that no longer exist. Runs before the state
+ * is saved: a second attempt finds the comment by its marker. Failures become warnings.
  */
 export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
   const { work, pullRequest } = end;
@@ -74,11 +74,11 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   // A request that waits for tomorrow's notifications must not be made by every run until then.
   if (isForReview && pullRequest !== null && mayNotify(notifiedAt, deps.clock.now()))
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
-  let isUnheard = plan.notify.length > 0 && notifiesAnybody(deps.config);
+  let mustRetry = plan.notify.length > 0 && notifiesAnybody(deps.config);
   await attempt('Nobody could be notified', async () => {
-    ({ isUnheard, ...known } = await notify(deps, end, { needs: plan.notify, known, warn }));
+    ({ mustRetry, ...known } = await notify(deps, end, { needs: plan.notify, known, warn }));
   });
-  return { ...known, isUnheard, warnings };
+  return { ...known, mustRetry, warnings };
 }
 
 /**
@@ -155,15 +155,15 @@ type NotifiedOnce = Pick<NotificationText, 'needs' | 'report' | 'change' | 'last
 };
 
 /**
- * A written notification. `before` is the text of a comment that was there already, which is kept as it is unless it is
- * corrected, because GitHub sends no message for an edit. `id` is null if only the webhook was notified.
+ * A written notification. `before` is the text of a comment that already existed. It is kept unless it is corrected,
+ * because GitHub sends no message for an edit. `id` is null if only the webhook was notified.
  */
 type Announced = WishResult<{ readonly id: number | null; readonly before: string | null }>;
 
 /**
- * Posts the notification as a comment, which its first line identifies, and sends it to the webhook if the comment is
- * new or this thread can have none. If no state knows the comment, its run was killed, perhaps before the webhook got
- * it.
+ * Posts the notification as a comment, which its first line identifies. Also sends it to the webhook if the comment is
+ * new or impossible, or if a state should remember the comment but does not: its run was killed, perhaps before the
+ * webhook got the message.
  */
 async function announce(deps: Notifying, notification: NotifiedOnce, corrects = false): Promise<Announced> {
   const { thread, needs, isRemembered } = notification;
@@ -269,8 +269,8 @@ function comparableReason(text: string): string {
 }
 
 /**
- * Settles the oldest comments first, up to the maximum, because each costs a request. Comments on needs that come again
- * take precedence, because an open comment would be mistaken for the new one.
+ * Settles the oldest comments first, up to the maximum, because each costs a request. Comments on needs that are
+ * announced again now take precedence, because an open comment would be mistaken for the new one.
  */
 async function settle(
   deps: PublishDeps,
@@ -300,15 +300,15 @@ async function notify(
   deps: PublishDeps,
   end: WorkedEnd,
   due: { readonly needs: readonly Need[]; readonly known: NotificationMemory; readonly warn: (text: string) => void },
-): Promise<NotificationMemory & Pick<Notified, 'isUnheard'>> {
+): Promise<NotificationMemory & Pick<Notified, 'mustRetry'>> {
   const { needs, known, warn } = due;
   const { config, clock, log } = deps;
-  const nothingMore = { ...known, isUnheard: false };
+  const nothingMore = { ...known, mustRetry: false };
   if (needs.length === 0 || !notifiesAnybody(config)) return nothingMore;
   const now = clock.now();
   if (!mayNotify(known.notifiedAt, now)) {
     log.info(`notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so this waits for a later run`);
-    return { ...known, isUnheard: true };
+    return { ...known, mustRetry: true };
   }
   const { work, report, pullRequest } = end;
   const concerned = tasksOfNeeds(needs, work.tasks);
@@ -332,8 +332,8 @@ async function notify(
   });
   if (written.kind === 'refused') {
     warn(`Nobody could be notified: ${written.why}`);
-    if (!written.isLasting) return { ...known, isUnheard: true };
-    // Runs without a call make up for what is missing, and must not repeat what is never allowed, as on a locked pull
+    if (!written.isLasting) return { ...known, mustRetry: true };
+    // Remember `ready` as notified: later runs without a call would otherwise retry forever, as on a locked pull
     // request.
     const ready = needs.filter(({ kind }) => kind === 'ready');
     return ready.length === 0 ? nothingMore : withNotification(nothingMore, ready, { thread, comment: null, at: now });

@@ -16,7 +16,7 @@ import type { Remote } from '../ports/remote.ts';
 /** Maximum number of issues that are looked at again, since each costs a request. */
 const MAX_ISSUES = 20;
 
-/** The dependencies of looking at what people did. */
+/** The dependencies of detecting withdrawals. */
 interface Looking {
   readonly forge: Pick<Forge, 'issue' | 'pullRequestOf'>;
   readonly remote: Pick<Remote, 'branches'>;
@@ -31,8 +31,8 @@ export interface LaneWithdrawal {
 }
 
 /**
- * Returns how a person took the task's issue back since the run began; null when the issue is still wanted or the
- * answer is unknown. Takes one request, or none for a task without an issue. Never throws.
+ * Returns how a person withdrew the task's issue since the run began; null when the issue is still wanted or the answer
+ * is unknown. Takes one request, or none for a task without an issue. Never throws.
  */
 export async function lookAtTask(looking: Looking, task: Task): Promise<WithdrawalKind | null> {
   const { source } = task;

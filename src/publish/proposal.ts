@@ -19,7 +19,7 @@ import { saveState } from './save-state.ts';
 
 /**
  * Publishes the work of a run that only proposes: keeps the sub-tasks, shows them in one comment, and saves the state.
- * The agent's words are a stranger's, whichever job hands them over. Safe to repeat.
+ * The agent's words are untrusted, whichever job hands them over. Safe to repeat.
  */
 export async function publishProposal(
   deps: PublishDeps,
@@ -58,7 +58,7 @@ async function showProposal(deps: PublishDeps, work: Work, { text, words }: Prop
   return shown.kind === 'granted' ? null : `The proposed sub-tasks could not be shown: ${completeSentence(shown.why)}`;
 }
 
-/** Returns how the call of a run failed that ended as it should; null if the run's end says more. */
+/** Returns the failure of the call from the run's warnings; null if the outcome itself explains the end. */
 function failureIn({ outcome, warnings }: Work): string | null {
   return outcome.reason === 'answered' ? (warnings.at(-1) ?? null) : null;
 }
@@ -71,11 +71,11 @@ async function keep(
   { store, sha256, clock, context: { runId, runAttempt } }: PublishDeps,
   { issue, text, tasks }: { readonly issue: number; readonly text: string; readonly tasks: readonly ProposedTask[] },
 ): Promise<Kept> {
-  // The same sub-tasks proposed again get a comment of their own: an edited one stays void.
+  // The hash differs per run, so that the same sub-tasks proposed again get a new comment: an edited one stays void.
   const hash = sha256(JSON.stringify([issue, text, tasks, runId, runAttempt])).slice(0, 32);
   const comment = `${formatProposalMarker(hash)}\n${renderProposal(tasks, hash)}`;
   if (comment.length > MAX_SHOWN_CHARS)
-    return { kind: 'none', why: 'Those of the agent are too long for one comment.' };
+    return { kind: 'none', why: "The agent's sub-tasks are too long for one comment." };
   const updated = await store.update(
     keepProposal({
       ...{ version: 1, issue, text, hash, at: clock.now() },

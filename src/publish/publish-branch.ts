@@ -105,7 +105,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
     head === remoteHead ? { kind: 'clear', feedback } : await clearHead(inTime(deps, isAnswered), work);
   if (cleared.kind === 'held') return { kind: 'lost', remoteHead, outcome: outcomeOfHeldHead(work, cleared.why), work };
   if (cleared.kind === 'unknown') return lostBranch(deps, work, { kind: 'unreachable', why: cleared.why });
-  // The loop has pushed what it could, so from its last push on the branch is this run's.
+  // Once the loop has pushed, this push continues the branch from there.
   const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const ready = { ...work, state: { ...work.state, feedback: cleared.feedback } };
   const push = ({ head: commit }: Work): Promise<PushResult> =>
@@ -127,7 +127,7 @@ export async function publishBranch(deps: PublishDeps, work: Work, isAnswered: b
   return lostBranch(deps, work, result);
 }
 
-/** Returns the dependencies of signing with a time limit. Nothing works in the tree any longer. */
+/** Returns the dependencies of signing with a time limit, without a repository: the work tree is no longer in use. */
 function signing({ remote, stepWithinMs, log }: PublishDeps): SignDeps {
   const sign: SignDeps['remote']['sign'] = (push) => withTimeLimit(stepWithinMs, remote.sign(push)).catch(rejectedBy);
   return { remote: { sign }, repository: null, record: null, log };

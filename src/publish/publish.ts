@@ -30,7 +30,7 @@ import { publishTrain } from './train.ts';
 /** Number of a lane's cache entries that are kept, because another run may be reading one. */
 const KEPT_CACHES = 2;
 
-/** `lane` is the result of giving the lane back; `isOnRemote` is true if all commits of the work reached the remote. */
+/** `lane` is the result of releasing the lane; `isOnRemote` is true if all commits of the work reached the remote. */
 export interface PublishResult {
   readonly report: WorkedReport;
   readonly lane: Released;
@@ -42,7 +42,7 @@ export interface PublishResult {
  * A step that hangs does not block later ones. Safe to repeat.
  */
 export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<PublishResult> {
-  // The record of an earlier version has none.
+  // A record of an earlier version lacks this field.
   const proposal = unchecked.proposal ?? null;
   if (proposal !== null) return { ...(await publishProposal(deps, unchecked, proposal)), isOnRemote: true };
   const verified = selectStateToBuildOn(unchecked, deps.config.policy, deps.clock.now());
@@ -66,7 +66,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     answers,
     reportWith,
     warnings: earlierWarnings,
-    isUnheard,
+    mustRetry,
   } = await publishForPeople(deps, worked, branch).catch(async (error: unknown) => {
     // Release the lane even on unexpected errors, and keep the calls on record; otherwise the lane stays locked until
     // the lease expires.
@@ -79,7 +79,7 @@ export async function publishWork(deps: PublishDeps, unchecked: Work): Promise<P
     await saveState(deps, worked, { ...end, isPublished: false });
     throw error;
   });
-  const isPublished = !isUnheard && answers.unposted === 0 && !wasUnreachable(end);
+  const isPublished = !mustRetry && answers.unposted === 0 && !wasUnreachable(end);
   const { saved, lane } = await saveState(deps, notified, { ...end, isPublished });
   const report = reportWith(saved);
   const [unlabelled, warnings] = await Promise.all([
@@ -118,13 +118,13 @@ async function publishForPeople(deps: PublishDeps, worked: Work, branch: Publish
     );
   const ending = { work, report: reportWith(null), pullRequest: pull.pullRequest };
   const sequence = notifiesOfTask(deps, ending) ? await saveStateFirst(deps, work, end) : work.state.sequence;
-  const { warnings: unnotified, isUnheard, ...remembered } = await publishNotifications(deps, ending);
+  const { warnings: unnotified, mustRetry, ...remembered } = await publishNotifications(deps, ending);
   const isReady = end.published && pull.pullRequest !== null && !pull.pullRequest.draft && isForReview(end.outcome);
   const again = isReady
     ? await requestReviewAgain(deps, work.state.feedback, pull.pullRequest.number)
     : { feedback: work.state.feedback, warnings: [] };
   const notified: Work = { ...work, state: { ...work.state, ...remembered, feedback: again.feedback, sequence } };
-  return { notified, end, pull, answers, reportWith, warnings: [...unnotified, ...again.warnings], isUnheard };
+  return { notified, end, pull, answers, reportWith, warnings: [...unnotified, ...again.warnings], mustRetry };
 }
 
 interface PublishedPullRequest {
@@ -171,7 +171,7 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
-  // Text that people wrote stays, also if they wrote it while the agent worked.
+  // Leave room for the text that people wrote, even while the agent worked.
   const own = mapTexts(buildPullRequestText(report, isOurs ? countPeoplesChars(newest) : 0), redact);
   const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
@@ -190,7 +190,7 @@ async function setDraftState(
   pullRequest: PullRequest,
 ): Promise<PullRequest> {
   const { number, draft } = pullRequest;
-  // A draft with auto-merge does not become ready just because its head was freed.
+  // A draft stays a draft even if its head had to be freed.
   const wasDraft = notes.held?.isDraft === true && outcome.kind !== 'complete';
   // Nothing was pushed, so the head is still the one that people decided on.
   const isAsBefore = notes.held !== null && !hasNewCommits && pullRequest.headSha === head;
@@ -237,7 +237,7 @@ function withoutLosses(
   const { policy } = config;
   const now = clock.now();
   const isOfMachine = outcome.kind === 'failed' && outcome.reason === 'infrastructure';
-  // Post does not count again what main has saved at its end.
+  // Post must not count again what main has already saved.
   const isCounted = lastRun !== null && lastRun.at > work.startedAt && lastRun.outcome !== 'cancelled';
   const isCutOff = isOfMachine && !isCounted && sumUsage(work).unfinished.calls > 0;
   const after = isCutOff ? loseIteration(work.state, policy, now) : work.state;
@@ -258,7 +258,7 @@ function trainAfter(
   { notes, lane, head, state }: Work,
   pull: PullRequest | null,
 ): Train | null {
-  // The record of an earlier version has none.
+  // A record of an earlier version lacks this field.
   const train = notes.train ?? null;
   if (train === null || pull?.state !== 'open') return train;
   const isOvertaken = (state.feedback.overtaken?.approvedBy.length ?? 0) > 0;
@@ -266,7 +266,7 @@ function trainAfter(
   return withPublished(train, { number, branch: lane.branch, head, isDraft, isOvertaken, now: clock.now() });
 }
 
-/** Deletes superseded caches. A later run deletes what this one cannot. */
+/** Deletes superseded caches. After a failure, a later run deletes them. */
 async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
   await withTimeLimit(stepWithinMs, forge.deleteSupersededCaches(formatLaneKeyPrefix(lane.id), KEPT_CACHES)).catch(

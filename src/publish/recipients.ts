@@ -42,7 +42,7 @@ export async function askersOf(
       .filter(({ issue }) => needs.some((need) => need.kind === 'needs_approval' && issueOfId(need.about) === issue))
       .map(({ by }) => by),
   ];
-  // The post step does not trust its record on approvals.
+  // Ask GitHub, because the post step's record of approvals is not trusted.
   return [
     deps.asked.by,
     ...reviewers,

@@ -49,7 +49,7 @@ export function reportOfWork(
     ...settingOfRun(frame, work.lane.id, {
       warnings: [...work.notes.warnings, ...work.warnings, ...describeUnfinishedCalls(used.unfinished)],
       found: work.notes.found,
-      // An earlier version has recorded none.
+      // A record of an earlier version lacks this field.
       train: work.notes.train ?? null,
     }),
     ...laneFactsOf(frame, work),
@@ -61,7 +61,7 @@ export function reportOfWork(
     iterations: work.journal,
     tokens: used.tokens,
     costUsd: used.costUsd,
-    // An earlier version has recorded none.
+    // A record of an earlier version lacks this field.
     forecast: work.notes.forecast ?? null,
     session: sessionWords(work),
     withheld: work.withheld,
@@ -84,8 +84,8 @@ export function reportOfWork(
 const ROUNDING_USD = 1e-6;
 
 /**
- * Returns what the run used according to its books, and the part of calls whose iteration failed before its journal
- * line.
+ * Returns the usage of the run according to its state, and in `unfinished` the part of it that no journal line has,
+ * because the iteration failed before its line was written.
  */
 export function sumUsage({ journal, stateBefore, state }: Work): RunUsage & { readonly unfinished: RunUsage } {
   const booked = measureSpent(stateBefore, state);

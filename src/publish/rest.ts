@@ -39,9 +39,8 @@ interface NotifiedAtGate {
 }
 
 /**
- * Notifies people of what the lane waits for and of issues that wait for approval, once: in the run that began to wait,
- * or in this one if that run could not or no run worked. Claims the lane while it writes, and remembers in the lane's
- * state that people were notified.
+ * Notifies people once of what the lane waits for and of issues that wait for approval, if the run that began to wait
+ * did not do so. Claims the lane while it writes, and records in the lane's state that people were notified.
  */
 export async function notifyAtGate(deps: PublishDeps, intake: EndIntake): Promise<NotifiedAtGate> {
   const { answer, notes, state } = intake;
@@ -78,7 +77,7 @@ function withoutKnown(needs: readonly Need[], known: readonly Need[]): readonly 
 }
 
 /**
- * Notifies people while no other run works on the lane, and returns the needs of which people are notified afterwards.
+ * Notifies people unless another run works on the lane, and returns all needs that people have been notified of.
  */
 async function notifyAlone(
   deps: PublishDeps,
@@ -113,7 +112,7 @@ async function notifyAlone(
     if (written === null) return known;
     if (memory !== null) {
       const after = withNotification(memory, needs, { ...written, at: now });
-      // No later run must return to an issue's own lane for this need.
+      // Settled, so that no later run returns to an issue's own lane for this need.
       const run = { before: memory, after, isPublished: true };
       const isOfRest = needs.some(({ kind }) => kind !== 'needs_approval');
       const isSettled = isOfRest && (intake.lane?.id ?? QUEUE) !== QUEUE;
@@ -159,7 +158,7 @@ async function claimMemory(deps: PublishDeps, { lane }: EndIntake, wanted: reado
   // An event about one issue is remembered by the issue's own lane, or else by the queue.
   const ids = lane !== null ? [lane.id] : own === null ? [QUEUE] : [toIssueLane(own), QUEUE];
   for (const id of ids) {
-    // The state that this run decided by contains orders and other lanes' usage, and must not replace the stored one.
+    // Read the state again: the one that this run decided by contains orders and other lanes' usage.
     const restored = await store.restore(id);
     const state = storedState(restored.lane, { id, isNew: lane?.start.kind === 'fresh' }, clock.now());
     if (state !== null) return claimState(deps, state, restored);

@@ -66,14 +66,14 @@ function endedState(
   });
 }
 
-/** `lane` is the result of giving the lane back. */
+/** `lane` is the result of releasing the lane. */
 interface Saved {
   readonly saved: SavedReport;
   readonly lane: Released;
 }
 
 /**
- * Saves the state that matches the remote, gives the lane back, and replaces the reservation with the actual usage.
+ * Saves the state that matches the remote, releases the lane, and replaces the reservation with the actual usage.
  * `isPublished` is set when nothing is left that a later run could publish.
  */
 export async function saveState(

@@ -4,9 +4,9 @@ import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 
 /**
- * Arms auto-merge for the next pull request where the settings want that, and brings the merge order on the pages of
- * all open ones up to date: one request, and a second one if a page changes. No page is read for up to `alone` pull
- * requests without an order.
+ * Arms auto-merge for the next pull request if the settings say so, and updates the merge order on the pages of all
+ * open pull requests: one request, and a second one if a page changes. Skips the pages if there are at most `alone`
+ * pull requests and auto-merge is off.
  */
 export async function publishTrain(deps: PublishDeps, seen: Train, alone: number): Promise<Train> {
   const { forge, redact } = deps;

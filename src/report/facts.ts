@@ -41,13 +41,13 @@ export function findingsOf(report: RunReport): readonly Finding[] {
 }
 
 /** Returns the lane's tasks, in the order of work. */
-export function tasksOf(report: RunReport): readonly TaskReport[] {
+export function listLaneTasks(report: RunReport): readonly TaskReport[] {
   return laneOf(report)?.tasks ?? [];
 }
 
-/** Returns the lane's tasks, preceded by what people and CI ask of the pull request. */
-export function allTasksOf(report: RunReport): readonly TaskReport[] {
-  return [...(laneOf(report)?.feedback ?? []), ...tasksOf(report)];
+/** Returns the lane's tasks, preceded by the requests of people and CI on the pull request. */
+export function listAllTasks(report: RunReport): readonly TaskReport[] {
+  return [...(laneOf(report)?.feedback ?? []), ...listLaneTasks(report)];
 }
 
 /** Returns this run's iterations, oldest first. */
@@ -65,20 +65,20 @@ export function isQueue(report: RunReport): boolean {
   return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
 }
 
-/** True if the next scheduled run picks up what is left: the queue works on every issue without a branch of its own. */
+/** True if the next scheduled run continues the work: the queue works on every issue without its own branch. */
 export function isScheduled(report: RunReport): boolean {
   return isQueue(report) || laneOf(report)?.headSha === null;
 }
 
 /** True if the prompt is the run's only task, in which case there is nothing to count. */
 export function isPromptAlone(report: RunReport): boolean {
-  const tasks = tasksOf(report);
+  const tasks = listLaneTasks(report);
   return tasks.length > 0 && tasks.every(({ task }) => task.source.kind === 'prompt');
 }
 
 /** Returns the name of the first task, without backticks so that `backticks` can enclose it. */
 export function nameFirstTask(report: RunReport): string {
-  return tasksOf(report)
+  return listLaneTasks(report)
     .slice(0, 1)
     .map(({ task }) => nameOfTask(task).replaceAll('`', "'"))
     .join('');
@@ -86,7 +86,7 @@ export function nameFirstTask(report: RunReport): string {
 
 /** Returns the lane's tasks that are done, whichever run finished them. */
 export function listDoneTasks(report: RunReport): readonly TaskReport[] {
-  return tasksOf(report).filter(({ progress }) => progress.state === 'done');
+  return listLaneTasks(report).filter(({ progress }) => progress.state === 'done');
 }
 
 /** Returns the tasks that were worked on or finished, in this run or before. */

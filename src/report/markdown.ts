@@ -111,7 +111,7 @@ export function renderLink(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
 }
 
-/** Renders the name of the task, as a link where it has a page. */
+/** Renders the name of the task, as a link if the task has a page. */
 export function renderTaskLink(task: Task): string {
   return 'url' in task.source ? renderLink(nameOfTask(task), task.source.url) : renderCode(nameOfTask(task), 80);
 }
@@ -131,8 +131,8 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
 }
 
 /**
- * Escapes what Markdown would read at its place in the line, and nothing else, so that the raw text reads like the
- * page.
+ * Escapes only the characters that Markdown would interpret at their place in the line, so that the raw text reads like
+ * the page.
  */
 function escapeText(line: string): string {
   return breakReferences(line)

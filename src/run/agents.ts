@@ -15,7 +15,8 @@ import type { PublishDeps } from '../publish/deps.ts';
 import { type AgentConnection, type AgentNeeds, type Connections, NO_NEEDS } from './deps.ts';
 
 /**
- * Returns the agents of a run, none of which is opened yet. `prepared` receives an agent's name and version once it is.
+ * Returns the agents of a run, not yet opened. `prepared` receives the name and version of each agent when it is
+ * opened.
  */
 export function createLoopAgents(
   { agents: [first, ...others], stepAgents }: Pick<Connections, 'agents' | 'stepAgents'>,
@@ -34,7 +35,7 @@ export type LoopAgents = Pick<LoopDeps, 'agents' | 'stepAgents'>;
 
 /**
  * Opens the agent whose turn comes first and those of the pipeline's steps, so that an agent that cannot be installed
- * ends the run before people read that it works.
+ * ends the run before a comment says that the run is at work.
  */
 export async function openFirstAgents(
   { agents, stepAgents }: LoopAgents,

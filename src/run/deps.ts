@@ -43,7 +43,7 @@ export interface AgentConnection {
 export interface AgentNeeds {
   /** Servers of the agent's tools. */
   readonly mcpServers: readonly McpServer[];
-  /** The pipeline, whose steps may have rules of their own; null when there is none. */
+  /** The pipeline, whose steps may have their own rules; null when there is none. */
   readonly pipeline: Pipeline | null;
 }
 
@@ -67,7 +67,9 @@ export interface Connections {
   readonly agent: (needs: AgentNeeds) => Promise<Agent>;
   /** The agents in the order in which they are called. */
   readonly agents: readonly [AgentConnection, ...(readonly AgentConnection[])];
-  /** Returns the agents that only steps of the pipeline name; from then on the isolation counts on their calls. */
+  /**
+   * Returns the agents that only steps of the pipeline name; the isolation is then prepared for their calls as well.
+   */
   readonly stepAgents: (pipeline: Pipeline | null) => readonly AgentConnection[];
   readonly verifier: () => Promise<Verifier>;
   /** Runs commands of a pipeline, and tools that make lock files. */
@@ -75,8 +77,8 @@ export interface Connections {
   /** Returns the measured isolation of everything that runs the lane's code; null while nothing is measured. */
   readonly isolation: () => IsolationFacts | null;
   /**
-   * Opens the folder through which the jobs of a split run hand over: in the gate that of the lane, and in other jobs
-   * the one that their inputs name.
+   * Opens the folder through which the jobs of a split run hand over: the lane's folder in the gate, and the folder
+   * that the inputs name in other jobs.
    */
   readonly handoff: (lane: LaneId | null) => Promise<HandoffFolder>;
   /** Checks the set-up with the run's own connections. */
@@ -105,13 +107,13 @@ export interface Machine
   extends Pick<LoopDeps, 'readLearnings' | 'files' | 'sleep'>, Pick<GateDeps, 'readLeftCircuit'> {
   /** Reads the user's prompt, or the built-in one, with everything else that the checkout has for the agent. */
   readonly readPrompt: () => Promise<UserPrompt>;
-  /** Writes the run's record to disk, whole or not at all; throws a UserError when it cannot. */
+  /** Writes the run's record to disk, completely or not at all; throws a UserError if that fails. */
   readonly record: (record: Pick<RunRecord, 'stage' | 'claimed' | 'work'>) => void;
-  /** Returns why everything that this run had on disk is gone, as a sentence; null while it is there. */
+  /** Returns a sentence that explains the loss of this run's files on disk; null while they exist. */
   readonly loss: () => string | null;
   /**
-   * Returns a signal that is aborted when the run is cancelled; calls `giveUp` when the run does not finish in time
-   * after that.
+   * Returns a signal that is aborted when the run is cancelled; calls `giveUp` if the run does not finish in time after
+   * that.
    */
   readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
   /** Ends the agent's processes. */
@@ -132,7 +134,7 @@ export type RunEnd =
   /** The jobs of all lanes are over. */
   | { readonly kind: 'summed-up'; readonly together: ParallelEnd };
 
-/** The reports of the run's other lanes that ended in the same job, which only the gate's can have. */
+/** The reports of the run's other lanes that ended in the same job, which can only be the gate's job. */
 type Beside = readonly RunReport[];
 
 /** The gate's hand-over of a lane; the job that takes it verifies it by `digest`. */

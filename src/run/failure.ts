@@ -5,8 +5,7 @@ import { messageOf, UserError } from '../errors.ts';
 export type FailedOutcome = Extract<Outcome, { readonly kind: 'failed' }>;
 
 /**
- * Returns the log line for a failure that people could not be notified of. The failure itself is often what stops the
- * notification.
+ * Returns the log line for a failure that people could not be notified of, often because of the failure itself.
  */
 export function renderUnnotified(failure: FailedOutcome, error: unknown): string {
   const why = messageOf(error);

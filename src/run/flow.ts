@@ -24,7 +24,7 @@ import { runLoop } from './run-loop.ts';
 import type { Recording } from './recording.ts';
 import { giveBackClaims, giveUpRun, publishRecorded, salvageRun } from './salvage.ts';
 
-/** Maximum time for finding the address of the log, in ms; the run can do without that link. */
+/** Maximum time for finding the address of the log, in ms; the run does not need that link. */
 const LOG_WITHIN_MS = 10_000;
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -74,7 +74,7 @@ function ended(report: RunReport): RunEnd {
 }
 
 async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
-  // The prompt is read first, from the checkout as the job made it, before any agent ran.
+  // Read the prompt first: no agent has changed the checkout yet.
   const prompt = await deps.machine.readPrompt();
   const entered = await enter(deps, recording, signal);
   if (entered.kind === 'ended') return entered.report;
@@ -106,7 +106,7 @@ async function inOneJob(deps: ActionDeps, recording: Recording, signal: AbortSig
     },
     begun,
   );
-  // A cancelled job has seconds left: post publishes what the loop put on disk.
+  // A cancelled job has only seconds left, so post publishes the work that the loop has on disk.
   if (work.outcome.kind === 'cancelled') return createUnpublishedReport(deps, work);
   const context = { ...deps.context, logUrl: await findLog(deps, work) };
   return publishRecorded(
@@ -158,7 +158,7 @@ async function endInGate(
   recording: Recording,
   { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
 ): Promise<RunReport> {
-  // The gate has tried to give back what it had claimed; this is the second attempt, and post makes the third.
+  // The gate has already tried to release its claims; this is the second attempt, and post makes the third.
   await giveBackClaims(deps, recording, 'claim');
   const end = await publishEnd(publishing, intake);
   recording.tryToRecord('ended');

@@ -4,8 +4,8 @@ import type { StoredRun } from '../core/snapshot/stored-run.ts';
 import { selectLinesUpTo } from '../core/journal/parse-journal.ts';
 
 /**
- * Returns a journal as it is stored: gzip in base64, up to the line with this hash, which the state names. Null without
- * that line, or if the journal holds a secret, since a redacted one would no longer be a chain.
+ * Returns a journal as it is stored: gzip in base64, up to the line whose hash the state names. Null without that line,
+ * or if the journal contains a secret, because redaction would break the chain of hashes.
  */
 export function packJournal(
   text: string | null,

@@ -5,20 +5,20 @@ import type { Work } from '../handover/intake.ts';
 import type { RunRecord } from './run-record.ts';
 import type { ActionDeps } from './deps.ts';
 
-/** The facts that main knows of its own run, kept on disk for post. */
+/** Main's facts about its own run, kept on disk for post. */
 export interface Recording {
   /** Returns the newest work; null until the loop begins. */
   readonly work: () => Work | null;
-  /** Returns the claims that this run may have made and has not certainly given back. */
+  /** Returns the claims that this run may have made and may not have released. */
   readonly claimed: () => readonly Claim[];
   /**
-   * Records claims on disk before they are made, in place of earlier ones, so that post gives them back if the run is
-   * killed right after. Throws a UserError when it cannot.
+   * Records claims on disk before they are made, in place of earlier ones, so that post releases them if the run is
+   * killed right after. Throws a UserError if the disk cannot be written.
    */
   readonly claiming: (claims: readonly Claim[]) => void;
-  /** Records that a lane is given back, or that another job must give it back. */
+  /** Records that a lane is released, or that another job must release it. */
   readonly released: (lane: LaneId) => void;
-  /** Writes the work to disk; throws a UserError when it cannot. */
+  /** Writes the work to disk; throws a UserError if the disk cannot be written. */
   readonly keep: (work: Work) => void;
   /**
    * Writes the work to disk if possible, and warns once if not. It is for the end of a run, when no new call depends on

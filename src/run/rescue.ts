@@ -35,11 +35,11 @@ export interface RescueLimits {
   readonly publishMs: number;
   /** Time for each step of publishing whose port sets no limit of its own. */
   readonly stepMs: number;
-  /** Time for giving the lane back, if publishing did not. */
+  /** Time for releasing the lane, if publishing did not do so. */
   readonly releaseMs: number;
 }
 
-/** Result of the rescue: `report` is null when there was nothing to report, `lane` is the result of giving it back. */
+/** Result of the rescue: `report` is null if there was nothing to report; `lane` is the result of releasing it. */
 interface Rescued {
   readonly report: RunReport | null;
   readonly lane: Released;
@@ -48,12 +48,12 @@ interface Rescued {
 const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 
 /**
- * Does what main could not: pushes commits, writes the pull request, saves the state and gives the lane back. Null when
- * main did everything, except perhaps giving back its lane. Safe to repeat.
+ * Finishes what main could not: pushes commits, writes the pull request, saves the state and releases the lane. Returns
+ * null if main had at most to release its lane. Safe to repeat.
  */
 export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
   const { record } = run;
-  // A lane of several is claimed under a tag of its own.
+  // In a run of several lanes, each lane is claimed under its own tag.
   const claim = record?.claimed.find(({ lane }) => lane === record.work?.lane.id);
   const deps = claim === undefined ? run : { ...run, runTag: claim.runTag };
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
@@ -97,7 +97,7 @@ export async function rescueLostRun(deps: RescueDeps): Promise<RunReport | null>
   return null;
 }
 
-/** Returns what this run can have claimed if it left no record: the lanes of its event, and those it holds. */
+/** Returns the possible claims of a run that left no record: the lanes of its event, and those that it holds. */
 async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
   const { connect, limits, runTag, debug } = deps;
   const named = lanesOf(deps).map((lane) => ({ lane, runTag }));
@@ -111,13 +111,13 @@ async function claimable(deps: RescueDeps): Promise<readonly Claim[]> {
   }
 }
 
-/** Returns the lanes that the event names. Lanes claimed by another run cannot be given back by this one. */
+/** Returns the lanes that the event names, even if another run claimed them, because only one's own can be released. */
 function lanesOf(deps: RescueDeps): readonly LaneId[] {
   const meaning = meaningOfRun(deps);
   return meaning.kind === 'for-us' ? meaning.lanes : [];
 }
 
-/** Returns true if this run can have worked on the lane of the work. */
+/** Returns true if this run may have worked on the lane of the record. */
 function isPossible(deps: RescueDeps, { lane }: Work): boolean {
   const meaning = meaningOfRun(deps);
   const isMeant = meaning.kind === 'for-us' && (meaning.mayBeOtherLane || lanesOf(deps).includes(lane.id));
@@ -166,7 +166,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 
 /** Publishes as main does, through the same ports, which make the same inspections before a push. */
 async function publishRescued(deps: RescueDeps, recorded: Work): Promise<Rescued> {
-  // The job that publishes has no agents, and the conversation that the loop handed over is not worth post's time.
+  // The job that publishes has no agents, and post has no time for the conversation that the loop handed over.
   const exporters = deps.config.handoff.phase === 'publish' ? null : listRecordedExporters(deps.connect, recorded);
   const stages = await connectStages(deps, { exporters, stepWithinMs: deps.limits.stepMs });
   const kept = await storedLane(deps, recorded.lane.id);
@@ -188,8 +188,7 @@ function knownTo({ config, runTag, clock }: RescueDeps, kept: RestoredStore | nu
 }
 
 /**
- * Returns why the state must not be saved. A state that could not be read is not replaced, since it is newer than
- * nothing.
+ * Returns why the state must not be saved. A stored state that could not be read may be newer, so it is not replaced.
  */
 function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
   if (stateStore === 'none') return null;
@@ -199,7 +198,7 @@ function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['
 }
 
 /**
- * Gives the lane back. The reservation of a run that has pushed counts as used by its calls, whatever the record says.
+ * Releases the lane. If the run has pushed, its reservation counts as used by its calls, whatever the record says.
  */
 async function giveBackUnused(
   deps: RescueDeps,

@@ -21,7 +21,7 @@ export async function runAction(deps: ActionDeps): Promise<RunEnd> {
   return runStages(deps, recording);
 }
 
-/** Returns the report of a run whose event asks for nothing; null if it may ask for something, or is not read. */
+/** Returns the report of a run whose event asks for nothing; null if it may ask for something or is unreadable. */
 function reportOfDismissed(deps: ActionDeps, recording: Recording): RunReport | null {
   const { phase } = deps.config.handoff;
   const meaning = phase === 'all' || phase === 'gate' ? readableMeaning(deps) : null;

@@ -30,7 +30,7 @@ interface LoopSetting extends Pick<
   readonly recording: Recording;
 }
 
-/** Runs the loop on this machine: turns an intake into work that is on record, and leaves no process of the agent. */
+/** Runs the loop on this machine: turns an intake into recorded work, and leaves no process of the agent behind. */
 export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: WorkIntake): Promise<Work> {
   const { config, context, runTag, clock, log, redact, connect, machine, appendJournal, keepPatch, journalHash } = deps;
   const { recording, ...given } = setting;
@@ -70,8 +70,7 @@ export async function runLoop(deps: ActionDeps, setting: LoopSetting, intake: Wo
 }
 
 /**
- * Returns the work with its isolation and the journal's hash. The hash in the state reveals a replaced journal on the
- * machine's disk.
+ * Returns the work with its isolation and the journal's hash, which reveals whether the journal on disk was replaced.
  */
 function measured({ journalHash, connect }: ActionDeps, work: Work): Work {
   return { ...work, isolation: connect.isolation(), state: { ...work.state, journalHash: journalHash() } };

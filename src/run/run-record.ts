@@ -9,7 +9,7 @@ import type { Work } from '../handover/intake.ts';
 import { readPlainFileNow } from '../files/plain-file.ts';
 
 /**
- * The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps giving back lanes
+ * The record that main leaves on disk for post. `ended`: main did everything itself, except perhaps releasing lanes
  * that are still `claimed`.
  */
 export interface RunRecord {
@@ -23,7 +23,7 @@ export interface RunRecord {
   readonly steeringDigest: string | null;
   /** Digest of main's variables of OpenTelemetry; null when none is set, absent in records of an earlier version. */
   readonly collectorDigest?: string | null;
-  /** The claims that this run may have made, because it was about to and has not certainly given them back. */
+  /** The claims that this run may have made (it was about to) and may not have released. */
   readonly claimed: readonly Claim[];
   /** Settings in place of inputs, with which post publishes as main would; absent in records of an earlier version. */
   readonly settings?: readonly FoundSetting[];
@@ -34,14 +34,14 @@ export interface RunRecord {
 const FILE = 'run.json';
 
 /**
- * Maximum size of a record, in bytes. A record has its tasks, its journal and two states; a much larger file is not
- * ours.
+ * Maximum size of a record, in bytes. A record contains tasks, a journal and two states; main never writes a larger
+ * one.
  */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 /**
- * Writes the run's record, sealed, whole or not at all: a kill at any instant leaves the old one or the new one. Throws
- * a UserError when it cannot.
+ * Writes the run's record, sealed, completely or not at all: a kill at any instant leaves the old one or the new one.
+ * Throws a UserError if the disk cannot be written.
  */
 export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): void {
   const next = join(folder, `${FILE}.next`);
@@ -60,7 +60,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   }
 }
 
-/** Reads the run's record; null when it is not, byte for byte, one that main of this run wrote. */
+/** Reads the run's record; null unless main of this run wrote it, byte for byte. */
 export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
   try {
     const content = readPlainFileNow(join(folder, FILE), MAX_RECORD_BYTES)?.bytes.toString() ?? '';

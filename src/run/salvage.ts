@@ -13,13 +13,13 @@ import { type FailedOutcome, failureOf, renderUnnotified } from './failure.ts';
 import { nameOfLane } from '../core/tasks/ids.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 
-/** Publishes, after a failure, what was finished before it, or gives back the lane of a run that never began. */
+/** After a failure, publishes the work that was finished before it, or releases the lane of a run that never began. */
 export async function salvageRun(deps: ActionDeps, recording: Recording, error: unknown): Promise<RunReport> {
   const outcome = whatFailed(deps, error);
   const work = recording.work();
   if (work === null) {
     await giveBackClaims(deps, recording, 'claim-and-reservation');
-    // If a lane is still claimed, post gives it back.
+    // If a lane is still claimed, post releases it.
     recording.tryToRecord('ended');
     const report = createWorklessReport(deps, outcome, deps.startedAt);
     if (outcome.reason === 'configuration') await tryToNotify(deps, outcome, report);
@@ -37,7 +37,7 @@ export async function salvageRun(deps: ActionDeps, recording: Recording, error: 
   }
 }
 
-/** Gives back the lanes that this run may still hold, each under its own tag. */
+/** Releases the lanes that this run may still hold, each under its own tag. */
 export async function giveBackClaims(
   deps: ActionDeps,
   recording: Recording,
@@ -60,7 +60,7 @@ async function tryToNotify(deps: ActionDeps, outcome: FailedOutcome, report: Run
   }
 }
 
-/** Publishes work, and records whether post still has to publish or give back anything. */
+/** Publishes work, and records whether post still has to publish or release anything. */
 export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
   const { report, lane, isOnRemote } = await publishWork(deps, work);
   if (lane.kind === 'free') recording.released(work.lane.id);
@@ -68,8 +68,7 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
     deps.log.warning(
       `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${completeSentence(lane.why)} The post step tries again.`,
     );
-  // Commits that are only on this machine, or a lane that is still claimed, are not given up before post has tried as
-  // well.
+  // If commits are only on this machine, or a lane is still claimed, post must try as well.
   recording.tryToRecord(recording.claimed().length === 0 && isOnRemote ? 'ended' : 'work');
   return report;
 }

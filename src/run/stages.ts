@@ -63,8 +63,8 @@ function nothing(): Promise<null> {
 }
 
 /**
- * Gives a lane back. A run that never began also gives its reservation back; the reservation of a run that worked
- * counts as the usage of its calls, if those could not be counted.
+ * Releases a lane. The reservation of a run that never began is released as well; that of a run that worked counts as
+ * the usage of its calls if those could not be counted.
  */
 export async function giveBackLane(
   { connect, ...run }: RunDeps,

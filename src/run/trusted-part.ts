@@ -19,7 +19,7 @@ import { type LaneAnswer, withAnswers } from '../core/sharing/waiting-issues.ts'
  */
 export interface KnownFacts {
   readonly restored: RestoredState | null;
-  /** The answers of lanes to issues, according to the store. Those that the record had taken over count. */
+  /** The answers of lanes to issues, according to the store. Those that the record has adopted count. */
   readonly answers: readonly LaneAnswer[];
   readonly config: Pick<Config, 'policy' | 'stateStore'>;
   readonly runTag: string;
@@ -27,9 +27,9 @@ export interface KnownFacts {
 }
 
 /**
- * Returns the trusted part of the record. The agent could write to its folder, and whoever has read main's environment
- * can seal a record. The stored state counts; the record only says what to inspect, what to publish, and what was used.
- * None of its sentences are shown.
+ * Returns the trusted part of the record. The agent could write to its folder, and a program that has read main's
+ * environment can seal a record. The stored state counts; the record only says what to inspect, what to publish, and
+ * what was used. None of its sentences are shown.
  */
 export function trustedPartOf(work: Work, known: KnownFacts): Work {
   const { restored, config, runTag, now } = known;
@@ -46,7 +46,7 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
     outcome: trustedOutcome(work.outcome, { end, state: stored, cooldownMs: config.policy.circuit.cooldownMs }),
     notes: createRunNotes(config.stateStore === 'none' ? 'not kept (state-store: none)' : RESTORED),
     warnings: [FINISHED_BY_POST],
-    // The record of an earlier version has no isolation.
+    // A record of an earlier version lacks the isolation.
     isolation: restoreRecordedFacts(work.isolation),
     isolationFrom: 'record',
     waitSkippedBy: null,
@@ -84,7 +84,8 @@ export function trustedPartOf(work: Work, known: KnownFacts): Work {
         now,
         policy: { ...config.policy, callsPerIteration: mostCalls(journal) },
       }),
-      // While the run holds its claim, nobody else has saved. Otherwise a number that is not newer is refused.
+      // While the run holds its claim, no other run has saved. Otherwise keep the smaller number, so that an old state
+      // is refused.
       sequence: isAtWork ? stored.sequence : Math.min(stored.sequence, recorded.sequence),
     },
     lastPublished: { ...work.lastPublished, state: stored },
@@ -150,7 +151,7 @@ function trustedOutcome(recorded: Outcome, { end, state, cooldownMs }: StoredEnd
       ? { circuitReason: circuit.reason, tripped: 'this-run', probeAt: circuit.openedAt + cooldownMs }
       : {}),
   });
-  // Some outcomes have a sentence of their own, which is not saved.
+  // Some outcomes need a sentence, which is not saved.
   return known.success ? known.data : KILLED;
 }
 

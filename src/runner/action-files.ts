@@ -5,7 +5,7 @@ import { type PlainContent, readPlainFileNow } from '../files/plain-file.ts';
 
 /** The action's own files, as main found them. Some of them are loaded only when they are needed, also in post. */
 export interface ActionFiles {
-  /** Restores what was changed, added or removed since, and returns the names. Throws when it cannot. */
+  /** Undoes all changes to the files since then, and returns their names. Throws if a file cannot be restored. */
   readonly putBack: () => readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function replaceFile(path: string, content: PlainContent | null): void {
   try {
     renameSync(fresh, path);
   } catch {
-    // There is a folder at the path.
+    // The path may be a folder.
     rmSync(path, { recursive: true, force: true });
     renameSync(fresh, path);
   }

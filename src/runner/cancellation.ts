@@ -19,7 +19,7 @@ const GIVE_UP_AFTER_MS = 5_000;
 
 /**
  * Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs when its time
- * is up.
+ * is over.
  */
 export function listenForCancel(giveUp: (why: string) => Promise<void>): AbortSignal {
   const controller = new AbortController();

@@ -8,8 +8,8 @@ import { usePlainFile } from '../files/plain-file.ts';
 
 const MIB = 1024 * 1024;
 /**
- * Maximum sizes in bytes. A parcel has the tasks, a journal and a state; GitHub takes no file of more than 100 MB, and
- * no larger push than 2 GB.
+ * Maximum sizes in bytes. A parcel contains tasks, a journal and a state; GitHub accepts files of up to 100 MB and
+ * pushes of up to 2 GB.
  */
 const LARGEST: Readonly<Record<HandoffName, number>> = {
   'gate/intake.json': 32 * MIB,

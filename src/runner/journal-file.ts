@@ -42,7 +42,7 @@ const MOST_LOG_BYTES = 20 * 1024 * 1024;
 /** Maximum size of a journal that is read back, in bytes. */
 const MOST_JOURNAL_BYTES = 16 * 1024 * 1024;
 
-/** Returns the text of the journal in `folder`; null without a file, or if it is larger than any that is kept. */
+/** Returns the text of the journal in `folder`; null if there is no file or it is too large to be a journal. */
 export function readJournalFile(folder: string): string | null {
   return readPlainFileNow(join(folder, JOURNAL), MOST_JOURNAL_BYTES)?.bytes.toString() ?? null;
 }
@@ -79,7 +79,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       try {
         appendToPlainFile(`${file}.log`, logBytes > MOST_LOG_BYTES ? '… The job log has the rest.\n' : lines, 0o600);
       } catch {
-        // The job log has the line.
+        // Ignored: the job log has the line anyway.
       }
     },
     keepReceipt: (content) => {
@@ -99,7 +99,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       try {
         writeFileSync(`${file}.${String(patches)}-${plain}.patch`, patch, { flag: 'wx', mode: 0o600 });
       } catch {
-        // People read the name of this work in any case.
+        // Ignored: the name of this work is reported anyway.
       }
     },
   };

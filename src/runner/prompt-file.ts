@@ -109,8 +109,7 @@ async function readLockTools(
 }
 
 /**
- * Reads the set-up prompt; null when there is none, the set-up was done before, or a pipeline runs it as a step of its
- * own.
+ * Reads the set-up prompt; null if there is none, the set-up is already done, or a pipeline runs it as a step.
  */
 async function readSetup(places: PromptPlaces, pipelines: readonly string[]): Promise<string | null> {
   const text = await readPromptFile(places, SETUP_PROMPT_PATH);

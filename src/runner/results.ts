@@ -36,7 +36,7 @@ export function setOutputs(outputs: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Returns the texts of the inputs that the runner was given, by name. */
+/** Returns the texts of the inputs that the runner passes to this step, by name. */
 export function readInputTexts(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
@@ -122,8 +122,8 @@ export function logDebug(text: string): void {
 }
 
 /**
- * Makes text inert for the runner, which reads a command at the beginning of a line (`::`, after what .NET takes for
- * white space) or anywhere in it (`##[`).
+ * Makes text inert for the runner, which recognizes commands at the beginning of a line (`::`, after .NET's white
+ * space) or anywhere in it (`##[`).
  */
 export function neutralizeCommands(text: string): string {
   return text

@@ -22,8 +22,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const MAX_USES = 8;
 
 /**
- * Identities use only what the runner itself sets for each step, since an agent's writes to GITHUB_ENV must not change
- * them.
+ * The variables from which identities are derived: only those that the runner itself sets for each step, because an
+ * agent's writes to GITHUB_ENV must not change them.
  */
 const SECRETS = ['INPUT_GITHUB-TOKEN', 'ACTIONS_RUNTIME_TOKEN'];
 
@@ -35,8 +35,8 @@ type GitHubContext = typeof context;
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 
 /**
- * Reads what the runner says about this run from `environment`, this process's own. Throws one UserError that lists
- * every problem.
+ * Reads the runner's facts about this run from `environment`, which is that of this process. Throws one UserError that
+ * lists every problem.
  */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
@@ -85,8 +85,8 @@ export async function readRunContext(
 }
 
 /**
- * Loads the toolkit's context, which parses the event as it loads. First checks for everything that would make it throw
- * or write to the log.
+ * Loads the toolkit's context, which parses the event while loading. First checks for everything that would make it
+ * throw or write to the log.
  */
 async function readContext(path: string, problems: string[]): Promise<GitHubContext | null> {
   if (path === '') return null;
@@ -124,7 +124,7 @@ export function identitiesOf(environment: Environment): readonly [RunIdentity, .
   return [identity(0), ...Array.from({ length: MAX_USES - 1 }, (_, at) => identity(at + 1))];
 }
 
-/** Makes the folder of the first identity that is not taken yet in this job; throws a UserError when it cannot. */
+/** Creates the folder of the first free identity of this job; throws a UserError if that fails. */
 export function takeIdentity(environment: Environment): RunIdentity {
   for (const identity of identitiesOf(environment)) if (isMade(identity, environment)) return identity;
   throw new UserError(

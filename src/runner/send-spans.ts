@@ -8,12 +8,12 @@ type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
 /** Maximum time for all spans of a job, in ms; a shorter OTEL_EXPORTER_OTLP_TIMEOUT counts. */
 const WITHIN_MS = 10_000;
 
-/** The values that OTLP has for these. */
+/** OTLP's numbers for these values. */
 const [SAMPLED, INTERNAL, UNSET, ERROR] = [1, 0, 0, 2];
 
 /**
- * Sends spans to where the standard variables OTEL_EXPORTER_OTLP_* say, by http/protobuf; returns why they were not
- * accepted, as a sentence part, or null. `proxy` is an agent through a proxy, or null for none.
+ * Sends spans by http/protobuf to the collector in the standard variables OTEL_EXPORTER_OTLP_*; returns why they were
+ * not accepted, as a sentence part, or null. `proxy` is an agent through a proxy, or null for none.
  */
 export async function sendSpans(
   { traceId, spans }: { readonly traceId: string; readonly spans: readonly RunSpan[] },
@@ -43,7 +43,7 @@ export async function sendSpans(
   return promise;
 }
 
-/** Gives an agent the certificates that the standard variables name; by itself, the exporter's own has them. */
+/** Adds the certificates that the standard variables name to an agent, as the exporter does for its own agent. */
 function withCertificates(agent: Agent): () => Agent {
   const read = (name: string): Buffer | undefined => {
     const { [`OTEL_EXPORTER_OTLP_TRACES_${name}`]: ofTraces, [`OTEL_EXPORTER_OTLP_${name}`]: ofAll } = process.env;

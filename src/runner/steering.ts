@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto';
 
 /**
  * Variables that direct git or this program to another server, or make it trust another one. Any process that writes to
- * GITHUB_ENV after main has ended can set them. Nothing here can protect from a variable that loads code into this
- * program.
+ * GITHUB_ENV after main has ended can set them. No check can protect from a variable that loads code into this program.
  */
 const STEERING = [
   'HTTP_PROXY',
@@ -20,8 +19,8 @@ const STEERING = [
 ];
 
 /**
- * Returns digests, made with the run's key, of the variables that decide where the token goes, and where spans go with
- * the headers of their collector, so that main's values are recognized; null when none is set.
+ * Returns digests, made with the run's key, of the variables that decide where the token is sent, and where spans are
+ * sent and with which headers, so that post recognizes main's values; null if none is set.
  */
 export function digestSteering(
   environment: Readonly<Record<string, string | undefined>>,

@@ -17,7 +17,7 @@ interface Receiver {
   readonly withinMs?: number;
 }
 
-/** Creates the sender of messages to a receiver. Redirects are not followed, and nothing of an answer is read. */
+/** Creates the sender of messages to a receiver. Follows no redirects, and reads no body of an answer. */
 export function createWebhook({ address, secret, fetch, withinMs = WITHIN_MS }: Receiver): SendWebhook {
   let leftMs = withinMs;
   return async ({ id, body }) => {
@@ -53,7 +53,7 @@ function hmacOf(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
-/** Returns what kept a request from being answered, without the address, which a message would name. */
+/** Returns why a request was not answered, without the error's own message, which would show the address. */
 function causeOf(error: unknown): string {
   const { name = '', cause = null } = error instanceof Error ? error : {};
   if (name === 'TimeoutError') return 'it did not answer in time';

@@ -7,7 +7,7 @@ import type { FileTexts, WorkTreeFiles } from '../ports/repository.ts';
 
 /** The files by which a step gives the runner values for later steps. The agent's user can write to them as well. */
 export interface RunnerFiles {
-  /** Restores what we wrote in them, and returns the variables of the files that held anything else. */
+  /** Restores our content of the files, and returns the variables that name files with any other content. */
   readonly putBack: () => readonly string[];
   /** Runs `act`, which writes to the files, after restoring them. */
   readonly write: (act: () => void) => void;
@@ -31,7 +31,7 @@ export async function readWorkspaceFile(workspace: string, path: string, maxByte
     const read = await readEndOfFile(real, (size) => Math.min(size, maxBytes));
     return read === null ? null : read.toString('utf8');
   } catch {
-    // An unreadable file or a loop of links counts as an absent file for the prompt.
+    // An unreadable file or a loop of links counts as missing.
     return null;
   }
 }
@@ -44,7 +44,7 @@ const MAX_FILES = 100;
 
 /** Creates access to the text files of the work tree. */
 export function createWorkFiles(workspace: string): WorkTreeFiles {
-  async function readText(path: string): Promise<string | null> {
+  async function readTextFile(path: string): Promise<string | null> {
     try {
       const full = await fullPathOf(path);
       const content = await readEndOfFile(full, (size) => (size > MAX_TEXT_BYTES ? null : size));
@@ -79,7 +79,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
     async read(paths) {
       const found: FileTexts[] = [];
       for (const path of (await Promise.all(paths.map(matching))).flat()) {
-        const text = await readText(path);
+        const text = await readTextFile(path);
         if (text !== null) found.push({ [path]: text });
       }
       return Object.assign({}, ...found) as FileTexts;
@@ -90,7 +90,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
     async replace({ path, old, text }) {
       const full = await fullPathOf(path);
       const stats = await lstat(full).catch(() => null);
-      const isUnchanged = old === null ? stats === null : (await readText(path)) === old;
+      const isUnchanged = old === null ? stats === null : (await readTextFile(path)) === old;
       if (!isUnchanged) throw new Error(`${path} was changed in the meantime, is a link, or is too long.`);
       const beside = join(dirname(full), `.${basename(full)}.${randomUUID()}`);
       try {
@@ -107,7 +107,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
         const full = await fullPathOf(path);
         if ((await lstat(full)).isFile()) await rm(full);
       } catch (error) {
-        // A file that is missing or behind a link is not ours to remove.
+        // Ignore a missing file and one behind a link, which must not be removed.
         if (error instanceof Error && 'code' in error && error.code !== 'ENOENT') throw error;
       }
     },
@@ -126,8 +126,8 @@ async function readEndOfFile(path: string, lengthOf: (size: number) => number | 
 }
 
 /**
- * Creates access to the runner's files. `onForeign` receives the name of each file that held anything else. Their
- * present content counts as ours.
+ * Creates access to the runner's files, whose present content counts as ours. `onForeign` receives the name of each
+ * file that later has any other content.
  */
 export function createRunnerFiles(
   environment: Readonly<Record<string, string | undefined>>,

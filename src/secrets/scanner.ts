@@ -3,7 +3,7 @@ import { findKeyPatterns } from '../core/secrets/key-patterns.ts';
 
 /** A scanner that finds keys by their well-known patterns. */
 export interface SecretScanner {
-  /** Returns the rules that `text` breaks, one entry per place, such as `github`; never what was found. */
+  /** Returns the names of the rules that `text` breaks, one per place, such as `github`; never the keys themselves. */
   scan(text: string): Promise<readonly string[]>;
 }
 

@@ -98,7 +98,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       const { lane: owner, ...copy } = read.copy;
       if (owner !== lane || !key.startsWith(formatSequenceKeyPrefix(lane, copy.sequence))) {
         return unavailable(
-          `the cached state ${key} was refused: it is of ${JSON.stringify(owner)}, number ${String(copy.sequence)}`,
+          `the cached state ${key} was refused: it belongs to ${JSON.stringify(owner)}, number ${String(copy.sequence)}`,
         );
       }
       return { kind: 'found', ...copy };

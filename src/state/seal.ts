@@ -25,7 +25,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
       const frame = { salt: randomBytes(SALT_BYTES), nonce: randomBytes(NONCE_BYTES) };
       const packed = await promisify(deflate)(content, { level: constants.Z_BEST_SPEED });
       const closed = encryptContent(packed, {
-        key: keyOf(credential, of, frame.salt),
+        key: transcriptKeyOf(credential, of, frame.salt),
         context: contextOf(of),
         ...frame,
       });
@@ -35,7 +35,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
       if (credential === null || content.length > MAX_CLOSED_BYTES) return { kind: 'refused' };
       try {
         const salt = content.subarray(MAGIC.length, MAGIC.length + SALT_BYTES);
-        const packed = decrypt(content, { key: keyOf(credential, of, salt), context: contextOf(of) });
+        const packed = decrypt(content, { key: transcriptKeyOf(credential, of, salt), context: contextOf(of) });
         // The size is limited, because a few bytes may unfold to gigabytes.
         return { kind: 'opened', content: await promisify(inflate)(packed, { maxOutputLength: MAX_SESSION_BYTES }) };
       } catch {
@@ -50,7 +50,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
             .digest('hex'),
   };
 
-  function keyOf(secret: string, of: Sealed, salt: Uint8Array): Buffer {
+  function transcriptKeyOf(secret: string, of: Sealed, salt: Uint8Array): Buffer {
     return derive(secret, Buffer.concat([salt, contextOf(of)]), 'ralph transcript v1');
   }
 

@@ -131,7 +131,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
       switch (written.kind) {
         case 'written':
           known = { kind: 'snapshot', head: written.head, snapshot: changed.snapshot };
-          // Nothing was kept before, so there is nothing to release.
+          // A snapshot without a head that is not empty was read from earlier versions, whose data can be removed now.
           if (looked.head === null && looked.snapshot.size > 0) await settle(place, changed.snapshot);
           return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
         case 'refused':
@@ -209,7 +209,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {
       const changed = change(snapshot);
-      // If this process has tried before, it has saved the state and only the answer was lost.
+      // An earlier attempt of this process saved the state, and only the answer was lost.
       if (changed.answer.kind === 'already' && isTried) return { ...changed, answer: { kind: 'saved' } };
       isTried = changed.answer.kind === 'saved';
       return changed;
@@ -222,7 +222,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     const record = parseRecordIn(back.snapshot, lane);
     const isThere =
       record !== null && (record.sequence > sequence || (record.sequence === sequence && record.savedBy === runTag));
-    const why = `what was read back from the ${into.name} is not what was saved`;
+    const why = `the state read back from the ${into.name} differs from the saved one`;
     return isThere ? { kind: 'saved' } : notKept({ kind: 'unavailable', why, last: back.snapshot }, lane, runTag);
   }
 

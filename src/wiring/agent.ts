@@ -147,7 +147,7 @@ export async function openLogin(
   const { directLogin } = AGENTS[name];
   if (login.broker === null && isolation.agentSandbox !== null && directLogin !== null)
     throw new UserError('configuration', directLogin);
-  // Known before a call, so that nothing is spent on it.
+  // Checked before a call, so that nothing is spent.
   if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
     throw new UserError('configuration', describeMissingPrice(model));
   return login;
@@ -190,11 +190,11 @@ export async function loadStepCommands(world: World, isolation: Isolation): Prom
   return create({ ...(await shellOf(world, isolation)), log: world.log });
 }
 
-/** Returns the surroundings of people's commands: in the agent's sandbox, without its keys. */
+/** Returns the surroundings of the user's commands: in the agent's sandbox, without the agent's keys. */
 async function shellOf(world: World, { agentSandbox, environmentFor }: Isolation): Promise<ShellSurroundings> {
   const { findTrustedProgram: trustedProgram } = await import('../processes/trusted-programs.ts');
   const bash = (): string | null => trustedProgram('bash', world.environment);
-  // Found before the first call, so that it cannot be replaced later.
+  // Look it up before the first call, so that the agent cannot replace it.
   bash();
   return {
     bash,
@@ -213,8 +213,8 @@ export async function endAgent(runTag: string): Promise<void> {
 }
 
 /**
- * Ends everything in a run's sandboxes and removes them, also after main was killed: `auto` may have tried several.
- * Returns what is left.
+ * Ends all processes in a run's sandboxes (`auto` may have tried several) and removes them, also after main was killed.
+ * Returns the remains.
  */
 export async function removeSandboxesOf(
   { runFolder }: Pick<World, 'runFolder'>,

@@ -11,9 +11,9 @@ import { connectForge } from './github.ts';
 import type { LazyIsolation } from './isolation/isolated.ts';
 import type { ServerTimeouts, World } from './world.ts';
 
-/** The connections, with one more for the entries. */
+/** The connections, with the work tree's files for the entries. */
 interface WiredConnections extends Connections {
-  /** Returns the text files of the work tree, whoever owns it. */
+  /** Returns the text files of the work tree, whichever user owns it. */
   readonly workFiles: () => Promise<WorkTreeFiles>;
 }
 
@@ -36,7 +36,7 @@ export function connectPorts(
   const rules = once(() => buildPublishingRules(world));
   const checkout = once(async () => openRepository(world, { rules: await rules(), isolated }));
   const [first, ...others] = world.config.agent.order;
-  // One agent works at a time, so all share one entrance.
+  // One agent works at a time, so all share one broker port.
   const door = once(async () => {
     const { listen } = await isolated.open();
     return (await import('../isolation/broker-door.ts')).shareBrokerPort(listen);
@@ -95,8 +95,8 @@ interface WiredAgent extends AgentConnection {
 }
 
 /**
- * Returns the repository with the isolation around it: before anything of the lane runs in the work tree, its network
- * is closed and what is open is measured; afterwards all processes are ended.
+ * Returns the repository with the isolation around it: before any code of the lane runs in the work tree, closes the
+ * network and measures what is still open; afterwards ends all processes.
  */
 function isolatedRepository(
   repository: Repository,

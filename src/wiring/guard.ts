@@ -39,7 +39,7 @@ export function createGuard(
       if (!isWatched)
         startWatchdog(environment, { afterMs: config.policy.maxRunMs + config.policy.maxWaitMs + GRACE_MS });
       isWatched = true;
-      // With `uses: ./`, the action is the project, and the agent may change it.
+      // With `uses: ./`, the action is the project itself, which the agent may change.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
       else log.info('The action is inside the work tree, so its own files are not checked after each call.');
     },
@@ -70,7 +70,7 @@ export function guardConnections(connections: Connections, guard: Guard): Connec
       try {
         guard.check();
       } catch (error) {
-        // The call was made and must be paid.
+        // Return the run with the error, because the call was made and must be charged.
         return { ...run, broken: asError(error) };
       }
       return run;

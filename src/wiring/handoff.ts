@@ -5,8 +5,8 @@ import type { HandoffFolder } from '../ports/handoff.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
 /**
- * Opens the folder of a hand-over: that of the lane which the job's inputs name, or of `lane` in a gate that makes one
- * for each.
+ * Opens the folder of a hand-over: that of the lane in the job's inputs, or that of `lane` in a gate that makes one for
+ * each lane.
  */
 export async function openHandoff({ handoff }: Pick<Config, 'handoff'>, lane: LaneId | null): Promise<HandoffFolder> {
   const { createHandoffFolder } = await import('../runner/handoff-folder.ts');
@@ -14,8 +14,8 @@ export async function openHandoff({ handoff }: Pick<Config, 'handoff'>, lane: La
 }
 
 /**
- * Returns the identity of this run for others: in the jobs that end what the gate began it is the gate's, with whose
- * tag lanes are claimed and calls reserved. Throws a UserError if that is unknown.
+ * Returns the identity of this run towards other runs. In the jobs after the gate it is the gate's, because the gate's
+ * tag marks the claims and reservations. Throws a UserError if that is unknown.
  */
 export async function readIdentity(config: Config, identity: RunIdentity): Promise<RunIdentity> {
   const { phase } = config.handoff;

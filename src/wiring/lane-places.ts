@@ -77,7 +77,7 @@ function directoryPlace(top: string): StatePlace {
       : found;
   };
   const store = { ...kept, read };
-  // A place on this machine is watched by its files.
+  // No trace: watchers of a place on this machine look at its files.
   return { name: 'directory', store, lanes: () => withStored(store, { kind: 'lanes', lanes: [], trace: '' }) };
 }
 

@@ -10,12 +10,12 @@ import { withNamedWait } from '../ports/waits.ts';
 import { describeEnd, type ProgramCall, runProgram } from '../processes/run-program.ts';
 import { originOf } from './own-package.ts';
 
-/** The longest possible timer, in ms. */
+/** The longest possible timer in ms, so in effect no limit. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 const STOP_GRACE_MS = 5_000;
 const FETCH_MS = 10 * 60_000;
 
-/** Opens the sandbox of the package at `packageRoot`, in a process of its own. */
+/** Opens the sandbox of the package at `packageRoot`, in a separate process. */
 export function openSandbox(packageRoot: URL): PlaySandbox {
   return async (args, terminal) => {
     const root = await cloneWith(packageRoot, terminal.error).catch((error: unknown) => {

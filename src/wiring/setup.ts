@@ -50,7 +50,7 @@ const openSetupCheckout: SetupWorld['openCheckout'] = async ({ folder, remote })
       readFirstLine(whole, ['symbolic-ref', '--short', 'HEAD']),
       whole.answer(['for-each-ref', '--format=%(refname)', 'refs/heads', `refs/remotes/${name}`]),
     ]);
-    // If there is another branch, the current one may be only a feature branch.
+    // If there are other branches, the current one may be only a feature branch.
     const others = branches.stdout
       .toString()
       .split('\n')

@@ -6,7 +6,7 @@ import type { UpdatePace, SnapshotStoreOptions } from '../state/snapshot-store.t
 import { listLastingKeys } from './agents/providers.ts';
 import { systemClock, type ServerTimeouts, type World } from './world.ts';
 
-/** The waits of a real run while others are faster. */
+/** The pauses of a real run before it retries an update that other runs overtook. */
 export const realPace: UpdatePace = { random: Math.random, sleep };
 
 /** Opens the git refs for the snapshot and the sessions. */
@@ -57,7 +57,7 @@ export async function openStore(world: World, timeouts: ServerTimeouts | null): 
   return createSnapshotStore({ ...refs, copies, now: systemClock.now, pace: realPace });
 }
 
-/** Opens the Actions cache, each operation in a process of its own. */
+/** Opens the Actions cache; each operation runs in a separate process. */
 async function openCache(world: World): Promise<CopyStore> {
   const { cacheTimeouts, createCacheStore } = await import('../state/cache-store.ts');
   return createCacheStore({

@@ -22,7 +22,8 @@ async function send(world: World, end: RunEnd, startedAt: number): Promise<strin
   const named = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? '';
   if (!['', 'http/protobuf'].includes(named))
     return `the protocol is \`${named}\`, and only \`http/protobuf\` is known`;
-  // The last job of several branches has nothing of its own, and an event that asks for nothing begins no run.
+  // The last job of a run on several branches has no spans of its own, and an event that asks for nothing starts no
+  // run.
   const report = end.kind === 'summed-up' ? null : end.report;
   if (phase === 'finish' || end.kind === 'summed-up' || report?.outcome.reason === 'not_for_us') return null;
   const isBehindGate = phase === 'loop' || phase === 'publish';

@@ -11,8 +11,8 @@ import { logDebug, maskValues } from '../runner/results.ts';
 import type { RunIdentity } from '../runner/run-context.ts';
 
 /**
- * The environment of this process, and what is derived from it once. Only the entries compose: no other layer knows an
- * adapter.
+ * The environment of this process, and everything that is derived from it once. Only wiring and the entries connect
+ * adapters to it.
  */
 export interface World extends Omit<RunDeps, 'connect'> {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -23,11 +23,11 @@ export interface World extends Omit<RunDeps, 'connect'> {
   readonly remoteUrl: string;
   /** Folders to hide in the agent's sandbox in addition to those that every sandbox hides. */
   readonly hidden: readonly string[];
-  /** The agent's own folder for settings and transcripts if nothing isolates it; null for one of the run's. */
+  /** The agent's own folder for settings and transcripts if nothing isolates it; null to use a folder of the run. */
   readonly agentFolder: string | null;
   /** This run's private folder. */
   readonly runFolder: string;
-  /** The key that seals what main leaves in it for post. */
+  /** The key that seals main's record for post. */
   readonly runKey: Buffer;
 }
 
@@ -65,7 +65,7 @@ export function createWorld(
     },
     variables: buildVerifyEnvironment(environment, config.agent.envNames, ALL_PROVIDERS),
     readJournal: () => readJournalFile(runFolder),
-    // Nothing reads outputs of post.
+    // Kept nowhere, because no later step reads outputs of post.
     keepReceipt: () => undefined,
     runFolder,
     runKey: key,
@@ -95,8 +95,8 @@ export function hasCollector(environment: World['environment']): boolean {
 }
 
 /**
- * Returns the secrets that the job gave to this process. `config` is its usable part; null if there is none, or it is
- * not known yet.
+ * Returns the secrets that the job gave to this process. `config` is the usable part of the configuration; null if
+ * nothing is usable or it is not known yet.
  */
 export function secretsOf(
   environment: World['environment'],

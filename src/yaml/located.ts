@@ -27,13 +27,13 @@ const MAX_PROBLEMS = 10;
 /** Parses one YAML document of a bounded length; never throws. */
 export function parseLocatedYaml(text: string): LocatedYaml {
   const lines = new LineCounter();
-  const positionOf = (offset: number): Position => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const malformed = (message: string, offset: number): LocatedYaml => ({
     kind: 'malformed',
-    problems: [{ ...positionOf(offset), message }],
+    problems: [{ ...positionAt(offset), message }],
   });
   try {
     const document = parseDocument(text, { prettyErrors: false, lineCounter: lines });
@@ -42,10 +42,10 @@ export function parseLocatedYaml(text: string): LocatedYaml {
         kind: 'malformed',
         problems: document.errors
           .slice(0, MAX_PROBLEMS)
-          .map(({ pos: [offset], message }) => ({ ...positionOf(offset), message })),
+          .map(({ pos: [offset], message }) => ({ ...positionAt(offset), message })),
       };
     const data = document.toJS({ maxAliasCount: 100 }) as unknown;
-    return { kind: 'data', data, at: (path, of) => positionOf(offsetOf(document, path, of)), repeated: [] };
+    return { kind: 'data', data, at: (path, of) => positionAt(offsetOf(document, path, of)), repeated: [] };
   } catch (error) {
     // The library throws for aliases that multiply without end.
     return malformed(error instanceof Error ? error.message : 'it is not YAML', 0);

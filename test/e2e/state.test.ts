@@ -60,7 +60,7 @@ deepTest('two runs at once on one lane: one works, the other is refused before i
     main: { exitCode: 0 },
     outputs: { outcome: 'refused', reason: 'another_run' },
   });
-  expect(other?.main.log).toMatch(/Another run works on the queue: http.*\/actions\/runs\/1001/);
+  expect(other?.main.log).toMatch(/Another run is working on the queue: http.*\/actions\/runs\/1001/);
 });
 
 deepTest('two lanes at once both work, and limits hold over both', async () => {

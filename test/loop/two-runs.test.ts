@@ -95,7 +95,7 @@ describe('two runs of one lane on two machines', () => {
     const refused = runs.find(({ end }) => end === 'refused (another_run)');
     expect(refused?.outcome).toMatchObject({
       message: expect.stringMatching(
-        /^Another run works on the queue: https:.*\/runs\/\d\. If it was killed, its claim ends at 2026-11-21 13:00 UTC at the latest\.$/,
+        /^Another run is working on the queue: https:.*\/runs\/\d\. If it was killed, its claim ends at 2026-11-21 13:00 UTC at the latest\.$/,
       ) as string,
     });
   });

@@ -44,7 +44,7 @@ export type AcpStep =
   /** Waits until it is cancelled, or forever. */
   | { readonly kind: 'hang'; readonly ignoresCancel?: true };
 
-/** A script: the steps of each prompt, and what the agent says of itself. */
+/** A script: the steps of each prompt, and the agent's description of itself. */
 export interface AcpScript {
   readonly prompts: readonly (readonly AcpStep[])[];
   readonly version?: number;
@@ -82,7 +82,7 @@ agent()
     hear('session/load', params);
     const { sessionId } = params;
     if (!existsSync(join(folder, sessionId))) throw RequestError.sessionNotFound(sessionId);
-    // The client learns again what was said before.
+    // Repeat the conversation so far to the client, as a resumed session does.
     for (const text of readFileSync(join(folder, sessionId), 'utf8').split('\0').filter(Boolean))
       await say(client, sessionId, { kind: 'say', text, tokens: 99 });
     return {};

@@ -24,8 +24,8 @@ export type Area =
   | 'administration';
 
 /**
- * The identity behind a token. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it cannot
- * see the repository.
+ * The identity behind a token. `app` means GITHUB_TOKEN or the token of another installation. Without `metadata`, the
+ * token cannot see the repository.
  */
 export interface TokenIdentity {
   readonly login: string;

@@ -2,8 +2,8 @@ import { type Call, type GitHubAnswer, createInvalidAnswer, createRefusal } from
 import { isSameName, type StoredIssue } from './state.ts';
 
 /**
- * Answers a search for issues of the repository: words in title or body, and qualifiers of which each must hold.
- * Operators and parentheses are not known.
+ * Answers a search for issues of the repository by words in title or body and by qualifiers, all of which must match.
+ * Operators and parentheses are not supported.
  */
 export function searchIssues({ state, query, render, token }: Omit<Call, 'parameters'>): GitHubAnswer {
   if (token.permissions.issues === undefined) return createRefusal(403, 'Resource not accessible by integration');

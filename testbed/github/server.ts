@@ -39,7 +39,7 @@ export interface GitHubOptions {
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
   /** Returns a file of the default branch, or null if it does not exist; by default no file exists. */
   readonly textOf?: (path: string) => Promise<string | null>;
-  /** True if a pull request can be merged, if the state does not say; by default it can. */
+  /** Returns whether a pull request can be merged, if the state does not say so; by default it can. */
   readonly mergeable?: (pull: StoredPull) => Promise<Mergeability>;
   /** Returns the first parent of a commit, if the state does not say; by default it has none. */
   readonly parentOf?: (commit: string) => Promise<string | null>;

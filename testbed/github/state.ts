@@ -35,15 +35,15 @@ export interface GitHubState extends KnownAccounts {
   readonly autoMerge: Map<number, Person>;
   /** Pull requests in the merge queue, by number. */
   readonly mergeQueue: Set<number>;
-  /** Numbers of pull requests that a rule keeps from being merged until they have the newest base. */
+  /** Numbers of pull requests that a rule blocks until they contain the newest base. */
   readonly behind: Set<number>;
   /** First parents of commits, by commit id; for others they are looked up. */
   readonly parents: Map<string, string>;
   /** Second parents of merges, by commit id. */
   readonly mergedParents: Map<string, string>;
-  /** Addresses of the authors of commits; all others are of a person. */
+  /** Email addresses of commit authors, by commit id; all other commits have a person's address. */
   readonly emails: Map<string, string>;
-  /** Closed issues that the index of the search still calls open. */
+  /** Closed issues that the search index still lists as open. */
   readonly stillIndexed: Set<number>;
   readonly reactions: StoredReaction[];
   /** Jobs of workflow runs. */
@@ -69,7 +69,7 @@ interface Settings {
   /** The word for a pull request that could be merged at once, in the refusal to arm auto-merge. */
   mergeableWord: 'clean' | 'unstable' | 'has_hooks';
   autoMergeAllowed: boolean;
-  /** Set when a ruleset of the default branch wants pull requests up to date. */
+  /** True if a ruleset of the default branch requires pull requests to be up to date. */
   mustBeCurrent: boolean;
   /** GraphQL fields that the server does not know; an old Enterprise server lacks some. */
   readonly unknownFields: string[];
@@ -83,8 +83,7 @@ interface SetUp {
   readonly secrets: string[];
   readonly organizationSecrets: string[];
   readonly workflows: { readonly path: string; state: 'active' | 'disabled_inactivity' | 'disabled_manually' }[];
-  /** Rules of rulesets; without `branch` they apply to all branches. */
-  /** The only branch that the rule applies to. */
+  /** Rules of rulesets. `branch` is the only branch that a rule applies to; without it, all branches. */
   readonly rules: { readonly type: string; readonly ruleset: number; readonly branch?: string }[];
   readonly pushRulesets: { readonly id: number; readonly name: string }[];
   /** Classic branch protections by branch, in the form of GitHub's answer. */

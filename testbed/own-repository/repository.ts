@@ -28,7 +28,7 @@ export class NotPlayable extends Error {
   override readonly name = 'NotPlayable';
 }
 
-/** The files of `ralph init` and all workflows; they are tried as they are in the work tree. */
+/** The files of `ralph init` and all workflows, which are tried in their uncommitted form. */
 const SET_UP = [...Object.values(SETUP_PATHS), ':(glob).github/workflows/*.yml', ':(glob).github/workflows/*.yaml'];
 const WORKFLOWS = '.github/workflows';
 const USES_ACTION = /^\s*(?:-\s+)?uses:\s*['"]?[^/\s'"]+\/ralph-action@/m;
@@ -99,7 +99,7 @@ function own(folder: string, args: readonly string[]): Promise<string> {
 }
 
 /**
- * Returns the person's environment, which decides whose repositories git may read, without the variables that point git
+ * Returns the person's environment, which decides which repositories git may read, without the variables that point git
  * to another repository.
  */
 function ownEnvironment(): Record<string, string> {

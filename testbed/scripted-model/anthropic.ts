@@ -11,7 +11,7 @@ export const anthropic: Dialect = {
     const body: MessageBody = given;
     return {
       conversation: conversationOf(body),
-      // The test of a key offers no tools, but it does use a step.
+      // Even the test of a key, which offers no tools, uses a step.
       isSide: false,
       tools: (body.tools ?? []).map(toolOf),
       folder: findNamedFolder(JSON.stringify(body.system ?? '')),

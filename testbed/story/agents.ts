@@ -7,8 +7,8 @@ import type { Performance } from '../workflow/performance.ts';
 export const STORY_AGENTS = ['scripted', ...PACKAGED_AGENTS] as const;
 
 /**
- * The agent of the story: `workflow` is the workflow file that a person writes for it, `secrets` are the repository's
- * secrets; `inputs` and `env` add what puts a stand-in in place.
+ * The agent of the story. `workflow` is the workflow file that a person writes for it, `secrets` are the repository's
+ * secrets; `inputs` and `env` add the settings that select a stand-in.
  */
 export interface CastAgent extends Required<Performance['standIn']> {
   readonly notice: string;

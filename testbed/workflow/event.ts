@@ -33,8 +33,7 @@ export interface Happening {
   /** The schedule that fired, or null for other events. */
   readonly cron: string | null;
   /**
-   * The branch that was pushed to, that is the base of the pull request, or that a workflow ran on; null for other
-   * events.
+   * The pushed branch, the base of the pull request, or the branch that a workflow ran on; null for other events.
    */
   readonly branch: string | null;
   /** The name of the workflow that ran, or null for other events. */

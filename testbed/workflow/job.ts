@@ -38,7 +38,7 @@ export interface Scene {
 /** The result of a step. */
 interface Act extends Omit<PlayedStep, 'name'> {
   readonly outputs: Readonly<Record<string, string>>;
-  /** The action, whose post step is still to run, or null if the step did not use it. */
+  /** The running action, whose post step comes later, or null if the step did not use the action. */
   readonly action: { readonly running: RunningAction; readonly inputs: Readonly<Record<string, string>> } | null;
 }
 
@@ -154,7 +154,7 @@ async function perform(
     case 'upload':
     case 'download':
       return { ...skipped, ...(await carry(kind, artifacts, evaluateTexts(step.with ?? {}, contexts))) };
-    // The testbed's GitHub creates no App tokens; the step returns the job's own token.
+    // The testbed's GitHub creates no App tokens, so the step returns the job's own token.
     case 'app-token':
       return { ...skipped, end: 'success', outputs: { token: github['token'] ?? '' } };
     case 'cloud-login':
@@ -167,7 +167,7 @@ async function perform(
 /** The longest login in seconds that the testbed's clouds grant, as real ones do until somebody raises it. */
 const LONGEST_LOGIN_S = 3600;
 
-/** Logs in to AWS or Google as their actions do, with outputs as the only trace of it. */
+/** Logs in to AWS or Google as their actions do; only the outputs of the step show it. */
 function logIn(
   given: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string>>,

@@ -8,8 +8,8 @@ export interface Performance {
   readonly secrets: Readonly<Record<string, string>>;
   readonly vars?: Readonly<Record<string, string>>;
   /**
-   * Inputs and environment of the action's step, in addition to those of the workflow, that put a stand-in in the
-   * agent's place.
+   * Inputs and environment of the action's step, in addition to those of the workflow, that replace the agent by a
+   * stand-in.
    */
   readonly standIn: {
     readonly inputs: Readonly<Record<string, string>>;

@@ -145,7 +145,7 @@ export function usesAction({ uses, with: inputs }: WorkflowStep): boolean {
   );
 }
 
-/** The types of an event that start a workflow which names no types; for other events, all types do. */
+/** The types of an event that start a workflow without `types`; for events that are not listed, all types do. */
 const USUAL_TYPES: Readonly<Record<string, readonly string[]>> = {
   pull_request: ['opened', 'synchronize', 'reopened'],
   pull_request_target: ['opened', 'synchronize', 'reopened'],

@@ -11,7 +11,7 @@ import { startTalking, type Talk } from './conversation.ts';
 import { acpErrors, detailOf, nameTool } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 
-/** Time in ms for an agent to exit whose input has ended. Its session is complete by then. */
+/** Time in ms for an agent to exit after the end of its input. Its session is complete by then. */
 const EXIT_MS = 5_000;
 
 /** The part of an adapter that is the same for all agents that speak the protocol. */
@@ -22,9 +22,9 @@ interface Conversing extends Pick<
   readonly prepare: (call: ConversingCall, place: CliPlace) => Promise<PreparedCall>;
 }
 
-/** The differences of one agent from the others. */
-interface OwnWords extends Pick<Dialect, 'parseText' | 'reported'> {
-  /** Returns the command of a call of the kind `execute` that has no raw input; null if nothing names it. */
+/** The parts in which one agent differs from the others. */
+interface AgentSpecifics extends Pick<Dialect, 'parseText' | 'reported'> {
+  /** Returns the command of an `execute` call without raw input, or null if no field names it. */
   readonly commandOf: Talk['commandOf'];
 }
 
@@ -37,7 +37,7 @@ export function createAcpCli(): AgentCli {
     ...acpAgent,
     ...conversing,
     usesConfigFolder: false,
-    // The user passes what it needs to reach a model by `agent-env`.
+    // `agent-env` supplies what the agent needs to reach a model.
     accessOf: (environment) => ({ kind: 'direct', environment }),
     printedVersion: /^(?!)/,
     sessions: {
@@ -49,12 +49,12 @@ export function createAcpCli(): AgentCli {
   };
 }
 
-/** Creates what all agents that are talked to have in common. */
+/** Creates the part of an adapter that all agents with this protocol share. */
 export function createConversing(
   name: AgentName,
-  { commandOf = () => null, reported = [], parseText = () => null }: Partial<OwnWords> = {},
+  { commandOf = () => null, reported = [], parseText = () => null }: Partial<AgentSpecifics> = {},
 ): Conversing {
-  // Agents report only the sum of a session; that of an earlier run counts again as a whole.
+  // Agents report only a session's total, so the cost of earlier runs counts again in a resumed session.
   const costs = new Map<string, number>();
   const questionTool = AGENTS[name].tools.question;
   const dialect = {
@@ -64,7 +64,7 @@ export function createConversing(
   return {
     printsRetries: false,
     kindOfDenial: kindOfDenialBy(name),
-    // Each call that it asks for is decided by the rules themselves.
+    // This client decides on each request by the rules themselves.
     rulesGap: () => ({ unmapped: [], allowsMore: null }),
     unmappedServers: () => [],
     prepare: async (call, place) => {
@@ -97,11 +97,11 @@ async function talkOf(
   return { resume, model, allowedTools, servers, environment, prices, turnLimit, effort, place, isolated };
 }
 
-/** Opens a reader that talks to the agent. `tell` gets a call that the agent made without asking. */
+/** Opens a reader that talks to the agent. `report` gets a call that the agent made without asking. */
 function openAcpReader(
   { talk, dialect }: { readonly talk: Omit<Talk, 'prompt'>; readonly dialect: Omit<Dialect, 'createParser'> },
   listener: CallListener,
-  tell: (unasked: ToolCall | null) => void,
+  report: (unasked: ToolCall | null) => void,
 ): CallReader {
   const createParser = (): ReturnType<Dialect['createParser']> => (line) => {
     if (line['jsonrpc'] !== '2.0') return null;
@@ -113,7 +113,7 @@ function openAcpReader(
   return {
     ...reader,
     end: async (exit) => {
-      tell(await talking.end());
+      report(await talking.end());
       return reader.end(exit);
     },
     conversation: talking,
@@ -124,6 +124,6 @@ function unaskedError(call: ToolCall): UserError {
   const what = toLogLine(`${nameTool(call)} ${detailOf(call) ?? ''}`.trim(), 200);
   return new UserError(
     'configuration',
-    `The agent made a call without asking that \`allowed-tools\` does not allow: ${what}. Start it in a mode in which it asks, allow the call, or set \`isolation: user\` or \`isolation: namespace\`.`,
+    `The agent made a call without asking that \`allowed-tools\` does not allow: ${what}. Start the agent in a mode that asks, allow the call, or set \`isolation: user\` or \`isolation: namespace\`.`,
   );
 }

@@ -39,9 +39,9 @@ export interface Talk {
   readonly model: string | null;
   /** The prices of models, for an agent that reports tokens and no cost. */
   readonly prices: Prices;
-  /** The effort of the model where the agent offers a choice of it; null leaves it to the agent. */
+  /** The model's effort, for an agent that offers a choice; null leaves the choice to the agent. */
   readonly effort: string | null;
-  /** Maximum number of the model's answers, if this client has to hold it; null means no limit. */
+  /** Maximum number of the model's answers, enforced by this client; null means no limit here. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
   /** The tool that asks a person, which is always refused; null for an agent without one. */
@@ -50,17 +50,17 @@ export interface Talk {
   /** Variables that the servers' values may name. */
   readonly environment: Readonly<Record<string, string>>;
   readonly place: AskedPlace;
-  /** True if the agent's sandbox limits it as well. Otherwise a call that it makes without asking ends the turn. */
+  /** True if a sandbox also limits the agent. Otherwise a call that the agent makes without asking ends the turn. */
   readonly isolated: boolean;
   /** Returns the command of a call without raw input, for an agent that names it in a field of its own. */
   readonly commandOf: (call: JsonObject) => string | null;
-  /** The costs of sessions in dollars so far, by their ids. Gets the sum of this one. */
+  /** Costs in dollars so far by session id. The conversation stores its session's new total here. */
   readonly costs: Map<string, number>;
 }
 
 /** A conversation in the Agent Client Protocol. */
 export interface Talking extends CallConversation {
-  /** Takes a message of the agent. */
+  /** Handles a message from the agent. */
   readonly receive: (message: JsonObject) => void;
   /** Ends the conversation when no more messages come; returns a call that the agent made without asking, or null. */
   readonly end: () => Promise<ToolCall | null>;
@@ -69,25 +69,26 @@ export interface Talking extends CallConversation {
 /** Time in ms for an agent to answer before its first prompt. A cold start with MCP servers takes up to 20 s. */
 const START_MS = 90_000;
 
-/** Length in characters of messages that an agent has not read, from which its requests are no longer answered. */
+/** Maximum length in characters of messages that the agent has not read; beyond it, requests are not answered. */
 const MAX_UNREAD = 16 * 1024 * 1024;
 
 /** Maximum number of prompts that continue a turn that ended with a refused call. */
 const MAX_REFUSED_TURNS = 20;
 
-/** Maximum number of answers that are remembered until their calls are made. */
+/** Maximum number of decisions that are remembered until the agent makes the call. */
 const MAX_DECIDED = 1_000;
 
-/** The words of an agent that takes every refusal for the end of its turn. */
+/** Matches the last message of an agent that ends its turn after every refusal. */
 const OF_REFUSAL = /^(?:Info: )?Operation cancelled by user\.?$/;
 
-/** The fields in which a call must be the same as the one that was allowed. */
+/** Fields in which a call must equal the call that was allowed. */
 const SAME = ['kind', 'command', 'url', 'setsVariables'] as const;
 
-const GO_ON =
-  'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Go on without it, in the way that the rules allow.';
+/** The prompt that continues a turn after a refused call. */
+const CONTINUE =
+  'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Continue without it, as far as the rules allow.';
 
-/** Forms of ids that may be kept with the state. */
+/** Matches session ids that may be stored in the state. */
 const SESSION_ID = /^[\w.:@-]{1,200}$/;
 
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
@@ -105,19 +106,19 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     price: () => (model === null ? null : priceOf(talk.prices, model)),
     commandOf: talk.commandOf,
   });
-  /** Ids of requests that the agent has not answered. */
+  /** Ids of our requests that the agent has not answered. */
   const asked = new Set<unknown>();
-  /** The allowed calls by their ids; `false` was refused. */
+  /** The decided calls by id: the call as it was allowed, or `false` if it was refused. */
   const decided = new Map<string, ToolCall | false>();
   let session: string | null = null;
   let hasPrompt = false;
   let isCancelled = false;
   let isOver = false;
   let turn = 0;
-  /** The turn whose newest call was refused. */
+  /** The turn in which the newest decision refused a call; -1 if it allowed one. */
   let refusedTurn = -1;
   let answers = 0;
-  /** True if the agent would need another answer of the model than the limit allows. */
+  /** True if the agent needs one more answer of the model than the limit allows. */
   let isSpent = false;
   let unasked: ToolCall | null = null;
   let incoming: ReadableStreamDefaultController<AnyMessage> | null = null;
@@ -132,7 +133,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       writable: new WritableStream({
         write: (message) => {
           if ('method' in message && 'id' in message) asked.add(message.id);
-          // The agent may ask for something while its last turn ends.
+          // The agent may still send a request while its last turn ends.
           if (!input.writableEnded) input.write(`${JSON.stringify(message)}\n`);
         },
       }),
@@ -146,12 +147,12 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   function receive(message: JsonObject): void {
     if (isOver) return;
-    // The library reads notifications a little later than answers, and prints those without the right form.
+    // The library handles notifications later than answers, and prints malformed ones.
     if (message['method'] === methods.client.session.update) update(asObject(message['params']));
     else if (isAwaited(message)) incoming?.enqueue(message as AnyMessage);
   }
 
-  /** Returns true for a request, and for an answer that is waited for: the library would print the id of another. */
+  /** Returns true for a request and for an expected answer: the library would print the id of any other answer. */
   function isAwaited(message: JsonObject): boolean {
     if (!('method' in message)) return asked.delete(message['id']);
     return 'id' in message && input.readableLength <= MAX_UNREAD;
@@ -192,7 +193,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       waiting.abort();
       void late.catch(() => undefined);
     }
-    // These messages repeat an earlier process.
+    // Drops the messages so far: they repeat an earlier process.
     updates.flush();
     updates.used({});
     hasPrompt = true;
@@ -203,10 +204,10 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
       const isSilent = said.every((event) => event.kind === 'text' && OF_REFUSAL.test(event.text.trim()));
-      const goesOn = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
-      if (isSpent || (goesOn && hasUsedTurns())) return parseStopFailure('max_turn_requests');
-      if (!goesOn) return parseStopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
-      text = GO_ON;
+      const continues = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
+      if (isSpent || (continues && hasUsedTurns())) return parseStopFailure('max_turn_requests');
+      if (!continues) return parseStopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
+      text = CONTINUE;
     }
   }
 
@@ -220,7 +221,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     const version = asObject(hello)?.['protocolVersion'];
     if (version !== PROTOCOL_VERSION)
       return createPlainFailure(
-        `It speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
+        `The agent speaks version ${JSON.stringify(version)} of the Agent Client Protocol, not ${String(PROTOCOL_VERSION)}.`,
       );
     const abilities = asObject(asObject(hello)?.['agentCapabilities']) ?? {};
     const canResume = asObject(asObject(abilities['sessionCapabilities'])?.['resume']) !== null;
@@ -229,7 +230,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     let answer: unknown;
     if (talk.resume === null) answer = await agent.request(methods.agent.session.new, setting);
     else if (!canResume && !canLoad)
-      return createPlainFailure('The session cannot be continued: the agent keeps none.');
+      return createPlainFailure('The session cannot be continued: the agent does not keep sessions.');
     else {
       const known = { ...setting, sessionId: talk.resume };
       const request = canResume
@@ -246,7 +247,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       }
     }
     const id = talk.resume ?? asString(asObject(answer)?.['sessionId']);
-    if (id === null) return createPlainFailure('The agent began no session.');
+    if (id === null) return createPlainFailure('The agent did not start a session.');
     session = id;
     if ((canResume || canLoad) && SESSION_ID.test(id)) take({ kind: 'session', id });
     const offered = findSessionOption(asObject(answer), 'model');
@@ -279,7 +280,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (!isOfRefused && events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
     if (call !== null && hasRunUnasked(call)) report(call);
     for (const event of events) if (event.kind === 'turns') answers += event.more;
-    // The results of a call go to the model.
+    // A tool result goes to the model, which would then have to answer once more.
     if (!isSpent && hasUsedTurns() && events.some(({ kind }) => kind === 'tool-result')) {
       isSpent = true;
       void cancel();
@@ -307,7 +308,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
-    // A forgotten answer is decided again.
+    // A forgotten decision is made again.
     if (decided.size >= MAX_DECIDED) decided.clear();
     decided.set(call.id, isRefused ? false : call);
     if (isRefused) take({ kind: 'denied', id: null, tool: nameTool(call), command: call.command });
@@ -315,11 +316,11 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     return once === undefined ? CANCELLED : { outcome: { outcome: 'selected', optionId: once.optionId } };
   }
 
-  /** Returns true if the call was made although nobody allowed it: not asked for, refused, or changed since. */
+  /** Returns true if the agent made the call without permission: unasked, refused, or changed after the decision. */
   function hasRunUnasked(call: ToolCall): boolean {
     const answer = decided.get(call.id);
     if (call.status === 'completed') decided.delete(call.id);
-    // A command that exits with an error has failed, and so has a call that was refused or never begun.
+    // `failed` covers a command that ran and exited with an error, and a call that was refused or never began.
     else if (call.status !== 'failed' || answer === false || !call.hasBegun) return false;
     if (answer !== undefined && answer !== false && isAsAllowed(answer, call)) return false;
     const isOpen = call.tool?.startsWith('mcp__') !== true && (call.kind === 'think' || call.kind === 'other');
@@ -329,7 +330,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
   }
 
-  /** True if a call is what was allowed, and in no place that the rules forbid. */
+  /** True if a call matches the one that was allowed and adds no path that the rules forbid. */
   function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
     if (SAME.some((field) => asked[field] !== call[field])) return false;
     const more = call.paths.filter((path) => !asked.paths.includes(path));
@@ -343,7 +344,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     void cancel();
   }
 
-  /** Returns paths without links; inside a sandbox they cannot be followed, and need not be. */
+  /** Resolves links in the paths; inside a sandbox this is neither possible nor necessary. */
   async function realPaths(paths: readonly string[]): Promise<readonly string[]> {
     if (isolated) return paths;
     return Promise.all(paths.map((path) => realPathOfFolder(resolveAbsolutePath(path, place))));
@@ -359,7 +360,7 @@ function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
 }
 
 const LATE = createPlainFailure(
-  `It did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`,
+  `The agent did not answer in the Agent Client Protocol within ${String(START_MS / 1000)} seconds.`,
 );
 
 function requestFailure(error: unknown): AgentFailure {

@@ -14,7 +14,7 @@ export function findSessionOption(
     .find((one) => one?.['category'] === category);
 }
 
-/** Chooses the model among those that the agent offers. Returns the failure, or null. */
+/** Sets the session's model to one that the agent offers. Returns the failure, or null. */
 export async function chooseModel(
   agent: ClientContext,
   { id: sessionId, offered }: { readonly id: string; readonly offered: ReturnType<typeof findSessionOption> },

@@ -26,7 +26,7 @@ interface BrokeredLogin {
   readonly api: Api;
   /** The provider's address, without a slash at the end. */
   readonly provider: string;
-  /** Name of the variable that gets the placeholder → key. */
+  /** Each key by the name of the variable that gets a placeholder instead. */
   readonly keys: AgentVariables;
   /** Headers for every request. */
   readonly headers: AgentVariables;
@@ -135,7 +135,7 @@ function vertexHost(region: string): string {
     : `${region}-aiplatform.googleapis.com`;
 }
 
-/** Returns the login through the broker. `standard` is the address if the environment names none. */
+/** Returns the login through the broker. `standard` is the address if the environment does not set one. */
 function brokered(
   environment: AgentVariables,
   { api, keys, standard }: Pick<BrokeredLogin, 'api' | 'keys'> & { readonly standard: string },

@@ -24,7 +24,7 @@ import { buildProjectSlug, buildTrialUrl, tryKey } from './try-key.ts';
 import { claudeAccessOf } from './access.ts';
 import { claudeAgent } from './agent.ts';
 
-/** The parts of one call's command line. `alsoFolder` is another folder in which it may edit files, or null. */
+/** The parts of one call's command line. `alsoFolder` is another folder in which the CLI may edit files, or null. */
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
 /**
@@ -33,10 +33,10 @@ type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, '
  */
 const OPT_IN_TOOLS = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
-/** Maximum length of a line that an event adds to the log, in characters. */
+/** Maximum length in characters of an event's line in the log. */
 const MAX_LINE = 300;
 
-/** The name of an error, such as `rate_limit`. */
+/** Matches the name of an error, such as `rate_limit`. */
 const NAME = /^\w{1,40}$/;
 
 /** The CLI of Claude Code, with stream-json on stdout. */
@@ -105,7 +105,7 @@ function entryOf(server: McpServer): Readonly<Record<string, unknown>> {
   return { type: 'stdio', command: server.command, args: server.args, env: server.env };
 }
 
-/** Returns the meaning of a stream event for the caller of the CLI, with the line for a person who follows the job. */
+/** Converts a stream event to a call event, with a log line for people who follow the job. */
 export function callEventOf(event: StreamEvent): CallEvent {
   if (event.kind === 'servers' || event.kind === 'tasks') return { ...event, line: '' };
   const line = toLogLine(describe(event), MAX_LINE);
@@ -173,8 +173,8 @@ export function buildClaudeArguments({
 }
 
 /**
- * Returns the agent's environment: `given` may change the CLI's timeouts, but neither where its files are nor that it
- * exits when done.
+ * Returns the agent's environment. `given` can change the CLI's timeouts, but not the location of its files, and cannot
+ * keep the CLI running after it is done.
  */
 export function buildClaudeEnvironment(
   given: Readonly<Record<string, string>>,
@@ -242,8 +242,8 @@ function isMessage({ type }: JsonObject): boolean {
 }
 
 /**
- * Returns true if an entry is one of our prompts. A tool's result is also a user turn, but the API rejects it without
- * the call in front of it.
+ * Returns true if an entry is one of our prompts. A tool's result is also a user turn, but a transcript cannot begin
+ * with one: the API rejects a result without its call.
  */
 function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;

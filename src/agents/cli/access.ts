@@ -13,7 +13,7 @@ interface BrokeredAccess {
   readonly protocol: ModelProtocol;
   /** Address of the provider, without a slash at the end. */
   readonly provider: string;
-  /** Name of the variable that gets the placeholder → key. */
+  /** Each key by the name of the variable that gets a placeholder instead. */
   readonly keys: AgentVariables;
   /** Values that must not appear in an answer, including the keys. */
   readonly secrets: readonly string[];
@@ -42,7 +42,7 @@ export interface AccessSetting {
   readonly prices: Prices;
 }
 
-/** Removes the keys from an agent's environment. */
+/** Returns an agent's access to its model; the keys are removed from its environment. */
 export type AccessOf = (environment: AgentVariables, setting: AccessSetting) => Access;
 
 export type AgentVariables = Readonly<Record<string, string>>;
@@ -144,7 +144,7 @@ export function normalizeServerAddress(text: string): string | null {
     : `${address.origin}${address.pathname}`.replace(/\/+$/, '');
 }
 
-/** Returns the problem of a variable without a valid address. */
+/** Returns the access for a variable without a valid address. */
 export function createUnusableAccess(variable: string): Extract<Access, { kind: 'unusable' }> {
   return {
     kind: 'unusable',

@@ -81,7 +81,7 @@ async function identifyUserProgram({
   if (path.includes('/') && !(await isFile(resolve(checkoutFolder, path))))
     throw new UserError(
       'configuration',
-      `The agent's program ${path} is not there, or is not a file. Look at agent-path.`,
+      `The agent's program ${path} does not exist or is not a file. Check agent-path.`,
     );
   return { name: basename(path), version: '' };
 }
@@ -152,7 +152,7 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(
-      `Between the agent and its model, a request was stopped: ${toLogLine(why, 200)}. ${started.cli.title} does not ask for that by itself: look at what the agent read and ran.`,
+      `A request from the agent to its model was blocked: ${toLogLine(why, 200)}. ${started.cli.title} does not send such requests by itself: check what the agent read and ran.`,
     );
   return { ...run, analysis: withBilledUsage(run.analysis, bill) };
 }

@@ -37,15 +37,15 @@ export interface AgentOptions {
   readonly extraArgs: readonly string[];
   /** The allow-listed environment from config/; it includes the provider's keys if no broker holds them. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The environment for installing the CLI, which runs as this user. */
+  /** The environment for installing the CLI; the installation runs as this user. */
   readonly installEnvironment: Readonly<Record<string, string>>;
   /** The agent's sandbox, in which the CLI runs; null to run it as this user. */
   readonly agentSandbox: AgentSandbox | null;
   readonly broker: Broker | null;
-  /** Maximum time in ms during which a call only retries; then it is ended. */
+  /** Maximum time in ms for which a call may only retry before it is ended. */
   readonly stallMs: number;
   readonly workFolder: string;
-  /** Folder of the checkout in which a relative `agent-path` is looked up before a tree is laid. */
+  /** Folder of the checkout in which a relative `agent-path` is looked up before the work tree exists. */
   readonly checkoutFolder: string;
   /** The tree that the CLI works in, see SandboxProgram. */
   readonly tree: string;
@@ -53,7 +53,7 @@ export interface AgentOptions {
   readonly alsoFolder: string | null;
   readonly configFolder: string;
   readonly inbox: string;
-  /** A UUID in every process of the agent, by which `sweep` finds them, also in `post`. */
+  /** A UUID that marks every process of the agent, so that `sweep` finds them, also in `post`. */
   readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
@@ -66,7 +66,7 @@ export interface AgentOptions {
 /** Maximum time in ms for programs that the CLI's adapter runs besides the call, such as exporting a session. */
 export const SIDE_TASK_MS = MINUTE_MS;
 
-/** The CLI, and how it is started. */
+/** The CLI and the program that starts it. */
 export interface Started {
   readonly cli: AgentCli;
   readonly program: Program;
@@ -94,12 +94,12 @@ export async function callCli(
       watch.see(event);
       linger.see(event);
       if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
-      // Tools name files by absolute paths, of which a person knows only the part in the work tree.
+      // Tools name files by absolute paths; people know only the part below the work tree.
       const line = event.line.replaceAll(`${options.workFolder}/`, '');
       if (line !== '' && !isStderrLogged) options.log.info(line, 'words');
     },
   });
-  // A refused option is named above a help of up to 12 KiB.
+  // The CLI names a refused option above its help text of up to 12 KiB.
   const stderr = createTail(16 * 1024);
   let chunks = 0;
   const started: ProgramCall = {
@@ -173,14 +173,14 @@ export async function callCli(
   };
 }
 
-/** CLIs read a prompt that begins with such a sign as `/`, `!`, `@` or `$` as a command, but no heading. */
+/** Puts a line before a prompt that begins with `/`, `!`, `@`, `$` or `#x`, which CLIs would read as a command. */
 function plainPrompt(prompt: string): string {
   return /^\s*(?:[/!@$]|#+[^#\s])/.test(prompt) ? `Prompt:\n\n${prompt}` : prompt;
 }
 
 /**
  * Returns functions with which the adapter works in the CLI's folder before and after the call: `asOwner` runs the
- * adapter's own code, and `lendFolder`, within that, a program of the agent.
+ * adapter's own code and, within it, `lendFolder` runs a program of the agent.
  */
 function ownFolder(
   { usesConfigFolder }: AgentCli,
@@ -309,7 +309,7 @@ function stalledTranscript(
   };
 }
 
-/** Classifies an error whose words say too little by the provider's last answer, which the CLI may have left out. */
+/** Classifies an error with a vague text by the provider's last answer, which the CLI may not have printed. */
 function withProviderStatus(transcript: Transcript, status: number | null): Transcript {
   const { agentError } = transcript;
   if (agentError?.kind !== 'other' || status === null) return transcript;

@@ -18,8 +18,8 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly usesConfigFolder: boolean;
   readonly accessOf: AccessOf;
   /**
-   * The output of `--version`: the version, and the program's name unless it is the title. Any other output comes from
-   * another program.
+   * Matches the output of `--version`: the version, and the program's name unless it is the title. Any other output
+   * comes from another program.
    */
   readonly printedVersion: RegExp;
   /** True if the CLI prints its retries. Silent retries show only in its requests to the provider. */
@@ -28,18 +28,18 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly sessions: CliSessions;
   /** The free trial of an API key, if there is one. */
   readonly keyTrial?: KeyTrialOf;
-  /** Returns how its own rules differ from the user's. */
+  /** Returns the differences between the CLI's own rules and the user's. */
   readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
-  /** Returns sentences about the servers that it does not get because it cannot run them as intended. */
+  /** Returns sentences about servers that are withheld from the CLI because it cannot run them as intended. */
   readonly unmappedServers: (servers: readonly McpServer[]) => readonly string[];
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;
-  /** Returns the judgement of a call that only retried, as if the CLI had given up by itself; `text` says so. */
+  /** Classifies a stalled call as if the CLI had given up by itself with the error `text`. */
   readonly judgeStall: (
     stall: Retrying & { readonly text: string; readonly now: number },
   ) => Pick<Transcript, 'agentError' | 'usageLimit'>;
 }
 
-/** A request that costs nothing, and the variables of the key and of the provider's address. */
+/** A free request that tries a key, with the names of the variables for the key and the provider's address. */
 interface KeyTrialOf {
   readonly variable: string;
   readonly address: string;
@@ -95,7 +95,7 @@ export interface CliCall {
   /** The model; null leaves the choice to the CLI. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];
-  /** MCP servers of its tools. */
+  /** MCP servers whose tools the call may use. */
   readonly servers: readonly McpServer[];
   /** The user's own arguments, which come last and so override ours. */
   readonly extraArgs: readonly string[];
@@ -113,15 +113,15 @@ export interface PreparedCall {
   /** Text of each file by its path below the inbox. */
   readonly files: Readonly<Record<string, string>>;
   readonly openReader: (listener: CallListener) => CallReader;
-  /** Time in ms for the CLI to exit after its result, if it is not as long as usual. */
+  /** Time in ms for the CLI to exit after its result, if it differs from the usual one. */
   readonly lingerMs?: number;
   /** Adds data to the transcript that is known only when the process has ended. */
   readonly complete: (transcript: Transcript) => Promise<Transcript>;
 }
 
 /**
- * Gets a call's output as it comes. `prompt` is the call's, for a CLI that gets it in a conversation. `now` is the time
- * from which reset times are understood.
+ * Gets a call's output as it comes. `prompt` is the call's, for a CLI that gets it in a conversation. `now` is the
+ * reference time for relative reset times.
  */
 export interface CallListener {
   readonly prompt: string;
@@ -136,14 +136,14 @@ export interface CallReader {
   pushError(chunk: Uint8Array): void;
   /** Ends the output. `succeeded` means exit code 0. */
   end(exit: { readonly succeeded: boolean }): Transcript | Promise<Transcript>;
-  /** The other direction of a CLI that is talked to while it runs; null if it gets the prompt and nothing else. */
+  /** Messages to a CLI while it runs; null if it gets only the prompt. */
   readonly conversation: CallConversation | null;
 }
 
 /** Messages to a CLI while it runs. */
 export interface CallConversation {
-  /** Becomes its stdin. */
+  /** Becomes the CLI's stdin. */
   readonly input: Readable;
-  /** Asks it to end its turn; settles when it has, or has had the time. */
+  /** Asks the CLI to end its turn; settles when the turn has ended, or after the time allowed for that. */
   readonly cancel: () => Promise<unknown>;
 }

@@ -6,7 +6,7 @@ import { createAgentReader } from '../reading/reader.ts';
 import type { CallEvent } from './stall-watch.ts';
 import type { AgentCli, CallListener, CallReader } from './cli.ts';
 
-/** Maximum length of a line that an event adds to the log, in characters. */
+/** Maximum length in characters of an event's line in the log. */
 const MAX_LINE = 300;
 /** Maximum length of a line on stderr that may report a retry. */
 const MAX_ERROR_LINE = 16 * 1024;
@@ -28,7 +28,7 @@ export function openDialectReader(
       hear(describeCallEvent(event));
     },
   });
-  // Some CLIs report retries only here.
+  // Some CLIs report retries only on stderr.
   const errors = createLines((line) => {
     const retry = dialect.parseText(line);
     if (retry !== null) hear(describeCallEvent(retry));
@@ -36,7 +36,7 @@ export function openDialectReader(
   return { ...reader, pushError: errors, end: () => reader.end(), conversation: null };
 }
 
-/** Returns a function that decides from a CLI's output in this dialect whether its call has stalled. */
+/** Returns the `judgeStall` of a CLI with this dialect. */
 export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   return ({ text, status, now }) => {
     const failure: AgentFailure = { text, status, at: now };
@@ -45,7 +45,7 @@ export function judgeStallIn(dialect: Dialect): AgentCli['judgeStall'] {
   };
 }
 
-/** Returns an event for the watches of a call, and its line of the log. */
+/** Converts an agent's event to a call event, with its line for the log. */
 function describeCallEvent(event: AgentEvent): CallEvent {
   const line = toLogLine(describe(event), MAX_LINE);
   if (event.kind === 'end') return { kind: 'result', line };

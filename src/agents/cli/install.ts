@@ -18,8 +18,8 @@ import { findTrustedProgram } from '../../processes/trusted-programs.ts';
 import type { AgentCli } from './cli.ts';
 
 /**
- * Runs `work` while this program's user owns the session folder. The agent's user has no processes then, and gets the
- * folder back.
+ * Runs `work` while this program's user owns the session folder. The agent's user has no processes during that time,
+ * and gets the folder back afterwards.
  */
 type RunAsOwner = <T>(work: (lendFolder: LendFolder) => Promise<T>) => Promise<T>;
 
@@ -57,7 +57,7 @@ export async function installCli({
   runTag,
 }: Installation): Promise<Program> {
   if (source === null)
-    throw new UserError('configuration', `${title} is a program of yours: name it in the input agent-path.`);
+    throw new UserError('configuration', `${title} is your own program: name it in the input agent-path.`);
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
     throw new UserError(
       'configuration',
@@ -66,7 +66,7 @@ export async function installCli({
   }
   const wanted = {
     ...{ title, source, version },
-    // npm is not part of the lane: it installs the CLI for another user.
+    // npm runs outside of the agent's sandbox: it installs the CLI for another user.
     agentSandbox: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
@@ -137,7 +137,7 @@ async function moveInto(folder: string, staging: string, wanted: Wanted): Promis
     const broken = `${staging}.broken`;
     await rename(folder, broken);
     await rm(broken, { recursive: true, force: true });
-    // Another run that found it broken may have been faster here.
+    // Another run that also found the installation broken may have been faster.
     await tryMove(staging, folder);
   }
   return installedIn(folder, wanted);

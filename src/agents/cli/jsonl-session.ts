@@ -54,14 +54,14 @@ export function hasSessionSize(content: Uint8Array): boolean {
 /**
  * Folds the kept lines of a transcript into one value. Returns `start` if there is no transcript or it may not be read.
  */
-export async function foldLines<T>(path: string, start: T, fold: (so: T, entry: JsonObject) => T): Promise<T> {
+export async function foldLines<T>(path: string, start: T, fold: (folded: T, entry: JsonObject) => T): Promise<T> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, {})).catch(() => null);
-  let so = start;
+  let folded = start;
   for (const line of linesOf(tail?.bytes ?? Buffer.alloc(0))) {
     const entry = parseEntry(line);
-    if (entry !== null) so = fold(so, entry);
+    if (entry !== null) folded = fold(folded, entry);
   }
-  return so;
+  return folded;
 }
 
 const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);

@@ -7,7 +7,8 @@ export interface Hiding {
   /** Hides known secrets, and texts that look like a key. */
   readonly redact: (text: string) => string;
   /**
-   * Tells known secrets from random matches of the key patterns, as in signatures; without it both count as secrets.
+   * True if a text contains a known secret, and not only a random match of a key pattern, as in signatures. Without
+   * this function, both count as secrets.
    */
   readonly holdsSecret?: (text: string) => boolean;
 }
@@ -47,7 +48,7 @@ export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding):
   return { kind: 'changed', json: restored };
 
   function mask(data: unknown, key: string, isSignedBlock: boolean): unknown {
-    if (typeof data === 'string') return isSignedBlock || isSignedKey(key, data) ? setAside(data, key) : data;
+    if (typeof data === 'string') return isSignedBlock || isSignedKey(key, data) ? replaceSigned(data, key) : data;
     if (Array.isArray(data)) return data.map((item) => mask(item, key, isSignedBlock));
     const object = asObject(data);
     if (object === null) return data;
@@ -55,7 +56,7 @@ export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding):
     return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, mask(value, name, isSigned)]));
   }
 
-  function setAside(text: string, key: string): string {
+  function replaceSigned(text: string, key: string): string {
     const isOpaque = isSignedKey(key, text) || key === 'data';
     found.secret ||= isOpaque && holdsSecret !== undefined ? holdsSecret(text) : redact(text) !== text;
     signed.push(text);

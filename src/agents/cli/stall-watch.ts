@@ -4,9 +4,9 @@ import type { ProviderFailure, ProviderSign } from '../../ports/broker.ts';
 /** An event of a call's output that matters while it runs. `line` is for people who follow the job, or empty. */
 export type CallEvent =
   | { readonly kind: 'work'; readonly line: string }
-  /** The CLI's own report of how the call ended: nothing more has to come. */
+  /** The CLI's own report of how the call ended: it need not print anything after that. */
   | { readonly kind: 'result'; readonly line: string }
-  /** Tasks that continue after a result: their number, or the change of it (`running` is null). */
+  /** Tasks that continue after a result: their number in `running`; if that is null, the change of it in `more`. */
   | { readonly kind: 'tasks'; readonly line: ''; readonly running: number | null; readonly more: number }
   /** MCP servers that the agent was given and cannot use. */
   | { readonly kind: 'servers'; readonly line: ''; readonly failed: readonly string[] }
@@ -111,7 +111,7 @@ export function createStallWatch({
   }
 }
 
-/** Returns the event for the provider's sign, in place of one that the CLI does not print. */
+/** Converts the provider's sign to the event that the CLI itself does not print. */
 function eventOf(sign: ProviderSign): CallEvent {
   switch (sign.kind) {
     case 'asked':
@@ -134,8 +134,8 @@ export function trackRetrying(retrying: Retrying | null, event: CallEvent, now: 
 }
 
 /**
- * Returns when the call has stalled unless another event comes first; a past instant means now. null means that only
- * the next event can decide, since a slow model may still answer the current attempt.
+ * Returns the instant at which the call has stalled unless another event comes first; a past instant means now. null
+ * means that only the next event can decide, since a slow model may still answer the current attempt.
  */
 export function stallInstantOf(retrying: Retrying | null, stallMs: number): number | null {
   if (retrying === null) return null;

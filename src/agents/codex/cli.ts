@@ -51,7 +51,7 @@ const SANDBOX_PROBE: readonly string[] = [
 const DISABLED_FEATURES = [
   ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
-  // The broker reads the requests.
+  // The broker cannot read compressed requests.
   'enable_request_compression',
   // Without a network the CLI would retry forever.
   'unbounded_connection_retries',
@@ -61,7 +61,7 @@ type Settings = Readonly<Record<string, string | number | boolean | readonly str
 
 const SESSIONS = 'sessions';
 
-/** The date is arbitrary. */
+/** The folder of imported sessions; its date is arbitrary. */
 const IMPORTED = [SESSIONS, '2026', '01', '01'];
 
 const IMPORTED_AT = '2026-01-01T00-00-00';
@@ -77,7 +77,7 @@ const form: SessionForm = {
   needsFirst: true,
 };
 
-/** The problem of the sandbox here, found once for each run, whose config folder is its own. */
+/** Problems of Codex's sandbox on this machine, by config folder: each run has its own and probes once. */
 const probes = new Map<string, Promise<string | null>>();
 
 /** The CLI of OpenAI's Codex: `codex exec --json`. */
@@ -133,16 +133,16 @@ function remember(configFolder: string, probing: Promise<string | null>): Promis
 
 async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
-  // Nothing is probed if the call is only shown.
+  // A dry run only shows the call and does not run the probe.
   if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
   return `it ${completeSentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
 
 function problemText(problem: string, isolated: boolean): string {
-  const what = `Codex cannot bound its commands on this machine: its sandbox does not start (${problem}).`;
+  const what = `Codex cannot limit its commands on this machine: its sandbox does not start (${problem}).`;
   return isolated
-    ? `${what} Where the agent may only read, the isolation of the action cannot take its place. Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or allow the agent to edit files.`
-    : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which bounds the agent in its place.`;
+    ? `${what} If the agent may only read, the action's isolation cannot replace that sandbox. Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or allow the agent to edit files.`
+    : `${what} Run \`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\` in a step before this one, or set \`isolation: user\`, which limits the agent instead.`;
 }
 
 /** Exports the rollout, which is all that `resume` needs (0.169). See `exportLines`. */
@@ -163,7 +163,7 @@ async function importCodexSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // A second rollout of the same session could be found instead.
+  // Codex could find a second rollout of the same session instead.
   for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
   await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });
   return true;
@@ -171,7 +171,7 @@ async function importCodexSession(
 
 /**
  * Removes everything but sessions from the CLI's folder: instructions, variables and skills that an earlier call left
- * there would count in this one.
+ * there would apply to this one.
  */
 export async function resetCodexHome(configFolder: string): Promise<void> {
   await keepOnly(configFolder, [SESSIONS]);
@@ -223,14 +223,14 @@ function totalIn({ type, payload }: JsonObject): number | null {
 /** Returns the command line of Codex for unattended use; the prompt goes to stdin. */
 export function buildCodexArguments(request: CodexRequest): string[] {
   const { model, servers, extraArgs, resume } = request;
-  // For anything but a UUID, it would silently begin a new session.
+  // For anything but a UUID, Codex would silently begin a new session.
   const session = resume !== null && UUID.test(resume) ? resume : null;
   return [
     'exec',
     ...(session === null ? [] : ['resume']),
     '--json',
     '--skip-git-repo-check',
-    // Files that the agent wrote into the CLI's folder in an earlier call.
+    // Ignores files that the agent may have written into the CLI's folder in an earlier call.
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
@@ -309,8 +309,8 @@ export function buildCodexEnvironment(given: CliCall['environment'], configFolde
 }
 
 /**
- * Returns the temporary folder if the CLI must not know it, or null: with its own folder below the temporary one, it
- * runs no command at all.
+ * Returns the temporary folder if it must be hidden from the CLI, or null: if the CLI's own folder is below the
+ * temporary one, the CLI runs no command at all.
  */
 function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');

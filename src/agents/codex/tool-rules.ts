@@ -33,7 +33,7 @@ export interface CodexSandbox {
   readonly writableRoots: readonly string[];
 }
 
-/** Returns the limits by the rules. `gitFolder` contains the repository's own files, such as `/repo/.git`. */
+/** Returns the sandbox that the rules require. `gitFolder` contains git's own files, such as `/repo/.git`. */
 export function mapCodexRules(
   rules: readonly string[],
   { gitFolder }: { readonly gitFolder: string },
@@ -45,7 +45,7 @@ export function mapCodexRules(
     own: {
       mode: commands || edits ? 'workspace-write' : 'read-only',
       networkAccess: commands,
-      // Otherwise the sandbox keeps the folder read-only, and Git can record nothing.
+      // Otherwise the sandbox keeps the folder read-only, and Git cannot commit.
       writableRoots: WRITES_TO_GIT.some((line) => findRefusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
     unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...selectOutsideReads(parsed)]),
@@ -69,7 +69,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
     case 'read':
     case 'bookkeeping':
     case 'web-search':
-    // Applied by the servers that it is given.
+    // The servers' entries in Codex's settings apply these rules.
     case 'mcp':
       return false;
     case 'web-fetch':

@@ -5,7 +5,7 @@ export const commandAgent = {
   ...OWN_PROGRAM,
   title: 'Your command',
   ...{ resume: false, tokens: false, cost: false, denials: false, toolRules: 'none', turnLimit: false },
-  // It reports no refused call.
+  // The program reports no refused calls.
   tools: { shell: [], question: null },
   adapter: async () => (await import('./cli.ts')).commandCli,
   output: null,

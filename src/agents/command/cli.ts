@@ -13,18 +13,20 @@ const MAX_COMPLAINT_BYTES = 4 * 1024;
 export const commandCli: AgentCli = {
   ...commandAgent,
   usesConfigFolder: false,
-  // The user passes what it needs to reach a model by `agent-env`.
+  // `agent-env` supplies what the program needs to reach a model.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
   printsRetries: false,
   kindOfDenial: kindOfDenialBy('command'),
   sessions: {
-    export: () => Promise.resolve({ kind: 'left-behind', why: 'a command of yours has no conversation to continue' }),
+    export: () => Promise.resolve({ kind: 'left-behind', why: 'your own command has no conversation to continue' }),
     import: () => Promise.resolve(false),
   },
   rulesGap: rulesOfAnyProgram,
   unmappedServers: (servers) =>
-    servers.map(({ name }) => `The MCP server ${name} is left out: a command of yours has servers of its own.`),
+    servers.map(
+      ({ name }) => `The MCP server ${name} is left out: your own command must connect to its servers by itself.`,
+    ),
   prepare: ({ extraArgs, environment }) =>
     Promise.resolve({
       args: extraArgs,
@@ -62,7 +64,7 @@ function transcriptOf(message: string, complaint: string | null): Transcript {
       complaint !== null
         ? { kind: 'other', text: `The command failed${words === '' ? '.' : `: ${words}`}` }
         : message === ''
-          ? { kind: 'other', text: 'The command ended without a word.' }
+          ? { kind: 'other', text: 'The command ended without any output.' }
           : null,
     usageLimit: null,
     denials: [],

@@ -9,7 +9,7 @@ import {
 import { createOpenAiProtocol } from '../openai/protocol.ts';
 
 /**
- * Returns Copilot's access to a provider of the user's. With a token for GitHub's own service, it connects directly.
+ * Returns Copilot's access to a provider of the user's; with a token for GitHub's own service, the access is direct.
  */
 export const copilotAccessOf: AccessOf = (given, setting) => {
   const keys = selectVariables(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);

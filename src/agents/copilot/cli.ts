@@ -108,7 +108,7 @@ async function importCopilotSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // Other files beside the events are read as well.
+  // The CLI would also read other files beside the events.
   await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
   await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });
   return true;
@@ -173,12 +173,12 @@ export function buildCopilotArguments({
 }
 
 /**
- * Returns the environment of the CLI; no given variable moves its files, permits more, or makes it look for a newer
+ * Returns the environment of the CLI; given variables cannot move its files, permit more, or make it look for a newer
  * version.
  */
 export function buildCopilotEnvironment(given: CliCall['environment'], configFolder: string): Record<string, string> {
   return {
-    // The folder into which it unpacks itself: files that another run left there would be run.
+    // The folder into which the CLI unpacks itself: it would run files that another run left there.
     COPILOT_CACHE_HOME: join(configFolder, CACHE),
     ...given,
     COPILOT_HOME: configFolder,

@@ -9,8 +9,8 @@ import {
 } from '../rules/shell-rules.ts';
 
 /**
- * Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, it reads inside the work tree and runs commands
- * that only read there.
+ * Returns the rules as flags (Copilot CLI, 1.0.102). Without rules, the CLI reads inside the work tree and runs
+ * commands that only read there.
  */
 export function mapCopilotRules(rules: readonly string[]): MappedRules<readonly string[]> {
   const parsed = rules.map(parseToolRule);
@@ -71,7 +71,7 @@ function patternsFor(rule: ToolRule): readonly string[] {
   }
 }
 
-/** Names that have a meaning of their own in a pattern; a server with such a name would be confused with it. */
+/** Names of kinds in a pattern; a server with one of these names would be confused with the kind. */
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
 /**

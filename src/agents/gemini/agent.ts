@@ -27,7 +27,7 @@ export const geminiAgent = {
   },
   hosts: ['generativelanguage.googleapis.com', '*.generativelanguage.googleapis.com'],
   directLogin: DIRECT_LOGIN,
-  // Gemini's own question tool is refused without a person, and is not offered then.
+  // Without a person, Gemini neither offers nor allows its own question tool.
   // The second name of the shell is in journals of earlier versions.
   tools: { shell: ['execute', 'run_shell_command'], question: 'ask_user' },
   coAuthor: 'Gemini CLI <218195315+gemini-cli@users.noreply.github.com>',

@@ -27,7 +27,7 @@ import { geminiAgent } from './agent.ts';
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The folder of all its files, the folders of projects, and the file in each that names the project. */
+/** The folder of all files of the CLI, the folder of its projects, and the file in each project that names it. */
 const HOME = '.gemini';
 
 const FOLDERS = [HOME, 'tmp'];
@@ -48,7 +48,7 @@ const MAX_HEAD_BYTES = 8 * 1024;
 /** The parts of one call's command line. */
 type GeminiRequest = Pick<CliCall, 'model' | 'extraArgs'> & Pick<CliPlace, 'alsoFolder' | 'inbox'>;
 
-/** Path below the inbox. */
+/** Path of the policy file below the inbox. */
 const RULES = 'gemini/rules.toml';
 
 const settings = {
@@ -77,8 +77,8 @@ const settings = {
 };
 
 /**
- * The title of a command is the whole command, whatever the model says of it (`getDisplayTitle` in 0.61), and the CLI
- * itself runs it in the work tree only.
+ * The title of a command is the whole command, whatever the model says about it (`getDisplayTitle` in 0.61), and the
+ * CLI itself runs it only in the work tree.
  */
 const conversing = createConversing('gemini', {
   commandOf: ({ title }) => asString(title),
@@ -132,8 +132,8 @@ export function buildGeminiArguments({ model, extraArgs, alsoFolder, inbox }: Ge
 }
 
 /**
- * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
- * key.
+ * Returns the agent's environment. `given` cannot change the location of its files, its rules, or the server that gets
+ * its key.
  */
 export function buildGeminiEnvironment(
   given: Readonly<Record<string, string>>,
@@ -143,10 +143,10 @@ export function buildGeminiEnvironment(
     // Otherwise the repository's file `.env` would be read.
     GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
-    // Variables of its own could widen its permissions.
+    // Gemini CLI's own variables could widen its permissions.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
-    // Otherwise it starts itself again, and killing the first process leaves the second one at work.
+    // Otherwise Gemini CLI starts itself again, and killing the first process leaves the second one running.
     GEMINI_CLI_NO_RELAUNCH: 'true',
     // `true` would start servers that the repository names.
     GEMINI_CLI_TRUST_WORKSPACE: '',
@@ -158,7 +158,7 @@ export function buildGeminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>
   return { [RULES]: renderGeminiPolicy(allowedTools) };
 }
 
-/** Returns the user's settings with the MCP servers: those of the machine count only in folders that belong to root. */
+/** Returns the user's settings with the MCP servers; machine-wide settings count only in folders that root owns. */
 function settingsWith(servers: CliCall['servers']): object {
   const mcpServers = mapGeminiServers(servers).own;
   const { admin } = settings;
@@ -182,8 +182,8 @@ async function exportGeminiSession(
 }
 
 /**
- * Removes files of a session without a message: a CLI that resumes one writes into the file that it found, and leaves
- * another with only a newer date, which the next start would choose.
+ * Removes a session's files without messages. A CLI that resumes a session writes into the file that it found and also
+ * leaves a newer one without messages, which the next start would choose.
  */
 export async function removeEmptyChats(place: SessionPlace, id: string | null): Promise<void> {
   if (id === null || !UUID.test(id)) return;
@@ -214,13 +214,13 @@ async function importGeminiSession(
 }
 
 /**
- * Removes everything but sessions and our settings from its folder: rules, hooks or servers that an earlier call left
- * there would count in this one.
+ * Removes everything but sessions and our settings from the CLI's folder: rules, hooks or servers that an earlier call
+ * left there would apply to this one.
  */
 export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
   await keepOnly(join(configFolder, HOME), KEPT);
-  // Removes programs of its own, and its memory of a project.
+  // Removes the CLI's own programs, and its memory of projects.
   const projects = join(configFolder, ...FOLDERS);
   for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
 }

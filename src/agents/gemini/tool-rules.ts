@@ -11,8 +11,8 @@ export function findGeminiGap(rules: readonly string[]): RulesGap {
 }
 
 /**
- * Returns the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. The
- * rules themselves decide on what it asks for; the CLI reads inside the work tree only.
+ * Returns the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. This
+ * program answers by the rules where the CLI asks (`ask_user`); the CLI itself reads only inside the work tree.
  */
 export function renderGeminiPolicy(rules: readonly string[]): string {
   const parsed = rules.map(parseToolRule).filter((rule) => !isOnlyPart(rule));
@@ -25,7 +25,7 @@ export function renderGeminiPolicy(rules: readonly string[]): string {
     ...when('command', 'toolName = "run_shell_command"', 'ask_user'),
     ...when('web-fetch', 'toolName = "web_fetch"', 'allow'),
     ...when('web-search', 'toolName = "google_web_search"', 'allow'),
-    // Its settings offer only allowed tools. In the protocol, it names their servers in a way that no other rule fits.
+    // The settings already offer only allowed tools. A rule for one server would not match its name in the protocol.
     ...when('mcp', 'mcpName = "*"\ntoolName = "*"', 'allow'),
     '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 1\n',
   ].join('\n');

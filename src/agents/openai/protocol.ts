@@ -131,7 +131,7 @@ function expectedOutput(sent: JsonObject): number {
   return sent['stream'] === true ? Math.min(mostOutput(sent), USUAL_OUTPUT_TOKENS * answersTo(sent)) : mostOutput(sent);
 }
 
-/** Returns the longest answer that it allows; of several limits, the provider may obey any. */
+/** Returns the longest answer, in tokens, that the request allows; the provider may apply any of several limits. */
 function mostOutput(sent: JsonObject): number {
   const limits = [sent['max_output_tokens'], sent['max_completion_tokens'], sent['max_tokens']].filter(isAboveZero);
   return Math.min(limits.length === 0 ? MAX_OUTPUT_TOKENS : Math.max(...limits), MAX_OUTPUT_TOKENS) * answersTo(sent);

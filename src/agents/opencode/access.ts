@@ -8,7 +8,7 @@ import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
 const OWN_PATH = '/v1';
 export const GATEWAY_PATH = '/chat/v1';
 
-/** The providers that it can use. `id` is the part before the slash in the name of a model. */
+/** The providers that OpenCode can use. `id` is the part before the slash in the name of a model. */
 const providers = [
   { id: 'anthropic', key: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', standard: 'https://api.anthropic.com' },
   { id: 'openai', key: 'OPENAI_API_KEY', address: 'OPENAI_BASE_URL', standard: OPENAI_ADDRESS },

@@ -37,12 +37,12 @@ const DISABLED_FEATURES = [
   ...['DEFAULT_PLUGINS', 'AUTOCOMPACT'],
 ];
 
-/** `id` is OpenCode's name for it. */
+/** A provider of models. `id` is OpenCode's name for the provider. */
 interface Provider {
   readonly id: string;
   readonly key: string;
   readonly address: string;
-  /** The package that connects to it; null if the id implies it. */
+  /** The package that connects to the provider; null if the id implies it. */
   readonly npm: string | null;
 }
 
@@ -57,7 +57,7 @@ const DATA = ['data', 'opencode'] as const;
 /** Matches the option for a variant of the model, which `opencode acp` takes as a setting of the session. */
 const VARIANT = /(?<= |^)--variant[ =]([\w.-]+)(?= |$)/;
 
-/** Matches an argument of other commands: for it, `opencode acp` prints its help and ends. */
+/** Matches an option of other commands; given one, `opencode acp` only prints its help. */
 const UNKNOWN_OPTION = /^-(?!-(?:print-logs|log-level|pure|port|hostname|mdns|mdns-domain|cors|cwd)(?:=|$))/;
 
 type Variables = Readonly<Record<string, string>>;
@@ -91,7 +91,7 @@ export const opencodeCli: AgentCli = {
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
     const [option, variant] = VARIANT.exec(call.extraArgs.join(' ')) ?? [];
-    // Otherwise it would choose the lowest.
+    // Without a variant, OpenCode would choose the lowest effort.
     const effort = variant ?? 'default';
     const options =
       option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
@@ -114,7 +114,7 @@ export const opencodeCli: AgentCli = {
         startedAt = readClock(listener.now);
         return talk.openReader(listener);
       },
-      // No plugins but its own. Only these logs report a failed attempt and its reason.
+      // `--pure` loads no other plugins. Only these logs report a failed attempt and its reason.
       args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
       complete: async (transcript) => {
@@ -171,13 +171,13 @@ async function mayNamePlugins(path: string): Promise<boolean> {
   const text = await readPlainFile(path, async (file, size) =>
     size > MAX_SETTINGS_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
-  // A name may be written with escapes.
+  // The word `plugin` may be written with escapes.
   return text === null ? stats.size > 0 : /plugin|\\u/i.test(text);
 }
 
 /**
  * Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there
- * would count in this one.
+ * would apply to this one.
  */
 export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
@@ -263,15 +263,15 @@ function redactedText(text: string, session: JsonObject | null, hiding: Hiding):
     if (hidden.kind === 'unchanged') return text;
     return asObject(tryJson(hidden.json)) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may nest too deeply for this program.
+    // An agent may write sessions that are nested too deeply for this program.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
 /**
- * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
- * key.
+ * Returns the agent's environment. `given` cannot change the location of its files, its rules, or the server that gets
+ * its key.
  */
 export function buildOpencodeEnvironment(
   {
@@ -298,7 +298,7 @@ export function buildOpencodeEnvironment(
       mcp,
       // A refused call does not end the turn.
       experimental: { continue_loop_on_deny: true },
-      // Otherwise it asks a model for a title.
+      // Otherwise OpenCode asks a model for a title.
       agent: { title: { disable: true } },
       permission: mapOpencodePermissions(allowedTools, permission),
       ...providerSettings(impliedProvider(given), model),
@@ -332,7 +332,7 @@ function impliedProvider(environment: Variables): Provider | null {
   const [anthropic, openai] = [of('ANTHROPIC'), of('OPENAI')];
   if (anthropic.key !== '') return { id: 'anthropic', ...anthropic, npm: null };
   if (openai.key === '') return null;
-  // With OpenAI's id it would use OpenAI's newer API, whatever package is named.
+  // With OpenAI's id, OpenCode would use OpenAI's newer API, whatever package is named.
   return openai.address.endsWith(GATEWAY_PATH)
     ? { id: 'gateway', ...openai, npm: '@ai-sdk/openai-compatible' }
     : { id: 'openai', ...openai, npm: null };
@@ -343,7 +343,7 @@ function namedModel(model: string, provider: Provider | null): string {
   return provider === null || model.startsWith(`${provider.id}/`) ? model : `${provider.id}/${model}`;
 }
 
-/** Returns settings with exactly one provider: the CLI has some of its own that need no key. */
+/** Returns settings with exactly one provider, because the CLI has built-in providers that need no key. */
 function providerSettings(provider: Provider | null, model: string | null): object {
   if (provider === null) return model === null ? {} : { model };
   const { id, key, address, npm } = provider;
@@ -362,7 +362,7 @@ function providerSettings(provider: Provider | null, model: string | null): obje
   };
 }
 
-/** Parses a line on stderr: with `--print-logs`, each failed attempt is one; nothing else says why it waits. */
+/** Parses a line on stderr: `--print-logs` prints each failed attempt, and nothing else says why the CLI waits. */
 function parseText(line: string): ReturnType<Dialect['parseText']> {
   if (!/^timestamp=\S+ level=ERROR .{0,200}?\bmessage="stream error" /.test(line)) return null;
   const cause = /\berror\.error="((?:[^"\\]|\\.){0,2000})"/.exec(line)?.[1] ?? 'stream error';

@@ -15,12 +15,12 @@ interface OpencodeServers {
   readonly permission: Readonly<Record<string, Action>>;
 }
 
-/** Placeholders in its configuration, which opencode replaces in the text itself. */
+/** Placeholders that OpenCode replaces in the text of its configuration. */
 const REPLACED = /\{(?:env|file):/;
 
 type Action = 'allow' | 'ask' | 'deny';
 
-/** Returns the rules that OpenCode cannot follow: a subagent's calls, or reading outside. */
+/** Returns the rules that OpenCode cannot follow: a subagent's calls, or reading outside the repository. */
 export function findOpencodeGap(rules: readonly string[]): RulesGap {
   const parsed = rules.map(parseToolRule);
   const without = parsed.filter(({ kind }) => kind === 'subagent' || kind === 'other');
@@ -29,7 +29,7 @@ export function findOpencodeGap(rules: readonly string[]): RulesGap {
 
 /**
  * Returns the values for `permission` of the configuration (OpenCode, 1.18); of the keys that match a tool, the last
- * counts. The rules themselves decide on what it asks for; what no rule can allow is not offered to the model.
+ * counts. For `ask`, this program decides by the rules; tools that no rule can allow are not offered to the model.
  */
 export function mapOpencodePermissions(
   rules: readonly string[],
@@ -40,7 +40,7 @@ export function mapOpencodePermissions(
     parsed.some((rule) => rule.kind === kind) ? then : 'deny';
   return {
     '*': 'deny',
-    // The names of servers could be chosen to match other tools, which therefore come later.
+    // A server could be named so that its keys match other tools, so those tools come later and count.
     ...ofServers,
     ...Object.fromEntries(
       ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'].map((key) => [key, 'allow' as const]),
@@ -48,9 +48,9 @@ export function mapOpencodePermissions(
     edit: when('edit', 'ask'),
     bash: when('command', 'ask'),
     webfetch: when('web-fetch', 'ask'),
-    // Its request names no address, so that it would look like a search in files.
+    // Allowed outright: a request for a web search names no address and would look like a search in files.
     websearch: when('web-search', 'allow'),
-    // Its request is refused, because it does not name what is done there.
+    // Asked and always refused: the request does not name the action in the outside folder.
     external_directory: 'ask',
   };
 }

@@ -4,7 +4,7 @@ import type { CliPlace } from '../cli/cli.ts';
 import { asAmount, asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
 /**
- * Returns the usage of a session's answers since an instant; nothing if it has none. The protocol reports only the
+ * Returns the usage of a session's answers since an instant; empty if there are none. The protocol reports only the
  * tokens of a prompt's last answer, and the cost of the session with all earlier runs.
  */
 export function sumUsageSince(
@@ -21,7 +21,7 @@ export function sumUsageSince(
     const cached = asAmount(asObject(cache)?.['read']) ?? 0;
     const input = sum([counts['input'], cached, asObject(cache)?.['write']]);
     const output = sum([counts['output'], counts['reasoning']]);
-    // It reports 0 for a model whose price it does not know.
+    // OpenCode reports 0 for a model whose price it does not know.
     const model = `${asString(info['providerID']) ?? ''}/${asString(info['modelID']) ?? ''}`;
     const cost = asAmount(info['cost']) || costOf(prices, model, { input, cached, output });
     return { tokens: input + output, cost };

@@ -33,8 +33,8 @@ export interface ModelApi<Endpoint> {
   /** Returns a request for the log. */
   readonly nameRequest: (method: string, target: string) => string;
   /**
-   * Returns what is passed on of a message, or a text if something in it makes the provider's servers fetch, keep or
-   * run something, in words.
+   * Returns the part of a message to pass on, or a text that describes the part which makes the provider's servers
+   * fetch, keep or run something.
    */
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }
@@ -43,7 +43,7 @@ export interface ModelApi<Endpoint> {
 interface Passed {
   readonly target: string;
   readonly body: string;
-  /** The costs; null if nothing is generated. */
+  /** The costs; null if the request generates nothing. */
   readonly costs: Costs | null;
 }
 
@@ -103,7 +103,7 @@ function answerOf<Endpoint>(api: ModelApi<Endpoint>, problem: Problem, message: 
   };
 }
 
-/** Returns the agent's headers that may pass, and `own`, which win. */
+/** Returns the agent's headers that may pass, overridden by `own`. */
 export function headersOf(
   given: AgentRequest['headers'],
   mayPass: RegExp,

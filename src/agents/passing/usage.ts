@@ -35,7 +35,10 @@ export function createAccount<Counts>(
   };
 }
 
-/** Keeps an answer that does not stream; `read` is also called while it passes. Nothing is kept of a longer one. */
+/**
+ * Creates a reader for an answer that does not stream. It keeps the answer unless that exceeds `maxChars`; `read` may
+ * be called with a part of it.
+ */
 export function createAnswerReader<Counts>(
   maxChars: number,
   read: (answer: string) => Pick<UsageReader<Counts>, 'counts' | 'isComplete'>,

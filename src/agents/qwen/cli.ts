@@ -38,7 +38,7 @@ const TURN_LIMIT = /(?:^| )--max-session-turns[ =](\d+)(?= |$)/;
  */
 const DENIED_TOOLS = ['cron_create', 'loop_wakeup', 'enter_worktree', 'exit_worktree', 'agent', 'skill'];
 
-/** Tools for which it asks in every case; without this, it would run commands that only read. */
+/** Tools for which the CLI must always ask; otherwise it would run read-only commands without asking. */
 const ASKED_TOOLS = ['run_shell_command', 'read_file', 'list_directory', 'glob', 'grep_search'];
 
 const settings = {
@@ -123,7 +123,7 @@ export function buildQwenArguments({
     // The option takes a list and would take the following words as well.
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--auth-type', 'openai'],
-    // It asks for every call that may change something.
+    // In this mode, Qwen Code asks for every call that may change something.
     ...['--approval-mode', 'default'],
     ...(model === null ? [] : ['--model', model]),
     ...extraArgs,
@@ -131,8 +131,8 @@ export function buildQwenArguments({
 }
 
 /**
- * Returns the agent's environment: `given` does not change the place of its files, its rules, or the destination of its
- * key.
+ * Returns the agent's environment. `given` cannot change the location of its files, its rules, or the server that gets
+ * its key.
  */
 export function buildQwenEnvironment(
   given: Readonly<Record<string, string>>,
@@ -142,12 +142,12 @@ export function buildQwenEnvironment(
     // Otherwise the repository's file `.env` would be read.
     OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
-    // Variables of its own could widen its permissions, or make it wait for a provider for hours.
+    // Qwen Code's own variables could widen its permissions, or make it wait for a provider for hours.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
     QWEN_HOME: configFolder,
     QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
     QWEN_CODE_SYSTEM_DEFAULTS_PATH: join(inbox, 'qwen/no-defaults.json'),
-    // Otherwise it starts itself again, and a signal to the first process leaves the others at work.
+    // Otherwise Qwen Code starts itself again, and a signal to the first process leaves the others running.
     QWEN_CODE_NO_RELAUNCH: 'true',
   };
 }
@@ -180,8 +180,8 @@ async function importQwenSession(
 }
 
 /**
- * Removes everything but sessions from its folder: settings, skills and extensions that an earlier call left there
- * would count in this one.
+ * Removes everything but sessions from the CLI's folder: settings, skills and extensions that an earlier call left
+ * there would apply to this one.
  */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
@@ -198,7 +198,7 @@ function foldersFor(workFolder: string): readonly string[] {
   return [PROJECTS, buildProjectSlug(workFolder), CHATS];
 }
 
-/** Returns the session with this folder in its lines, without which the CLI does not find it. */
+/** Returns the session with `folder` as the folder in its lines; otherwise the CLI would not find the session. */
 function movedTo(folder: string, text: string): string | null {
   try {
     const lines = text.split('\n').map((line) => {
@@ -209,7 +209,7 @@ function movedTo(folder: string, text: string): string | null {
     });
     return lines.join('\n');
   } catch (error) {
-    // An agent may nest too deeply for this program.
+    // An agent may write lines that are nested too deeply for this program.
     if (error instanceof RangeError) return null;
     throw error;
   }

@@ -4,7 +4,7 @@ import { capText } from '../../core/text/phrase.ts';
 
 const PREFIX = 'data:';
 
-/** An event of an agent's CLI, in the terms that all of them share. */
+/** An event of an agent's CLI, in terms that are common to all CLIs. */
 export type AgentEvent =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'turns'; readonly more: number }
@@ -25,7 +25,7 @@ export type AgentEvent =
   | { readonly kind: 'used'; readonly tokens: number | null; readonly costUsd: number | null }
   /** The total usage of the session, including earlier processes. */
   | { readonly kind: 'session-used'; readonly tokens: number }
-  /** MCP servers that it cannot use. */
+  /** MCP servers that the agent cannot use. */
   | { readonly kind: 'servers'; readonly failed: readonly string[] }
   /** The agent works; no details are known. */
   | { readonly kind: 'activity' }
@@ -53,7 +53,7 @@ export interface Dialect {
   readonly noise: RegExp | null;
   /** The CLI's own texts in the error that ends a call; the first match counts. */
   readonly reported: readonly ErrorForm[];
-  /** Errors that it prints as a line of text before it has started. */
+  /** Errors that the CLI prints as a line of text before it has started. */
   readonly printed: readonly ErrorForm[];
   /** The tool that asks a person; null for an agent without one. */
   readonly questionTool: string | null;

@@ -96,11 +96,11 @@ function reportsLimit({ text, status }: AgentFailure): boolean {
   return LIMIT_STATUSES.includes(status) && LIMIT.test(text);
 }
 
-/** Beginnings of an answer that is not the model's: some agents say a failure of their provider in its place. */
+/** Beginnings of a message with the provider's failure, which some agents print in place of the model's answer. */
 const SPOKEN =
   /^(?:API Error: |Error: (?=\W*[A-Z\d])|[45]\d\d (?=\W*[A-Z])|(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) (?:has been |is |was )?(?:exceeded|reached|exhausted|hit)\b|exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
 
-/** Returns the words about a provider's failure that an agent says in place of an answer; null for an answer. */
+/** Returns the provider's failure that an agent prints in place of an answer; null for a real answer. */
 export function findFailureInAnswer(answer: string): string | null {
   const text = answer.trim();
   return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text) && !isAboutErrors(text)
@@ -115,9 +115,9 @@ const ABOUT_ERRORS: readonly RegExp[] = [
     'i',
   ),
   /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
-  // The CLI's own texts begin in lower case without such a word.
+  // The CLI's own texts do not begin with an article or pronoun.
   /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
-  // The first sentence says what was done. A provider says "right now" or "upgrade now", and quotes JSON.
+  // The first sentence of such prose says what was done. A provider writes "right now" or "upgrade now", and JSON.
   /^(?:[^.!?\n·{]|[.!?](?=\S)){0,300}?\b(?:(?<!\b(?:right|upgrade|credits?) )now|added|handled|retried|translated|mapped|covered|implemented|fixed)\b/i,
 ];
 

@@ -23,8 +23,8 @@ interface EventCollector {
 }
 
 /**
- * `now` is the time from which reset times are understood. `tokensBefore` is the session's usage before this process,
- * for a CLI that prints sums of sessions; null for others, or if it is unknown.
+ * `now` is the reference time for relative reset times. `tokensBefore` is the session's usage before this process, for
+ * a CLI that prints the totals of sessions; null for others, or if it is unknown.
  */
 interface CollectorOptions {
   readonly dialect: Dialect;
@@ -135,7 +135,7 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
   let hasEvents = false;
   let finalMessage = '';
   let isOpen = false;
-  /** The end; null while no event reports one. */
+  /** The reported end of the call; null while no event reports one. */
   let end: Extract<AgentEvent, { kind: 'end' }> | null = null;
   let lastRetry: string | null = null;
   let sessionId: string | null = null;
@@ -171,12 +171,12 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
         isOpen = false;
         return;
       default:
-        goOn(event);
+        takeSignOfWork(event);
     }
   }
 
-  /** Clears the end: the agent works, so an earlier report did not end the call. */
-  function goOn(
+  /** Takes a sign of work, and clears the end: an earlier report did not end the call. */
+  function takeSignOfWork(
     event: Exclude<AgentEvent, { kind: 'session' | 'used' | 'session-used' | 'servers' | 'retry' | 'end' }>,
   ): void {
     end = null;

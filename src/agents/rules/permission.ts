@@ -19,7 +19,7 @@ export interface AskedCall {
   readonly tool: string | null;
   /** The whole command line; null for a call that runs no command. */
   readonly command: string | null;
-  /** Files and folders that it names, among them the folder in which a command runs. */
+  /** Files and folders that the call names, among them the folder in which a command runs. */
   readonly paths: readonly string[];
   readonly url: string | null;
   /** True if the command also gets variables of its own. */
@@ -33,8 +33,8 @@ export interface AskedPlace {
 }
 
 /**
- * Decides by `allowed-tools` whether an agent may make a call: once for all agents that ask. A call is
- * not allowed if it leaves out something that the decision needs.
+ * Returns true if `allowed-tools` permits an agent's call; shared by all agents that ask. A call that omits something
+ * the decision needs is not permitted.
  */
 export function isPermitted(call: AskedCall, allowedTools: readonly string[], place: AskedPlace): boolean {
   const rules = allowedTools.map(parseToolRule);
@@ -85,7 +85,7 @@ function allowsCommand(
   });
 }
 
-/** Files by which git starts programs, so that whoever may change them may run anything. */
+/** Files by which git starts programs: an agent that can change them can run anything. */
 const OF_GIT = /\/\.git(?:\/|$)/i;
 
 function allowsEdit(rule: ToolRule, path: string, place: AskedPlace): boolean {

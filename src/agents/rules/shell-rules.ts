@@ -11,7 +11,7 @@ export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
   | { readonly kind: 'command'; readonly commands: RuleCommands }
   | { readonly kind: 'web-fetch'; readonly domain: string | null }
-  /** A null `tool` means all of the server's; a name may contain stars. */
+  /** A null `tool` means all tools of the server; a name may contain stars. */
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string | null }
   /** `bookkeeping`: harmless tools that every agent has in some form, such as its to-do list. */
   | { readonly kind: 'web-search' | 'subagent' | 'bookkeeping' | 'other' }
@@ -56,7 +56,7 @@ const opaque: ShellParts = { kind: 'opaque' };
 
 const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
 
-/** Continues a command in the next line; not in a comment. */
+/** Continues a command on the next line, except in a comment. */
 const CONTINUATION = '\\\n';
 
 const SEPARATOR = /^(?:&&|\|\||;|\||\r?\n)/;
@@ -264,8 +264,8 @@ export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
 }
 
 /**
- * Returns the mapped rules of an agent whose own rules do not support paths: `without` has no counterpart in them,
- * `more` is what else they allow.
+ * Returns the mapped rules of an agent whose own rules do not support paths. `without` are the user's rules that have
+ * no counterpart there; `more` describes what the agent's own rules allow beyond the user's.
  */
 export function mapSharedRules<Own>(
   rules: readonly ToolRule[],
@@ -285,8 +285,8 @@ export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
 }
 
 /**
- * Returns rules such as `Edit(src/**)`, for agents whose own rules do not support paths: they may change any file of
- * the repository.
+ * Returns rules such as `Edit(src/**)`: agents whose own rules do not support paths may change any file of the
+ * repository.
  */
 function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
@@ -294,14 +294,14 @@ function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
 }
 
 /**
- * Returns the rules for reading outside of the repository, which other agents cannot be given. Reading inside needs no
+ * Returns the rules for reading outside of the repository, which other agents do not support. Reading inside needs no
  * rule in Claude Code, and so none here.
  */
 export function selectOutsideReads(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 
-/** Returns what the agent may do beyond its rules, as one text, or null. */
+/** Joins the descriptions of what the agent may do beyond its rules; null if there are none. */
 export function describeAllowedMore(parts: readonly (string | null)[]): string | null {
   const said = parts.filter((part) => part !== null);
   return said.length === 0 ? null : said.join(', and ');

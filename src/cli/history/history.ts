@@ -111,28 +111,32 @@ const totals = {
   merged: wholeNumber.describe('Tasks that were done and whose pull request was merged.'),
   notMerged: wholeNumber.describe('Tasks whose pull request was closed, or merged without them.'),
   open: wholeNumber,
-  pricedTasks: wholeNumber.describe('Merged tasks of known cost.'),
-  costUsd: amount.nullable().describe('Cost of those in US dollars; null: of none is it known.'),
+  pricedTasks: wholeNumber.describe('Merged tasks whose cost is known.'),
+  costUsd: amount.nullable().describe('Cost of these tasks in US dollars; null: there are none.'),
   costPerMergedTaskUsd: amount.nullable(),
-  lostUsd: amount.nullable().describe('Known cost of the tasks that were not merged; null: of none is it known.'),
-  judgedTasks: wholeNumber.describe('Merged tasks of which is known whether people changed them.'),
-  untouchedTasks: wholeNumber.describe('Those of them that were merged without a commit of a person.'),
-  reviewRounds: wholeNumber.describe('Runs that answered reviews, of all merged tasks.'),
-  minutesToMerge: amount.nullable().describe('Median time from the label to the merge; null: no merged task had one.'),
+  lostUsd: amount.nullable().describe('Known cost of the tasks that were not merged; null: not known for any.'),
+  judgedTasks: wholeNumber.describe('Merged tasks for which it is known whether people changed them.'),
+  untouchedTasks: wholeNumber.describe('Of these, the tasks that were merged without a commit by a person.'),
+  reviewRounds: wholeNumber.describe('Runs that answered reviews, over all merged tasks.'),
+  minutesToMerge: amount
+    .nullable()
+    .describe('Median time from the label to the merge; null: no merged task had a label.'),
   reverted: wholeNumber.describe('Merged tasks whose pull request was reverted within 30 days.'),
 };
 
 const group = z.object({
-  name: z.string().nullable().describe('A week is its Monday, `2026-11-23`, UTC; null: unknown, or without any.'),
+  name: z.string().nullable().describe('For a week, its Monday in UTC: `2026-11-23`; null: unknown or none.'),
   ...totals,
 });
 
 /** The output of `ralph history --json`. A change that breaks readers needs a new major version. */
 export const historySchema = z.object({
   at: instant,
-  repository: z.string().nullable().describe('Its page; null: no run of GitHub Actions is known.'),
+  repository: z.string().nullable().describe('Address of its page; null: no run of GitHub Actions is known.'),
   all: z.object(totals),
-  weeks: z.array(group).describe('By the end of the pull request, oldest first; open tasks by its opening.'),
+  weeks: z
+    .array(group)
+    .describe('By the week in which the pull request ended, or was opened if it is still open; oldest first.'),
   agents: z.array(group),
   models: z.array(group),
   labels: z.array(group).describe('A task with several labels counts in each.'),
@@ -143,13 +147,13 @@ export const historySchema = z.object({
         title: z.string(),
         state: z.enum(taskStates),
         pullRequest: z.int().positive(),
-        labels: z.array(z.string()).describe('Without those of Ralph.'),
+        labels: z.array(z.string()).describe('Without the labels that Ralph adds.'),
         agent: z.string().nullable(),
         model: z.string().nullable().describe("null: unknown, or the agent's own choice."),
         iterations: wholeNumber,
         costUsd: amount
           .nullable()
-          .describe("With an equal part of what its pull request's reviews and checks cost; null: unknown."),
+          .describe("Includes an equal share of the cost of its pull request's reviews and checks; null: unknown."),
         labelledAt: instant.nullable(),
         openedAt: instant.describe('When the pull request was opened.'),
         end: z.enum(['open', 'merged', 'unfinished', 'closed']).describe('`unfinished`: merged before it was done.'),
@@ -157,9 +161,9 @@ export const historySchema = z.object({
         untouched: z
           .boolean()
           .nullable()
-          .describe('Merged without a commit of a person; null: not merged, or unknown.'),
+          .describe('Merged without a commit by a person; null: not merged, or unknown.'),
         reviewRounds: wholeNumber,
-        peopleCommits: wholeNumber.nullable().describe('Known commits of people on the branch; null: unknown.'),
+        peopleCommits: wholeNumber.nullable().describe('Known commits by people on the branch; null: unknown.'),
         revertedAt: instant.nullable(),
       }),
     )

@@ -58,7 +58,7 @@ Exit codes: 0 whenever it printed an answer, 1 if reading failed halfway, 2 for
 a missing file or wrong arguments.
 `;
 
-/** Opens a reader of what the agent prints; `now` (ms) fixes the clock for texts such as `resets 5pm`. */
+/** Opens a reader for the agent's output; `now` (ms) is the clock by which it reads texts such as `resets 5pm`. */
 export type OpenReader = (agent: ReadAgent, now: number) => Promise<TranscriptReader>;
 
 /** Creates `ralph analyze`, which turns one agent output into its analysis. */

@@ -37,7 +37,7 @@ const whatIf = z.discriminatedUnion('kind', [
 /** The output of `ralph replay --json`. A change that breaks readers needs a new major version. */
 export const replaySchema = z.object({
   branchId: z.string().describe('`queue` or `issue-N`.'),
-  iterations: count.describe('Iterations that the journal holds.'),
+  iterations: count.describe('Iterations in the journal.'),
   answers: z
     .array(
       z.object({
@@ -50,7 +50,7 @@ export const replaySchema = z.object({
         commit: z.string().describe('Newest commit of the branch at that time.'),
       }),
     )
-    .describe('What people and CI asked and the run answered without calling the agent.'),
+    .describe('Requests of people and CI that the run answered without calling the agent.'),
   torn: z.boolean().describe('Whether the last line was cut off, and left out.'),
   outcome: outcome.nullable().describe('The recorded end; null when the journal has none.'),
   chain: z

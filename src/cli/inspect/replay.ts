@@ -55,7 +55,7 @@ damaged, 2 the file is missing or not a journal, or wrong arguments. An answer
 to "what if" that differs from what happened is not a failure.
 `;
 
-/** Loads the rules of the agents. */
+/** Loads each agent's rules about refused tool calls. */
 type LoadKinds = () => Promise<KindsOfDenial>;
 
 /** Creates `ralph replay`, which repeats the decisions of a recorded run under the rules of its agents. */
@@ -160,7 +160,7 @@ function listed(problems: readonly string[]): string {
   return problems.length === 1 ? ` ${problems.join('')}` : problems.map((problem) => `\n  ${problem}`).join('');
 }
 
-/** Returns a sentence about what was found instead of a journal, and what to give instead. */
+/** Returns a sentence that says why the input is not a journal and which file to give. */
 function missing(name: string, what: string): { readonly kind: 'missing'; readonly why: string } {
   return {
     kind: 'missing',

@@ -15,7 +15,7 @@ export const tuneSchema = z.object({
       stored: count,
       replayed: count,
       withoutJournal: count.describe('Runs whose journal is no longer kept.'),
-      differing: count.describe('Runs that this version would decide otherwise, or whose journal is damaged.'),
+      differing: count.describe('Runs that this version decides differently, or whose journal is damaged.'),
     })
     .describe('The remembered runs. Only replayed ones count in everything else.'),
   spent: spentSchema.describe('All iterations of the replayed runs.'),
@@ -23,7 +23,7 @@ export const tuneSchema = z.object({
     z.object({
       name: z.string(),
       now: z.string().nullable().describe('The value in the workflow; null: it is an expression.'),
-      heldBack: count.describe('Runs that this limit ended, or made give up a task, while work was left.'),
+      heldBack: count.describe('Runs that ended, or gave up a task, because of this limit while work was left.'),
       tried: z
         .array(z.object({ value: z.string(), effect: effectSchema }))
         .describe('Of several values with the same effect, the one that is nearest to the present value.'),
@@ -37,7 +37,7 @@ export type TuneResult = Immutable<z.infer<typeof tuneSchema>>;
 
 const MAX_TASKS = 5;
 
-/** Renders the result as text. `isNamed`: the person named the values. */
+/** Renders the result as text. `isNamed` is true if the person named the values to try. */
 export function renderTuning({ runs, spent, settings, recommended }: TuneResult, isNamed: boolean): string {
   const left = [
     ...(runs.withoutJournal > 0 ? [`${runs.withoutJournal} without a journal`] : []),
@@ -61,7 +61,7 @@ function renderSetting({ name, now, heldBack, tried }: TuneResult['settings'][nu
   const held =
     heldBack === 0
       ? ''
-      : `; it held back ${formatCount(heldBack, 'run')} with work left, and no journal says what more would have cost`;
+      : `; it held back ${formatCount(heldBack, 'run')} with work left, and no journal shows what more work would have cost`;
   return [
     `${name}, now ${now ?? 'an expression'}${held}:`,
     ...tried.map(({ value, effect }) => `  ${value} ${describeEffect(effect)}`),
@@ -77,7 +77,7 @@ function describeEffect({ saved, lost, later, undecided }: LimitEffect): string 
     ...(later.iterations > 0 ? [`left ${iterations(later)} to later runs`] : []),
   ];
   const open =
-    undecided === 0 ? '' : `; the journals do not say how ${formatCount(undecided, 'run')} would have gone on`;
+    undecided === 0 ? '' : `; the journals do not say how ${formatCount(undecided, 'run')} would have continued`;
   return parts.length === 0 ? `would have saved nothing${open}` : `would have ${parts.join(', and ')}${open}`;
 }
 

@@ -157,7 +157,7 @@ function diffText({ path, file, after }: Extract<WorkflowPlan, { kind: 'planned'
   return renderPreview([{ kind: 'extend', path, before: file.text, after }], false);
 }
 
-/** Replays the stored runs; `texts` are the settings in force, and `named` the values that were asked about. */
+/** Replays the stored runs; `texts` are the settings in force, and `named` the values that the person wants to try. */
 function tuneRuns(
   stored: readonly StoredRun[],
   options: {

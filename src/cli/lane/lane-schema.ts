@@ -27,7 +27,7 @@ const usage = z.object({
         expiresAt: instant,
       }),
     )
-    .describe('What runs may still use; counted in hour and day.'),
+    .describe('Amounts that runs may still use; they are included in hour and day.'),
 });
 
 const lane = z.object({
@@ -40,7 +40,7 @@ const lane = z.object({
   working: z
     .object({ runId: z.string(), runUrl: z.string(), since: instant, until: instant.describe('At the latest.') })
     .nullable()
-    .describe('The run that works on it now.'),
+    .describe('The run that is working on it.'),
   circuit: z.discriminatedUnion('kind', [
     z.object({
       kind: z.literal('closed'),
@@ -130,7 +130,7 @@ export const laneReportSchema = z.object({
   settings: z
     .array(answeredSettingsSchema)
     .optional()
-    .describe('Of `ralph status` alone: the settings of each workflow.'),
+    .describe('Only in `ralph status`: the settings of each workflow.'),
 });
 
 export type LaneStatusReport = Immutable<z.infer<typeof laneReportSchema>>;

@@ -23,7 +23,7 @@ import { nameTaskIn } from '../../report/sentences/lane-status.ts';
 export interface LaneArguments {
   readonly lane: LaneId;
   readonly json: boolean;
-  /** True if the command is for every lane and accepts that. */
+  /** True if `--all` was given, which only some commands accept. */
   readonly all: boolean;
   /** The remote's name as given; null for origin, if there is one. */
   readonly remote: string | null;
@@ -156,7 +156,7 @@ function renderPlace(
 
 interface Cooldown {
   readonly ms: number;
-  /** True if the runs may have another cooldown. */
+  /** True if this is only the default, so runs may use another cooldown. */
   readonly isDefault: boolean;
 }
 

@@ -124,7 +124,7 @@ async function order({ kind, task: name }: Wanted, given: LaneArguments, termina
   }
   const places = opened.places.filter((_, index) => kept[index]?.why === null);
   if (places.length < kept.length) {
-    // The reasons are printed above. `--json` reports all places, and the text only those that keep the order.
+    // The reasons are printed above. `--json` reports all places, the text only the places that saved the order.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
     terminal.out(
       json
@@ -142,7 +142,7 @@ function whyNotKept(updated: Updated<string | null>): string | null {
   return updated.kind === 'updated' ? updated.answer : updated.why;
 }
 
-/** Returns what will happen to an order that these places keep; empty if there are no places. */
+/** Returns a text that says when runs obey an order saved in these places; empty if there are no places. */
 function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
@@ -184,7 +184,7 @@ arguments, no checkout, no such remote, or no such branch or task.
   );
 }
 
-/** Throws a UsageError if the order's lane does not exist. The lane may exist in a place that cannot be read. */
+/** Throws a UsageError if the order's lane does not exist; not if a place that may have it cannot be read. */
 async function refuseUnknownLane({ lane, opened: { places } }: LaneArguments): Promise<void> {
   const lanes = await lanesOf(places);
   if (lane === QUEUE || lanes === null || lanes.includes(lane)) return;

@@ -33,7 +33,7 @@ type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[]; r
 export type OpenedPlaces =
   | { readonly kind: 'open'; readonly folder: string; readonly places: readonly StatePlace[]; readonly person: string }
   /**
-   * `folder` is the top of a checkout that has no state yet, if nothing was named that should exist; otherwise null.
+   * `folder` is the top folder of a checkout without any state yet; null if there is no checkout or no such remote.
    */
   | { readonly kind: 'missing'; readonly folder: string | null; readonly why: string };
 
@@ -82,7 +82,7 @@ async function readPlace(lane: LaneId, { name: place, store }: StatePlace, now: 
     case 'newer':
       return { kind: 'newer', place, why: describeNewerState(place, restored.version) };
     case 'absent':
-      // Any other problem of a place that was reached is a warning of this kind.
+      // The place answered, so a warning means that its state is unusable.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return {
         kind: 'branch',

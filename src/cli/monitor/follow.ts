@@ -26,7 +26,7 @@ interface Followed {
   readonly remote: string | null;
 }
 
-/** Shows the picture and handles keys until one of them quits. Restores the screen in any case. */
+/** Shows the picture and handles keys until the person quits. Always restores the screen. */
 export async function showPicture(followed: Followed, terminal: Terminal): Promise<void> {
   const { source, screen } = followed;
   let session = createScreenState(followed.shows);
@@ -60,7 +60,7 @@ export async function showPicture(followed: Followed, terminal: Terminal): Promi
   }
 }
 
-/** Gives an order through the command that a person would type, to the place that the key was for. */
+/** Gives an order by running the command that a person would type, for the place that the key applies to. */
 async function giveOrder(
   { words: [name, ...args], lane, place }: OrderOfKey,
   { open, folder, remote }: { readonly open: OpenPlaces; readonly folder: string; readonly remote: string | null },

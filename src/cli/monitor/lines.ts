@@ -54,7 +54,7 @@ function pictureFacts(picture: Picture, now: number): ReadonlyMap<string, string
     }
     const done = lane.tasks.filter(({ state }) => state === 'done').length;
     add(name, `${conditionOf(lane)}, ${formatTasksDone(done, lane.tasks.length)}`);
-    // The remaining time is not a change, so a wait is described as of its end.
+    // The shrinking remaining time is not a change, so each wait is described as of its end.
     for (const wait of lane.waits.filter(({ task }) => task === null))
       add(name, describeLaneWait(wait, wait.until === null ? 0 : Date.parse(wait.until)));
   }

@@ -19,7 +19,7 @@ const run = z.discriminatedUnion('kind', [
     isAlive: z.boolean().describe('Whether its process is still there.'),
   }),
   z.object({
-    kind: z.literal('other').describe('A run of another Ralph, as far as its files say anything.'),
+    kind: z.literal('other').describe('A run of another Ralph, as far as its files describe it.'),
     status: otherRunSchema,
     circuit: z.enum(['closed', 'half-open', 'open']).nullable(),
   }),

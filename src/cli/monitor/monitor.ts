@@ -20,14 +20,14 @@ does, and reads them again every ten seconds; with GITHUB_TOKEN (or GH_TOKEN)
 every minute.
 
 Keys: p pauses or resumes, s stops, r tries the failed, blocked or set-aside
-task again (asks first), a changes between the local run and all branches, up
+task again (asks first), a switches between the local run and all branches, up
 and down choose a branch, q or Ctrl-C quits. They give the orders of ralph
 pause, resume, stop and retry: in the view of the local run to .ralph/state
 alone, in the view of all branches to the place where the chosen branch is kept.
 
 Where there is no terminal (a pipe, TERM=dumb, CI), it prints a line for each
-thing that changes, until the local run is over. In a checkout without a remote
-where nothing has run yet, it waits for the first run.
+change, until the local run is over. In a checkout without a remote where
+nothing has run yet, it waits for the first run.
 
   --all          all branches, not the local run
   --once         prints one picture as text
@@ -72,7 +72,7 @@ async function monitor(
   if (given.problems.length > 0) throw new UsageError(given.problems);
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
-  // Otherwise a run in a parent folder would be shown.
+  // A missing folder is an error; otherwise a run in one of its parent folders would be shown.
   const there = await stat(folder).catch(() => null);
   if (there?.isDirectory() !== true)
     throw new UsageError([`${JSON.stringify(folder)} ${there === null ? 'does not exist' : 'is not a folder'}.`]);

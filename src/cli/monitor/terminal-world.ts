@@ -34,8 +34,8 @@ export interface Screen {
 }
 
 /**
- * The last run of a checkout by this program; `folder` is the repository's folder for which it works and in which its
- * files are.
+ * This program's last run in a checkout; `folder` is the run's working directory in the repository, which also contains
+ * the run's files.
  */
 export interface LastRun {
   readonly folder: string;

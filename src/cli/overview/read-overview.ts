@@ -45,7 +45,7 @@ export async function readOverview(
   const listed = await Promise.all(
     places.map(async (place) => {
       const found = await place.lanes();
-      // A place that has just not answered is not asked again.
+      // Do not read a place that has just failed to answer.
       return { place, found, read: found.kind === 'unavailable' ? found : await place.store.read() };
     }),
   );

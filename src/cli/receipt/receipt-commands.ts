@@ -126,7 +126,7 @@ async function verify(
       branches,
       proves: 'consistency' as const,
       onlyRecorded: ONLY_RECORDED,
-      // A receipt of another repository may be signed there.
+      // Only the file of a receipt can be verified this way, and a foreign receipt is signed in its own repository.
       signature: files.map(
         (file) => `gh attestation verify ${quoteShellText(file)} --repo ${clone.repository ?? 'OWNER/REPO'}`,
       ),
@@ -226,7 +226,7 @@ function renderReceipt(receipt: RunReceipt): string {
   ].join('\n');
 }
 
-/** Renders the exact cost; what is unknown is never $0. */
+/** Renders the exact cost; an unknown cost is never shown as $0. */
 function costWords({ costUsd, unpriced, tokens }: Pick<RunReceipt, 'costUsd' | 'unpriced' | 'tokens'>): string {
   const isPartial = unpriced === null ? costUsd === 0 && tokens > 0 : unpriced > 0;
   if (!isPartial) return `$${costUsd}`;

@@ -8,7 +8,7 @@ type SandboxEnd =
   | { readonly kind: 'ended'; readonly code: number }
   | { readonly kind: 'missing'; readonly why: string };
 
-/** Starts the sandbox with these arguments, in a folder of its own. */
+/** Starts the sandbox with these arguments, in a separate folder. */
 export type PlaySandbox = (args: readonly string[], terminal: Pick<Terminal, 'out' | 'error'>) => Promise<SandboxEnd>;
 
 const HELP = `Usage: ralph sandbox --repo DIR [--commands] [--out FOLDER]
@@ -41,7 +41,7 @@ Exit codes: 0 everything went well, 1 something failed, 2 wrong arguments or
 nothing to try.
 `;
 
-/** Creates `ralph sandbox`, which starts the stand-ins as a program of their own. */
+/** Creates `ralph sandbox`, which starts the stand-ins as a separate program. */
 export function createSandboxCommand(play: PlaySandbox): CliCommand {
   return { ...LISTED.sandbox, help: HELP, run: (args, terminal) => sandbox(args, terminal, play) };
 }

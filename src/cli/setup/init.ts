@@ -80,7 +80,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (problems.length > 0) throw new UsageError(problems);
   const world = await open();
   const { columns } = world;
-  /** Prints prose; only diffs keep their lines. */
+  /** Prints text wrapped to the terminal; only diffs are printed with their own line breaks. */
   const say = (text: string): void => {
     terminal.out(columns === null ? text : wrapText(text, columns));
   };
@@ -224,8 +224,8 @@ function choicesOf(
   const [verify] = given.values('verify');
   const [asked] = given.values('workflow');
   const services = servicesOf(project.learned?.services ?? {});
-  // A reusable workflow starts services in a set-up step, and on servers other than github.com it does not know its own
-  // action's name.
+  // The reusable workflow can start services only in a set-up step, and on servers other than github.com it does not
+  // know the name of its own action.
   const isCallable = services?.steps !== null && (checkout.home?.server ?? GITHUB) === GITHUB;
   const isSingle = own === null ? !isCallable : !callsWorkflow(own);
   const of = agentOf(given);
@@ -244,7 +244,7 @@ function choicesOf(
     prompt: given.has('prompt'),
     repository: checkout.home?.repository ?? null,
     label: left?.settings.find(({ input }) => input === 'task-label')?.text.trim() ?? defaults.templates.taskLabel,
-    // A verify command that is given belongs to the workflow, so the file's does not count.
+    // A `--verify` command goes into the workflow and overrides the one in the file.
     leftTo:
       left === null
         ? null

@@ -17,7 +17,7 @@ export interface LeftToFile {
 /** The folder that `ralph init` sets up. */
 const ROOT = '';
 
-/** Returns what a checkout's settings file sets, or null if there is no such file. */
+/** Returns the inputs that another Ralph's settings file in the checkout sets, or null if there is no such file. */
 export function findSettingsLeftToFile(files: FilesRead): LeftToFile | null {
   const there = listSettingsPaths(ROOT).flatMap((path) => {
     const file = files.get(path);

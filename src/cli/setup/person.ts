@@ -111,7 +111,7 @@ export function createPerson(terminal: { readonly input: Readable; readonly outp
           ],
         });
         if (answer === 'd') showAll();
-        // Enter submits the marked option, the first, without a value.
+        // Enter submits the marked option, which is the first ("yes"), without a value.
         else return !isCancel(answer) && answer !== 'n';
       }
     },

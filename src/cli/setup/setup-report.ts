@@ -6,7 +6,7 @@ import type { LeftToFile } from './left-to-file.ts';
 import type { SetupReport } from './setup-schema.ts';
 import type { SetupCheckout } from './setup-world.ts';
 
-/** Reports what init found, and what it does or would do. */
+/** Builds the report of init: the facts that it found, and the changes that it makes or would make. */
 export function buildSetupReport(
   facts: {
     readonly project: Project;

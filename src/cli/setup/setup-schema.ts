@@ -31,7 +31,7 @@ export const setupReportSchema = z.object({
         offered: z.array(z.string()).describe('Other checks of CI, which could be added to verify.'),
         unread: z.array(z.object({ what: z.string(), why: z.string() })).describe('Lines that are not proposed.'),
       })
-      .describe('What the workflows that check pull requests and pushes say.'),
+      .describe('Facts from the workflows that check pull requests and pushes.'),
     packages: z.array(z.object({ folder: z.string(), name: z.string() })).describe('Packages of a workspace.'),
     otherRalphs: z.array(z.object({ name: z.string(), path: z.string(), advice: z.string() })),
   }),
@@ -44,7 +44,7 @@ export const setupReportSchema = z.object({
       path: z.string(),
       change: z
         .enum(['create', 'extend', 'shorten', 'delete', 'same', 'absent', 'left'])
-        .describe('`left`: the file is there and differs, so it stays as it is. `same`, `absent`: nothing to do.'),
+        .describe('`left`: the file exists and differs, so it stays as it is. `same`, `absent`: nothing to do.'),
       text: z
         .string()
         .nullable()
@@ -53,7 +53,7 @@ export const setupReportSchema = z.object({
   ),
   byHand: z
     .array(z.object({ what: z.string(), url: z.string().nullable() }))
-    .describe('What a person does next; `url` is the very page, null without a remote on a GitHub server.'),
+    .describe('Steps left to a person; `url` is the page for the step, null without a remote on a GitHub server.'),
   maxCostUsd: z.object({ run: z.number().describe('0: no limit.'), day: z.number().describe('0: no limit.') }),
 });
 

@@ -3,7 +3,7 @@ import { namesOf } from '../../core/text/phrase.ts';
 import { toPlainLine } from '../arguments.ts';
 import { DEFAULT_OPTIONAL_SECTIONS } from '../defaults.ts';
 
-/** A plan of a branch that is not merged yet, and whether git merges it into another text without a conflict. */
+/** The plan of an unmerged branch; `mergesInto` returns true if git merges it into a text without a conflict. */
 interface UnmergedPlan {
   readonly branch: string;
   readonly fork: string;
@@ -22,8 +22,8 @@ export interface MergingPlace {
 }
 
 /**
- * Adds a task to the plan where the branches of the queue change no line next to it, so that a merge of git alone has
- * no conflict. If there is no such place, the task goes where it belongs: runs merge plans by their tasks.
+ * Adds a task to the plan at a place where no branch of the queue changes a neighbouring line, so that plain git merges
+ * without a conflict. If there is no such place, the task goes where it belongs, because runs merge plans task by task.
  */
 export async function addBesideBranches(
   { folder, findUnmerged, note }: MergingPlace,
@@ -51,7 +51,7 @@ export async function addBesideBranches(
   return best;
 }
 
-/** Returns the plans that bring something new to a text and that git merges into it as it is. */
+/** Returns the plans that would change the text `base` and that git merges into it without a conflict. */
 async function unmergedIn(base: string, plans: readonly UnmergedPlan[]): Promise<readonly UnmergedPlan[]> {
   const { mergePlans } = await import('../../core/tasks/files/plan-merge.ts');
   const open = plans.filter(({ fork, lane }) => mergePlans({ fork, lane, base }) !== base);

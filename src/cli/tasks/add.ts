@@ -156,7 +156,7 @@ async function readArguments(
   };
 }
 
-/** Returns where the arguments of a command want tasks written, and the problems of that. */
+/** Returns the file and the folder in which the arguments ask to write tasks, and the problems of these arguments. */
 export async function parseTaskPlace(
   given: ParsedArguments,
 ): Promise<{ readonly to: AddTarget | null; readonly folder: string; readonly problems: readonly string[] }> {

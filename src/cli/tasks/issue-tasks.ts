@@ -16,7 +16,7 @@ import type { TaskSettings } from './task-settings.ts';
 
 /**
  * Reads the open issues with the label, and those that a search finds, as tasks with their dependencies, and warnings
- * about what people should correct. Approvals are not queried: an issue's labels show what runs found.
+ * about what people should correct. Does not look up approvals: the labels of an issue show what runs found.
  */
 export async function readIssueTasks(
   viewer: RepositoryAccess,

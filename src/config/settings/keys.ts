@@ -1,7 +1,7 @@
 import { findNearest } from '../../core/text/nearest.ts';
 import { listField } from '../fields.ts';
 
-/** A rule that is written in another way here. */
+/** A tool rule of another Ralph that has another form here. */
 interface ChangedRule {
   readonly from: string;
   readonly to: string;
@@ -33,7 +33,7 @@ export interface OtherRalphKey {
   readonly variables: 'named' | 'prefixed' | 'none';
 }
 
-/** All settings that have a meaning here, or about which people must learn that they have no meaning. */
+/** All settings of other Ralphs that have a meaning here, or whose lack of meaning must be reported. */
 export const KEYS: readonly OtherRalphKey[] = [
   named('PROJECT_NAME'),
   named('PROJECT_TYPE'),
@@ -105,14 +105,14 @@ export const KEYS: readonly OtherRalphKey[] = [
 const NAMES = KEYS.map(({ name }) => name);
 
 /** Returns the setting of that name, or undefined if there is no such setting. */
-export function keyOf(name: string): OtherRalphKey | undefined {
+export function findOtherRalphKey(name: string): OtherRalphKey | undefined {
   return KEYS.find((known) => known.name === name);
 }
 
 /** Returns the name of the setting that was probably meant, or null if no name is near. */
 export function findNearestKey(name: string): string | null {
   const plain = name.replace(/^RALPH_/, '');
-  if (keyOf(plain) !== undefined) return plain;
+  if (findOtherRalphKey(plain) !== undefined) return plain;
   // A short name that differs in two letters may be the name of something else.
   return name.length < 8 ? null : (NAMES.find((known) => findNearest(plain, [known.toLowerCase()]) !== null) ?? null);
 }

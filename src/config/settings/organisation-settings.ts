@@ -6,9 +6,9 @@ import { NO_NAMED_SETTINGS, type NamedSettings, type ParseTexts, parseNamedSetti
 export const ORGANISATION_FILE = '.github/ralph-settings.yml';
 
 /**
- * Settings that one repository may set for others: limits, models, and what becomes of pull requests. A setting
- * that widens the reach of an agent, or depends on the repository or its workflow, is left to the repository itself:
- * `parallel`, for one, would end each run of a repository whose workflow is one job.
+ * Settings that one repository may set for others: limits, models, and the handling of pull requests. Settings that
+ * widen the reach of an agent, or depend on the repository or its workflow, are left to the repository itself:
+ * `parallel`, for example, would end each run of a repository whose workflow has one job.
  */
 const SETTABLE: readonly string[] = [
   ...['agent', 'model', 'agent-version', 'agent-timeout-minutes', 'agent-stall-minutes', 'prices', 'co-author'],

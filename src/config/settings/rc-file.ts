@@ -21,8 +21,8 @@ export interface ParsedRc {
 }
 
 /**
- * Parses `KEY=VALUE` lines as bash would read them, including quotes and comments, and runs nothing: what only a shell
- * could answer is a problem of its line. Never throws.
+ * Parses `KEY=VALUE` lines as bash would read them, including quotes and comments, but runs nothing: an expression that
+ * only a shell can evaluate is a problem of its line. Never throws.
  */
 export function parseRc(text: string): ParsedRc {
   const scan: Scan = { text: text.replace(/^\uFEFF/, '').replace(/\r\n?/g, '\n'), at: 0, line: 1, known: new Map() };
@@ -48,7 +48,7 @@ export function parseRc(text: string): ParsedRc {
 /** Maximum number of problems: a text with more is not a settings file, and its rest is not read. */
 const MAX_PROBLEMS = 100;
 
-/** The position of the parser; `known` contains what the lines before have set. */
+/** The position of the parser; `known` contains the values set by earlier lines. */
 interface Scan {
   readonly text: string;
   at: number;
@@ -163,7 +163,7 @@ function escaped(scan: Scan, special: RegExp): string {
   return special.test(character) ? taken : `\\${taken}`;
 }
 
-/** Reads what a `$` or a backquote begins; throws Unreadable if only a shell could answer it. */
+/** Reads the expansion that a `$` or a backquote begins; throws Unreadable if only a shell can evaluate it. */
 function expanded(scan: Scan, key: string): string {
   const rest = restOfLine(scan);
   if (rest.startsWith('$(') || rest.startsWith('`'))
@@ -191,7 +191,7 @@ function expanded(scan: Scan, key: string): string {
 }
 
 function unclosed(scan: Scan, { quote, line }: { readonly quote: string; readonly line: number }): Unreadable {
-  // The rest is in quotes that nobody closed, so nothing in it is known to be a setting.
+  // The quote never ends, so the rest of the file is skipped: none of it is known to be a setting.
   scan.at = scan.text.length;
   return new Unreadable(`begins a value with ${quote} that is never closed`, line);
 }

@@ -54,13 +54,13 @@ export function parseRunSettings(
 const UNKNOWN =
   'The `.ralphrc` of the base branch counts, but this checkout does not have that branch, so the file was not read. Set "fetch-depth: 0" on actions/checkout, or its "ref:" to the base branch.';
 
-/** The texts of what a step was given as inputs, and the settings that its input `settings` names. */
+/** The texts of a step's inputs, and the settings that its input `settings` names. */
 export interface GivenTexts {
   readonly inputs: Texts;
   readonly named: NamedSettings;
 }
 
-/** Returns the texts of a step without what other Ralphs set. */
+/** Returns the texts that a step itself sets, without the settings of other Ralphs. */
 export function selectOwnTexts({ inputs, named }: GivenTexts): Texts {
   return fillInputs(inputs, named.found).texts;
 }
@@ -90,7 +90,7 @@ export function mergeConfigTexts(
   };
 }
 
-/** Returns the line about settings of another repository; none without any that count. */
+/** Returns the line about the settings that another repository provides; empty if none of them counts. */
 function describeOrganisation(counting: readonly FoundSetting[]): readonly string[] {
   const shared = counting.flatMap(({ input, places }) =>
     places.flatMap(({ file }) =>
@@ -116,13 +116,13 @@ function fillInputs(
   inputs: Texts,
   found: readonly FoundSetting[],
 ): { readonly texts: Texts; readonly counting: readonly FoundSetting[] } {
-  const isGiven = (input: string): boolean =>
+  const isInputGiven = (input: string): boolean =>
     inputs[input] !== undefined && inputs[input].trim() !== (DEFAULTS[input] ?? '');
-  const counting = found.filter(({ input }) => !isGiven(input));
+  const counting = found.filter(({ input }) => !isInputGiven(input));
   return { texts: { ...inputs, ...Object.fromEntries(counting.map(({ input, text }) => [input, text])) }, counting };
 }
 
-/** A step with the action in its workflow, with the contents of the base branch. */
+/** A step that uses the action in a workflow, and the settings files of the base branch. */
 interface SettingsQuestion {
   readonly workflow: string;
   readonly given: GivenTexts;

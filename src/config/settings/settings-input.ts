@@ -39,7 +39,7 @@ export function parseNamedSettings(text: string, parse: ParseTexts): NamedSettin
   const { found, problems, nested } = readMapping(text, parse);
   const inner = nested === null ? NO_NAMED_SETTINGS : readMapping(nested, parse);
   const own = new Set(found.map(({ input }) => input));
-  // Others can read what the gate of the workflow hands over.
+  // Refuse secrets here: other people can read the settings that the workflow's gate hands over.
   const unkept = inner.found.filter(({ input }) => SECRET_SETTINGS.includes(input));
   return {
     found: [...found, ...inner.found.filter(({ input }) => !own.has(input))],
@@ -59,7 +59,7 @@ function readMapping(text: string, parse: ParseTexts): NamedSettings & { readonl
   if (parsed.kind === 'unreadable') return unusable(`is not YAML: ${completeSentence(parsed.why)} ${FORM}`);
   const { data } = parsed;
   if (data === null) return { ...NO_NAMED_SETTINGS, nested: null };
-  // The text may have a secret in it.
+  // Do not quote the text, which may contain a secret.
   if (typeof data !== 'object' || Array.isArray(data)) return unusable(`is not a mapping of names to values. ${FORM}`);
   const entries: Readonly<Record<string, unknown>> = Object.fromEntries(Object.entries(data));
   const { settings: nested } = entries;

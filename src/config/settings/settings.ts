@@ -1,6 +1,6 @@
 import type { FoundSetting, SettingPlace } from '../../core/settings/effective.ts';
 import { capLines, joinNames, toOneLine } from '../../core/text/phrase.ts';
-import { KEYS, keyOf, findNearestKey, type OtherRalphKey } from './keys.ts';
+import { KEYS, findOtherRalphKey, findNearestKey, type OtherRalphKey } from './keys.ts';
 import { parseRc } from './rc-file.ts';
 
 /** A settings file of another Ralph on the base branch; `why` says as a verb phrase why it cannot be read. */
@@ -11,8 +11,8 @@ export type SettingsFile =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The settings in the environment and in the settings file, with what has to be reported about them. `problems` are
- * lines for people.
+ * The settings in the environment and in the settings file, with the facts to report about them. `problems` are lines
+ * for people.
  */
 export interface ReadSettings {
   readonly found: readonly FoundSetting[];
@@ -55,7 +55,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
   const path = file?.path ?? '';
   const last = new Map(parsed.entries.map((entry) => [entry.key, entry]));
   const entries = [...last.values()].filter(({ value }) => value.trim() !== '');
-  const isKnown = (name: string): boolean => keyOf(name) !== undefined;
+  const isKnown = (name: string): boolean => findOtherRalphKey(name) !== undefined;
   const given = KEYS.flatMap((key): readonly Given[] => {
     const variable = variableOf(environment, key);
     const entry = entries.find((one) => one.key === key.name);
@@ -124,7 +124,7 @@ export function parseSettingsOfOthers(environment: Environment, file: SettingsFi
 }
 
 /**
- * Returns the variable of the setting; the one for this run alone (`RALPH_…`) comes first. An empty variable does not
+ * Returns the variable of the setting; the one with the prefix `RALPH_` takes precedence. An empty variable does not
  * count.
  */
 function variableOf(
@@ -138,15 +138,15 @@ function variableOf(
 }
 
 /**
- * Returns variables for one run (`RALPH_…`) that are not settings but close to one. Other variables with that prefix
- * may belong to anybody.
+ * Returns variables with the prefix `RALPH_` whose names are close to a setting's. All other variables with that prefix
+ * may belong to another program.
  */
 function misspeltIn(environment: Environment): readonly { readonly name: string; readonly near: string }[] {
   const names = Object.keys(environment).filter(
     (name) =>
       name.startsWith('RALPH_') &&
       (environment[name] ?? '').trim() !== '' &&
-      [name, name.slice('RALPH_'.length)].every((known) => keyOf(known) === undefined),
+      [name, name.slice('RALPH_'.length)].every((known) => findOtherRalphKey(known) === undefined),
   );
   return names
     .flatMap((name) => {
@@ -156,7 +156,7 @@ function misspeltIn(environment: Environment): readonly { readonly name: string;
     .slice(0, MAX_PROBLEMS);
 }
 
-/** Joins settings that form one input together, in the order of the table. */
+/** Joins the settings that together form one input, in the order of the table. */
 function byInput(settings: readonly (Given & { readonly text: string })[]): readonly FoundSetting[] {
   const inputs = [...new Set(settings.flatMap(({ key }) => key.input ?? []))];
   return inputs.flatMap((input) => {

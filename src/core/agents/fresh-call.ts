@@ -1,12 +1,14 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { AgentEnd } from '../evidence.ts';
 
-/** Errors that would end a call in a new session just the same: limits, refused logins, missing credit. */
+/**
+ * Errors that do not depend on the session: limits, refused logins, missing credit. A new session would meet them too.
+ */
 const SESSION_INDEPENDENT_ERRORS: readonly string[] = ['auth', 'billing', 'rate-limit', 'budget'];
 
 /**
- * True if a resumed call may have failed because of its session, so that a new session may help. Limits, refused
- * logins, missing credit, cancellations, withdrawn tasks and the end of the run's time have nothing to do with it.
+ * True if a resumed call may have failed because of its session, so that a new session may help. The session does not
+ * cause limits, refused logins, missing credit, cancellations, withdrawn tasks or the end of the run's time.
  */
 export function isSessionSuspect({
   analysis: { agentError, usageLimit },
@@ -21,7 +23,7 @@ export function isSessionSuspect({
   return end.kind !== 'exited' || end.code !== 0;
 }
 
-/** True if a user's rules allow the tool that searches on the provider's servers. */
+/** True if the user's rules allow web search, which runs on the provider's servers. */
 export function allowsWebSearch(rules: readonly string[]): boolean {
   return rules.some((rule) => /^WebSearch(?:\(|$)/.test(rule));
 }

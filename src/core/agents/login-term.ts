@@ -2,8 +2,8 @@ import { formatInstant, formatTimeLeft, MINUTE_MS } from '../countdown.ts';
 import { namesOf } from '../text/phrase.ts';
 
 /**
- * The time for which the agent's login holds: `lasting` like a stored key, `until` an instant in ms if the job itself
- * asked for it, `absent` if the job asked and got none.
+ * The validity of the agent's login: `lasting` for a stored key, `until` (an instant in ms) for a login that the job
+ * requested, `absent` if the job requested a login and got none.
  */
 export type LoginTerm =
   | { readonly kind: 'lasting' }
@@ -11,8 +11,8 @@ export type LoginTerm =
   | { readonly kind: 'absent' };
 
 /**
- * The providers to which a workflow can log in for Claude Code: the inputs that each needs, the first of which asks for
- * the login, and the variable that then means it.
+ * The providers to which a workflow can log in for Claude Code. The first of a provider's `inputs` requests the login,
+ * and all of them are required; `variable` is set for Claude Code after the login.
  */
 export const LOGINS = {
   aws: { title: 'Amazon Bedrock', inputs: ['aws-role', 'aws-region'], variable: 'CLAUDE_CODE_USE_BEDROCK' },
@@ -28,42 +28,47 @@ export const LOGINS = {
   },
 } as const;
 
-/** The input that asks for a login, by the variable that then means it. */
+/** The input that requests a login, by the provider's variable. */
 export const LOGIN_INPUTS: ReadonlyMap<string, string> = new Map(
   Object.values(LOGINS).map(({ variable, inputs: [input] }) => [variable, input]),
 );
 
-/** Returns the sentence about an agent that is given several logins, by their inputs and variables; null for one. */
+/**
+ * Returns a sentence if an agent has several logins, or null if it has one. `names` are the logins' inputs and
+ * variables.
+ */
 export function describeSeveralLogins(names: readonly string[]): string | null {
   if (names.length < 2) return null;
-  return `The agent is given several logins, and it uses only one: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
+  return `The agent has several logins but uses only one of them: ${namesOf(names.map((name) => `\`${name}\``))}. Remove the others.`;
 }
 
-/** Returns the sentence about a login that none of the called agents can use. */
+/** Returns the sentence for a run whose login none of its agents can use. */
 export function describeUnusableLogin(agents: readonly string[]): string {
   return `This workflow logs in for Claude Code only, and the run calls ${namesOf(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
 }
 
-/** Time in ms before a login's end at which a run stops working, for clocks that differ and an answer under way. */
+/** Time in ms that a run stops before its login ends, to allow for clock skew and for an answer in progress. */
 const SPARE_MS = MINUTE_MS;
 
-/** The shortest run in ms; `max-minutes` allows no shorter one either. */
+/** Minimum run time in ms, the same as the minimum of `max-minutes`. */
 const SHORTEST_RUN_MS = 2 * MINUTE_MS;
 
-/** A run's time limit under a login, in ms; `warning` is a sentence for people, null if the login outlasts the run. */
+/**
+ * A run's time limit in ms, given its login. `warning` is a sentence for people, or null if the login outlasts the run.
+ */
 type RunTime =
   | { readonly kind: 'limit'; readonly maxRunMs: number; readonly warning: string | null }
   | { readonly kind: 'unusable'; readonly problem: string };
 
-const ABSENT = `This run has no login of its agent, so no call was made. Give the workflow one provider: ${Object.values(
+const ABSENT = `This run has no login for its agent, so no call was made. Give the workflow one provider: ${Object.values(
   LOGINS,
 )
   .map(({ inputs: [first, second] }) => `\`${first}\` and \`${second}\``)
   .join(
     '; or ',
-  )}. If it has one, the provider refused the login, and the log of this job has its words. The login was asked for as long as the job may last (\`timeout-minutes\`), and most roles and service accounts allow 60 minutes: raise that at the provider, or lower \`timeout-minutes\` and \`max-minutes\`.`;
+  )}. If it has one, the provider refused the login; the log of this job has its message. The login was requested for the whole length of the job (\`timeout-minutes\`), but most roles and service accounts allow only 60 minutes: raise their limit at the provider, or lower \`timeout-minutes\` and \`max-minutes\`.`;
 
-/** Decides how long a run may work that begins at `now`: never longer than its agent is logged in. */
+/** Decides how long a run that begins at `now` may work: never beyond the end of its login. */
 export function limitRunTime(term: LoginTerm, { now, maxRunMs }: { now: number; maxRunMs: number }): RunTime {
   if (term.kind === 'absent') return { kind: 'unusable', problem: ABSENT };
   const leftMs = term.kind === 'lasting' ? Infinity : term.endsAt - SPARE_MS - now;
@@ -83,7 +88,10 @@ export function limitRunTime(term: LoginTerm, { now, maxRunMs }: { now: number; 
       };
 }
 
-/** Returns why an agent without isolation gets no call in a job that can ask for logins; `why` says what is missing. */
+/**
+ * Returns the sentence that refuses calls without isolation in a job that can request logins. `why` is the reason why
+ * isolation is missing, or null.
+ */
 export function needsIsolation(why: string | null): string {
   return `This job can ask for logins (\`id-token: write\`), and without isolation its agent could do so as well. No call was made. ${why === null ? '' : `${why} `}Use a runner with sudo, such as GitHub's Ubuntu runners, and leave \`isolation\` at \`auto\`; with a stored key, the workflow ralph.yml works without isolation.`;
 }

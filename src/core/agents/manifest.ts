@@ -2,10 +2,14 @@
 export interface AgentManifest {
   /** Name of the agent for people: `Claude Code`. */
   readonly title: string;
-  /** The package; null for a user's own program, which is never installed and only runs for calls. */
+  /** The npm package to install; null for a user's own program, which is never installed. */
   readonly source: CliPackage | null;
-  /** True if a session can be resumed, also on another machine; measured, like what follows, on the version above. */
+  /**
+   * True if a session can be resumed, also on another machine. This fact and the following ones were measured with the
+   * version in `source`.
+   */
   readonly resume: boolean;
+  /** True if the CLI reports the tokens of a call. */
   readonly tokens: boolean;
   /**
    * True if the CLI reports the cost of a call. Otherwise, calls are limited by their number, by tokens and by the
@@ -21,16 +25,19 @@ export interface AgentManifest {
   readonly toolRules: 'each' | 'sandbox' | 'none';
   /** True if an option among `agent-args` can limit the number of turns. */
   readonly turnLimit: boolean;
-  /** False if it may work where nobody counts its requests and it chooses its model by itself. */
+  /** False if the agent may bypass the broker, which counts requests, and choose its model by itself. */
   readonly isCounted: boolean;
   readonly provider: ProviderVariables;
-  /** The hosts of its providers, as in `EgressRules.never`; empty if it reaches its model without the broker. */
+  /**
+   * Hosts of the agent's providers, in the form of `EgressRules.never`; empty if it reaches its model without the
+   * broker.
+   */
   readonly hosts: readonly string[];
-  /** Sentences for a run that would isolate it while no broker can hold its login; null if that is fine. */
+  /** The error of an isolated run whose login the broker cannot hold; null if the agent works without the broker. */
   readonly directLogin: string | null;
-  /** Its names for the tools that run commands, and for the one that asks a person, null if there is none. */
+  /** The agent's names for its shell tools and for the tool that asks a person; null if it has no such tool. */
   readonly tools: { readonly shell: readonly string[]; readonly question: string | null };
-  /** The co-author line of its own commits; null for a user's program, which has no name. */
+  /** The co-author line of the agent's own commits; null for a user's program, which has no name. */
   readonly coAuthor: string | null;
 }
 
@@ -39,7 +46,7 @@ interface CliPackage {
   readonly name: string;
   /** The version that is installed by default. */
   readonly version: string;
-  /** Returns the paths of its programs below `node_modules`, the best first. */
+  /** Returns the paths of the package's programs below `node_modules`, best first. */
   readonly programs: (platform: { readonly os: string; readonly cpu: string }) => readonly string[];
 }
 
@@ -47,12 +54,12 @@ interface CliPackage {
 interface OwnLogin {
   /** The program on the PATH. */
   readonly program: string;
-  /** The variable that names its folder, and the folder's name in the person's home if that is not set. */
+  /** The variable that names the CLI's folder, and the folder's default name in the person's home. */
   readonly folderVariable: string;
   readonly folder: string;
-  /** The file with the login in this folder; macOS keeps it in its keychain. */
+  /** The file in this folder that holds the login; macOS keeps the login in its keychain instead. */
   readonly file: string;
-  /** The variables that can be set instead, as the object of "Set". */
+  /** The variables that can be set instead, in words that complete "Set ...". */
   readonly otherwise: string;
 }
 
@@ -60,21 +67,21 @@ interface OwnLogin {
 export interface ProviderVariables {
   /** Matches the names of all these variables. */
   readonly variables: RegExp;
-  /** Names of keys, each of which is a login if it is set; empty if there is nothing to log in to. */
+  /** Names of variables for keys, each of which is a login by itself; empty if the agent needs no login. */
   readonly keys: readonly string[];
-  /** Its name in OpenTelemetry's conventions; null if only a run knows it, or it has none there. */
+  /** The provider's name in OpenTelemetry's conventions; null if it has none, or if only a run knows the provider. */
   readonly telemetryName: string | null;
   readonly otherSecrets: readonly string[];
   /** null for an agent that has only keys. */
   readonly ownLogin: OwnLogin | null;
-  /** The forms of keys that inputs take, the usual one first, with names under which people pass keys by mistake. */
+  /** The forms of keys that inputs accept, the usual form first. */
   readonly keyForms: readonly KeyForm[];
-  /** Names of variables that mean a cloud's login if they are `1`. */
+  /** Names of variables that select a cloud's login if they are `1`. */
   readonly switches: readonly string[];
   /** Matches the names of the cloud's variables, including its keys. */
   readonly cloudVariables: RegExp;
   readonly cloudKeys: readonly string[];
-  /** Names of the cloud keys that are the same in the next run. */
+  /** Names of the cloud keys that stay valid in later runs. */
   readonly lastingCloudKeys: readonly string[];
 }
 
@@ -82,8 +89,10 @@ interface KeyForm {
   readonly variable: string;
   /** The beginning of the input's description. */
   readonly description: string;
+  /** The prefix of every key of this form. */
   readonly begin: string;
-  /** The key in words, with its article. */
+  /** The key in words, with an article. */
   readonly what: string;
+  /** Names of variables under which people pass this key by mistake. */
   readonly misspelled: readonly string[];
 }

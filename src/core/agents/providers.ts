@@ -10,16 +10,16 @@ import { DAY_MS, HOUR_MS, isTooFarAhead, MINUTE_MS } from '../countdown.ts';
 export const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
 /** Maximum wait in ms for an unconfirmed limit (see `Analysis.usageLimit`), however often it is reported. */
 const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
-/** Wait in ms after a refusal: nobody gives a provider credit or another key within minutes. */
+/** Wait in ms after a refusal: new credit or another key rarely arrives within minutes. */
 const REFUSED_MS = HOUR_MS;
-/** Wait in ms after failures: an outage is often shorter, and a probe of a longer one costs one call. */
+/** Wait in ms after failures: most outages are shorter, and probing a longer one costs one call. */
 const FAILING_MS = 15 * MINUTE_MS;
-/** Wait in ms before one more attempt at a limit that is still reported just after its end. */
+/** Wait in ms before the one retry of a limit that the provider still reports after its end. */
 const JUST_ENDED_LIMIT_MS = 5 * MINUTE_MS;
-/** Duration in ms up to which people are not notified of a limit. */
+/** Minimum duration in ms of a limit that people are notified of. */
 const LONG_LIMIT_MS = DAY_MS;
 const MAX_WORDS_CHARS = 300;
-/** Number of consecutive failures that open the circuit; a single failure may be chance. */
+/** Number of consecutive failures that open the circuit; a single failure may be accidental. */
 const FAILURES_TO_OPEN = 2;
 
 /**
@@ -29,7 +29,7 @@ export const providerTroubles = ['limit', 'billing', 'auth', 'failing'] as const
 export type ProviderTrouble = (typeof providerTroubles)[number];
 
 const providerSchema = z.discriminatedUnion('kind', [
-  /** `failures` is the number in a row, up to the newest call. */
+  /** `failures` counts consecutive failures up to the newest call. */
   z.object({ kind: z.literal('closed'), failures: countSchema }),
   /** An open circuit, which one call probes from `until` on. */
   z.object({
@@ -37,7 +37,8 @@ const providerSchema = z.discriminatedUnion('kind', [
     why: z.enum(providerTroubles),
     until: instantSchema,
     /**
-     * The provider's words about a limit that needs a person: one that no wait ends, or that lasts for more than a day.
+     * The provider's words about a limit that needs a person, because it does not end by itself or lasts more than a
+     * day.
      */
     needsPerson: z.string().max(MAX_WORDS_CHARS).exactOptional(),
   }),
@@ -56,8 +57,8 @@ export type Providers = Immutable<z.infer<typeof providersSchema>>;
 export type AgentOrder = readonly [AgentName, ...(readonly AgentName[])];
 
 /**
- * The chosen agent. `probe`: the call probes its provider's open circuit. `refused`: no provider accepts its key or has
- * credit.
+ * The chosen agent. `probe`: the call probes its provider's open circuit. `refused`: every provider refuses its key or
+ * lacks credit.
  */
 export type ChosenAgent =
   | { readonly kind: 'agent'; readonly name: AgentName; readonly probe: boolean }
@@ -66,7 +67,7 @@ export type ChosenAgent =
 
 /**
  * Returns the first agent of the order whose provider may be called. If there is none, the lane parks until a usage
- * limit ends; without a limit to wait for, the first agent whose calls only fail is called anyway, because the lane's
+ * limit ends. If there is no limit to wait for, the first agent whose calls failed is called anyway, because the lane's
  * own circuit stops repeated failures.
  */
 export function chooseAgent(order: AgentOrder, providers: Providers, now: number): ChosenAgent {
@@ -91,9 +92,7 @@ export function isOutage(order: AgentOrder, providers: Providers, now: number): 
   );
 }
 
-/**
- * Returns the refused agent whose refusal is oldest, because it is the likeliest to have a new key or credit by now.
- */
+/** Returns the agent that was refused first, because it is the likeliest to have a new key or credit by now. */
 export function findLongestRefusedAgent(order: AgentOrder, providers: Providers): AgentName {
   const [first] = order;
   return withOpenCircuits(order, providers).sort((a, b) => a.until - b.until)[0]?.name ?? first;
@@ -110,12 +109,12 @@ export function listPassedOverAgents(
   return withOpenCircuits(before, providers).filter(({ until }) => now < until);
 }
 
-/** An agent that gets no call, and the instant until which it gets none. */
+/** An agent that is not called until the instant `until`. */
 export interface PassedOver extends Pick<Open, 'why' | 'until' | 'needsPerson'> {
   readonly name: AgentName;
 }
 
-/** The facts about a call that decide about its provider's circuit. */
+/** The facts about a call that determine its provider's circuit. */
 export interface ProviderCall {
   readonly analysis: Pick<Analysis, 'agentError' | 'usageLimit'>;
   readonly end: AgentEnd;
@@ -126,7 +125,7 @@ export interface ProviderCall {
 }
 
 /**
- * Returns the circuits after a call of an agent. A call on an open circuit was its probe, even if `until` lies ahead.
+ * Returns the circuits after a call of an agent. A call on an open circuit counts as its probe, even before `until`.
  */
 export function recordProviderCall(providers: Providers, name: AgentName, call: ProviderCall, now: number): Providers {
   const before = providers[name] ?? { kind: 'closed', failures: 0 };
@@ -147,7 +146,7 @@ const REQUEST_ERRORS: readonly string[] = ['prompt-too-long', 'max-turns', 'budg
 
 /**
  * Returns the instant at which a limited provider is tried again: the reported end within plausible bounds, or in an
- * hour if no end is reported. A limit that is still reported after its end is tried again after five minutes, and then
+ * hour if no end is reported. A limit that is still reported after its end is retried once after five minutes, then
  * every hour. The result is at least a minute away, so that no call follows at once.
  */
 export function computeLimitEnd(
@@ -165,7 +164,7 @@ export function computeLimitEnd(
 
 /**
  * Returns the circuits after a person asked to try now: open circuits may be probed at once, because the key may be new
- * and credit may have been added. Only a limit that ends by itself keeps its time.
+ * and credit may have been added. A usage limit that ends by itself is still waited for.
  */
 export function allowProviderProbes(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
@@ -181,7 +180,7 @@ export function allowProviderProbes(providers: Providers, now: number): Provider
 
 /**
  * Caps the times of open circuits at the maximum for their trouble, because a wrong clock or an untrusted job may have
- * set them. A time that is too far ahead to wait for is over.
+ * set them. A time that is implausibly far ahead is replaced with `now`.
  */
 export function capProviderTimes(providers: Providers, now: number): Providers {
   const entries = Object.entries(providers) as readonly (readonly [AgentName, ProviderCircuit])[];
@@ -201,7 +200,7 @@ export function capProviderTimes(providers: Providers, now: number): Providers {
   );
 }
 
-/** Maximum duration in ms for which each trouble may keep a provider from a call. */
+/** Maximum time in ms that each trouble keeps a provider from being called. */
 const longest: Readonly<Record<ProviderTrouble, number>> = {
   limit: MAX_USAGE_WAIT_MS,
   billing: REFUSED_MS,
@@ -231,8 +230,8 @@ function circuitAfter(before: ProviderCircuit, call: ProviderCall, now: number):
 }
 
 /**
- * Returns true if the provider certainly answered. A call that was cut off, or whose CLI crashed, may not have reached
- * it.
+ * Returns true if the provider certainly answered. A call that was cut off, or whose CLI crashed, may never have
+ * reached the provider.
  */
 function hasAnswered({ analysis: { agentError }, end, progress }: ProviderCall): boolean {
   if (progress) return true;

@@ -1,16 +1,17 @@
 import type { IsolationFacts } from '../isolation/probe.ts';
 import { joinNames, toOneLine } from '../text/phrase.ts';
 
-/** The differences between an agent's own rules and the user's. */
+/** The differences between the rules that an agent enforces and the user's rules. */
 export interface RulesGap {
-  /** Rules, as the user wrote them, that cannot be given to this agent one by one. */
+  /** The user's rules, as written, that this agent cannot enforce. */
   readonly unmapped: readonly string[];
   /** The agent's permissions beyond the rules, in words that complete "Codex may also ..."; null if there are none. */
   readonly allowsMore: string | null;
 }
 
 /**
- * The consequence of a gap. `warned`: the run reports it and continues; `refused`: the run ends before its first call.
+ * The consequence of a gap. `warned`: the run reports the gap and continues; `refused`: the run ends before its first
+ * call.
  */
 export type RulesVerdict = { readonly kind: 'fine' } | { readonly kind: 'warned' | 'refused'; readonly text: string };
 
@@ -18,7 +19,7 @@ const MAX_RULES = 5;
 const MAX_RULE_CHARS = 80;
 
 /**
- * Decides whether a run may begin although its agent cannot follow all rules. An agent that may do more than they allow
+ * Decides whether a run may begin when its agent cannot enforce all rules. An agent with permissions beyond the rules
  * is refused unless an isolation level limits it.
  */
 export function judgeRules(

@@ -11,7 +11,7 @@ export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
 
 export const offeredWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 
-/** OTHER is any word that is not offered. */
+/** OTHER stands for any word that is not offered. */
 const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
 
 const limitSchema = z.object({
@@ -29,7 +29,7 @@ export const analysisSchema = z.object({
     .describe("Form of the output: the CLI's one object, its array, its lines, or plain text."),
   signal: z
     .object({
-      from: z.enum(['block', 'phrases', 'none']).describe('What the claims were read from.'),
+      from: z.enum(['block', 'phrases', 'none']).describe('Source of the claims.'),
       status: z.enum(claimedStatuses).nullable(),
       exitSignal: z.boolean().nullable().describe('After inference from STATUS: COMPLETE.'),
       testsStatus: z.enum(claimedTestsStatuses).nullable(),
@@ -37,12 +37,15 @@ export const analysisSchema = z.object({
       tasksCompleted: z.number().int().nonnegative().nullable(),
       filesModified: z.number().int().nonnegative().nullable(),
       recommendation: z.string().nullable(),
-      summary: z.string().nullable().default(null).describe('SUMMARY: what was done, assumed and left out.'),
-      asks: z.string().nullable().default(null).describe('QUESTION: what a person must decide.'),
-      lastWords: z.string().exactOptional().describe('Where there is no block: how the final message ends.'),
-      unreadable: z.array(z.string()).describe('Names of fields that were there and could not be read.'),
+      summary: z.string().nullable().default(null).describe('SUMMARY: the work done, assumptions, and open points.'),
+      asks: z.string().nullable().default(null).describe('QUESTION: the decision that a person must make.'),
+      lastWords: z
+        .string()
+        .exactOptional()
+        .describe('The end of the final message; only set if there is no status block.'),
+      unreadable: z.array(z.string()).describe('Names of fields that exist but could not be parsed.'),
     })
-    .describe('What the agent claims of itself. null: absent or unreadable.'),
+    .describe("The agent's claims about itself. null: absent or unreadable."),
   completionIndicator: z.boolean(),
   confidence: z.number().min(0).max(100).describe('100 with a status block; phrases count from 60.'),
   testOnly: z.boolean(),
@@ -65,7 +68,7 @@ export const analysisSchema = z.object({
       text: z.string(),
     })
     .nullable()
-    .describe("How the agent's CLI itself failed."),
+    .describe("A failure of the agent's CLI itself."),
   errors: z
     .array(z.object({ text: z.string(), fingerprint: z.string() }))
     .describe('Errors in the final message; one entry per fingerprint.'),
@@ -73,17 +76,18 @@ export const analysisSchema = z.object({
     .array(z.object({ tool: z.string(), command: z.string().nullable() }))
     .describe('Tool calls that were refused, in order.'),
   usageLimit: limitSchema
-    // Set if only one of two signs reports the limit: a structured event or field, or the text of the CLI's own error.
+    // Set if the limit has only one of its two signs: a structured event or field, and the text of the CLI's own error.
     .extend({
       unconfirmed: z.literal(true).exactOptional(),
-      // Set if only a person can lift the limit, at no known time.
+      // Set if only a person can lift the limit, so that its end is unknown.
       byPerson: z.literal(true).exactOptional(),
     })
     .nullable(),
   sessionId: z.string().nullable(),
   turns: amount,
   tokens: amount.describe('Input, output and cache tokens added up.'),
-  // Those of `tokens` that the model wrote; missing where nobody reports them apart, and in earlier journals.
+  // Output tokens, which `tokens` includes; missing if the agent does not report them separately, and in earlier
+  // journals.
   outputTokens: amount.optional(),
   costUsd: amount.describe('Cost of this process in US dollars.'),
 });
@@ -97,7 +101,7 @@ export type Signal = Analysis['signal'];
 /** A failure of the agent's CLI itself. */
 export type AgentError = NonNullable<Analysis['agentError']>;
 
-/** An error in the final message; a repetition has the same fingerprint. */
+/** An error in the final message; repetitions of the same error have equal fingerprints. */
 type FingerprintedError = Analysis['errors'][number];
 
 /** A refused tool call; `command` is null for a tool without one. */
@@ -126,9 +130,9 @@ export interface Transcript extends Pick<
   'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'outputTokens' | 'costUsd'
 > {
   readonly finalMessage: string;
-  /** True if the output is complete: it has the agent's result, or in plain text any word. */
+  /** True if the output is complete: it contains the agent's result or, in plain text, at least one word. */
   readonly finished: boolean;
-  /** True if the agent asked a person with a tool made for that. */
+  /** True if the agent used its tool for asking a person. */
   readonly askedPerson: boolean;
 }
 
@@ -145,7 +149,7 @@ const MAX_LINE_CHARS = 1_000;
 
 const MAX_TEXT_CHARS = 300;
 
-/** Finds real error forms in a text without code; returns one entry per fingerprint, in order. */
+/** Finds actual error reports in a text without code; returns one entry per fingerprint, in order. */
 export function findErrors(prose: string): readonly FingerprintedError[] {
   const found = new Map<string, FingerprintedError>();
   for (const line of prose.split('\n')) {
@@ -170,8 +174,8 @@ const FORMS: readonly RegExp[] = [
   /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
   /^\s*(Exception in thread "[^"]{1,100}" .*|thread '[^']{1,100}' (?:\(\d{1,20}\) )?panicked at .*|ERROR in \S{0,200}[./\\]\S.*|g?make(?:\[\d{1,4}\])?: \*\*\* .*)/,
   /\b((?:failed with error|error occurred)\b.*)/i,
-  // Matches `Link: error 404`, `[worker]: error while reading`, but neither a list's box nor a description of error
-  // handling.
+  // Matches `Link: error 404`, `[worker]: error while reading`, but neither an item of a list nor a description of
+  // error handling.
   new RegExp(
     String.raw`(?:(?<!\[.?)\]|\blink):\s(error\b(?![:-])(?! (?:${[
       'handl|messag|bound|state|case|type|class|page|recover|report|log|track|code path|path|text|check|test|toast|dialog',
@@ -228,15 +232,15 @@ export function fingerprintOf(text: string): string {
 
 const NAME = String.raw`[\p{L}\p{M}\p{N}_.@~+$%#-]`;
 
-/** A step of a path; routers name directories `(group)` and `[id]`. */
+/** Matches a step of a path; routers name directories `(group)` and `[id]`. */
 const STEP = String.raw`(?:${NAME}|\(${NAME}{1,80}\)|\[{1,2}${NAME}{1,80}\]{1,2}){1,200}`;
 
-/** File endings that make a word with a dot a file name; `list.map` is a method. */
+/** File endings that make a word with a dot a file name; other words with a dot, such as `list.map`, are code. */
 const FILE_ENDING = String.raw`(?:[cm]?[jt]sx?|json[5cl]?|mdx?|txt|ya?ml|toml|lock|py|rb|rs|go|java|kts?|c|h|cc|cpp|hpp|cs|php|swift|sh|sql|html?|s?css|less|vue|svelte|xml|csv|log|ini|cfg|conf|ipynb|png|jpe?g|svg|gif|pdf|zip|tar|t?gz|exe|dll|so|snap|tmp|bak)`;
 
 const MONTH = String.raw`(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`;
 
-/** Placeholders in order: paths and times must be replaced before numbers. */
+/** Patterns with their placeholders, in order: paths and times must be replaced before numbers. */
 const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z+.-]{1,15}:\/\/[^\s"'`)\]>,]+/g, '<path>'],
   [/\b\d{1,4}[/.]\d{1,2}[/.]\d{4}\b|\b\d{4}\/\d{1,2}\/\d{1,2}\b/g, '<time>'],
@@ -252,7 +256,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
     '<path>',
   ],
   [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
-  // Parsers print a line and a column in this form, which is not a time.
+  // Parsers print a line and a column in this form; these numbers are not a time.
   [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
   [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],
@@ -266,7 +270,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+(?=<time>)/g, ''],
   [/<time>(?:,?\s+(?:<time>|\d{4}\b|utc\b|gmt\b|[+-]\d{4}\b))+/g, '<time>'],
   [/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>'],
-  // A name that is made for one run: `test-bucket-k3jx9q`.
+  // Matches a name that is made for one run: `test-bucket-k3jx9q`.
   [/(?<=\w[-_])(?=[a-z]{0,40}\d[\da-z]{0,40}[a-z])[\da-z]{5,40}\b/g, '<hex>'],
   [/(?:(?<![\w>)])[-+−])?\bv?\d[\d.,]*(?:e[+-]?\d{1,4}\b|[a-z]{1,3}\b|%)?/g, '<n>'],
 ];

@@ -3,7 +3,7 @@ import { type Analysis, findErrors, type Signal, type Transcript } from './analy
 import { type MarkedLine, markEnds, proseOf } from './markdown-code.ts';
 import { findStatusBlock } from './status-block.ts';
 
-/** The phrases found in a message without a status block. */
+/** The claims found as phrases in a message without a status block. */
 interface Phrases {
   readonly found: boolean;
   /** 0–95: never as certain as a status block. */
@@ -15,7 +15,7 @@ interface Phrases {
 
 const NO_PHRASES: Phrases = { found: false, confidence: 0, noWork: false, testOnly: false, question: false };
 
-/** Minimum confidence of a completion indicator. */
+/** Minimum confidence that counts as a completion indicator. */
 const CONFIDENT = 60;
 
 /** Maximum characters searched: the outcome is at the end of a message, and the limit bounds the work. */
@@ -71,7 +71,7 @@ const NO_WORK: readonly RegExp[] = [
 const INTENTION =
   /\?$|\b(?:will|would|should|shall|could|can|must|going to|(?:need|want|plan|try|have) to|next|please|let me|let's|if|once|when|unless|until)\b|'ll\b/;
 
-/** Matches a condition, under which an absence of work is only hypothetical. */
+/** Matches a condition, which makes a statement such as "nothing to do" hypothetical. */
 const CONDITION = /\?$|\b(?:if|when|once|unless|until|whether|in case)\b/;
 
 /** Matches a test run: the sentence says both that something ran and that it was tests. */
@@ -106,9 +106,9 @@ const WAITING_FOR_ANSWER: readonly RegExp[] = [
   /\bi need (?:your|clarification|confirmation|more information)\b/,
 ];
 
-/** Matches words that make a completion hypothetical, limited, or somebody else's claim. */
+/** Matches words that make a completion claim hypothetical, limited, or another person's. */
 const HEDGE = new RegExp(
-  // An open box and `2/10` are included.
+  // Also matches an open box and `2/10`.
   String.raw`\?\W*$|\[[^x\]]\]|\b(\d{1,6}) ?(?:/|of|out of) ?(?!\1\b)\d|\b(?:${[
     'if|once|when|until|unless|before|after|will|would|should|could|must|make sure|ensure|so that|in order to|getting|to be|want|wants|needs?|expect(?:ed|s)?|goal|target|todo|to do',
     'unable|rarely|seldom|scarcely|instead|rather than|except|apart from|other than|besides|almost|nearly|partly|partially|mostly|most of|half|some of|part of|so far|far from|only|but|however|though|although|yet|still|remains?|pending|missing|open|fail(?:s|ed|ing|ures?)?|broken|blocked',
@@ -118,7 +118,7 @@ const HEDGE = new RegExp(
 );
 
 /**
- * Matches negators of the languages in which issues are often written; those of languages without blanks between words
+ * Matches negators of the languages in which issues are often written. Those of languages without blanks between words
  * match anywhere.
  */
 const NEGATION =
@@ -128,7 +128,7 @@ const NEGATION =
 const GOOD_NEWS =
   /\b(?:with )?(?:no|without|zero|0) (?:\w{1,20} )?(?:errors?|warnings?|failures?|issues?|problems?|regressions?|failed|failing)\b|\bnothing (?:is |else |more )*(?:left|remains|remaining|to do)\b(?: to do)?/g;
 
-/** An analysis with facts about the final message that are not part of it. */
+/** An analysis with further facts about the final message. */
 export interface AnalyzedTranscript {
   readonly analysis: Analysis;
   /** Length of the final message in characters. */
@@ -138,14 +138,14 @@ export interface AnalyzedTranscript {
 }
 
 /**
- * Judges the claims of the final message and takes over what the agent's CLI reports. `doneTexts` are texts that by
- * agreement say that everything is done (done-signals.ts).
+ * Judges the claims of the final message and adds what the agent's CLI reports. `doneTexts` are the user's texts that
+ * claim that everything is done (done-signals.ts).
  */
 export function analyzeTranscript(transcript: Transcript, doneTexts: readonly string[]): AnalyzedTranscript {
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
-  // No phrase is read if the message has a block.
+  // Phrases are ignored if the message has a block.
   const prose = proseOf(lines, 'prose');
   const phrases = block === null ? findPhrases(prose, doneTexts) : NO_PHRASES;
   const signal: Signal =
@@ -177,7 +177,7 @@ export function analyzeTranscript(transcript: Transcript, doneTexts: readonly st
   return { analysis, finalChars: finalMessage.length, endsInFencedBlock };
 }
 
-/** Returns the last paragraph outside of code and quotes, for people who see nothing else of the message. */
+/** Returns the last paragraph outside of code and quotes, for people who do not see the rest of the message. */
 function lastWordsOf(lines: readonly MarkedLine[]): Pick<Signal, 'lastWords'> {
   const paragraphs = lines.map(({ text, within }) => (within === 'prose' ? text.trim() : '')).join('\n');
   const last = paragraphs.trimEnd().slice(-MAX_WORDS_CHARS).split('\n\n').at(-1) ?? '';
@@ -195,7 +195,7 @@ const MAX_HEAD_CHARS = 64 * 1024;
 
 const MAX_TAIL_CHARS = 192 * 1024;
 
-/** The signal of a message that says nothing. */
+/** The signal of a message without claims. */
 export const NO_SIGNAL: Omit<Signal, 'from'> = {
   status: null,
   exitSignal: null,
@@ -210,8 +210,8 @@ export const NO_SIGNAL: Omit<Signal, 'from'> = {
 };
 
 /**
- * Finds phrases as whole, un-negated words. `prose` is the message without code and quotes; `doneTexts` say by
- * agreement that everything is done. When in doubt, a phrase is not counted.
+ * Finds phrases as whole, un-negated words. `prose` is the message without code and quotes; `doneTexts` are the user's
+ * texts that claim that everything is done. A doubtful phrase is not counted.
  */
 export function findPhrases(prose: string, doneTexts: readonly string[]): Phrases {
   const sentences = sentencesOf(prose);
@@ -220,11 +220,11 @@ export function findPhrases(prose: string, doneTexts: readonly string[]): Phrase
       (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
     );
 
-  // The line is also read with its emphasis, because `__DONE__` may be the agreed text.
+  // Each line is also searched with its emphasis, because the user's text may be `__DONE__`.
   const isAgreed = linesOf(prose).some((line) =>
     doneTexts.some((text) =>
       [line, line.replace(/[*_]{2,3}/g, '').trim()].some(
-        (read) => read.includes(flat(text)) && isPlainlyStated(read, wholeWords(text)),
+        (read) => read.includes(normalizeSentence(text)) && isPlainlyStated(read, wholeWords(text)),
       ),
     ),
   );
@@ -257,7 +257,7 @@ function isStated(sentence: string, phrase: RegExp): boolean {
   return !NEGATION.test(clause);
 }
 
-/** Returns true if the sentence contains the phrase and nothing before or after it takes it back. */
+/** Returns true if the sentence contains the phrase and no other words qualify or negate it. */
 function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   const match = phrase.exec(sentence);
   if (match === null) return false;
@@ -281,16 +281,16 @@ function linesOf(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)
     .split('\n')
-    .map((line) => flat(line).slice(0, MAX_SENTENCE_CHARS));
+    .map((line) => normalizeSentence(line).slice(0, MAX_SENTENCE_CHARS));
 }
 
-function flat(text: string): string {
+function normalizeSentence(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ').trim();
 }
 
-/** Matches the text only if no letter or digit touches it. */
+/** Returns a pattern that matches the text unless a letter or digit adjoins it. */
 function wholeWords(text: string): RegExp {
-  const literal = flat(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+  const literal = normalizeSentence(text).replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
   return new RegExp(`(?<![\\p{L}\\p{N}_])${literal}(?![\\p{L}\\p{N}_])`, 'u');
 }
 

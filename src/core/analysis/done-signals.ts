@@ -27,7 +27,7 @@ const marker = z
   );
 
 /**
- * Additional signs that everything is done: `done`, texts found as whole words in the final message; `markers`, files
+ * The user's signs that everything is done: `done`, texts found as whole words in the final message; `markers`, files
  * that the agent creates.
  */
 export const doneSignalsSchema = z.strictObject(
@@ -41,5 +41,5 @@ export const doneSignalsSchema = z.strictObject(
 /** The texts and files that count as a completion claim, besides the status block and the phrases of a message. */
 export type DoneSignals = Immutable<z.infer<typeof doneSignalsSchema>>;
 
-/** The signals that need no setting; the file is the one that other Ralphs use. */
+/** The signals that work without a setting; other Ralphs use the same file. */
 export const KNOWN_SIGNALS: DoneSignals = { done: ['<promise>COMPLETE</promise>'], markers: ['.ralph-complete'] };

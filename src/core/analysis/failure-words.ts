@@ -9,13 +9,13 @@ interface FailedCall {
   readonly end: AgentEnd;
 }
 
-/** Describes a call without a result or with an error: `the agent failed (exit code 1): its words`. */
+/** Describes a failed call with the agent's own words: `the agent failed (exit code 1): its words`. */
 export function describeAgentFailure(call: FailedCall): string {
   const { how, words } = describeFailure(call);
   return words === null ? how : `${how}: ${words}`;
 }
 
-/** Returns how a call failed, and the agent's own words for it on one line, or null if it has none. */
+/** Returns a description of the failure, and the agent's own words about it on one line, or null if there are none. */
 export function describeFailure({ analysis: { agentError }, end }: FailedCall): {
   readonly how: string;
   readonly words: string | null;
@@ -41,6 +41,6 @@ function describeFailedEnd(end: AgentEnd): string {
     case 'cancelled':
       return 'cancelled';
     case 'withdrawn':
-      return 'its task was taken back';
+      return 'its task was withdrawn';
   }
 }

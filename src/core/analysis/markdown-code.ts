@@ -5,15 +5,16 @@ export interface MarkedLine {
 }
 
 /**
- * Splits a text into lines and separates fenced code and block quotes from prose. Indentation does not make code; an
- * unclosed fence runs to the end.
+ * Splits a text into lines and separates fenced code and block quotes from prose. Indented text counts as prose, and an
+ * unclosed fence extends to the end.
  */
 export function markLines(text: string): readonly MarkedLine[] {
   return text.split(LINE_END).map(createMarker());
 }
 
 /**
- * Marks only the first `head` and the last `tail` characters of a longer text. Between them, only fences are tracked.
+ * Like `markLines`, but for a longer text returns only the first `head` and the last `tail` characters. Between them,
+ * only fences are tracked.
  */
 export function markEnds(text: string, head: number, tail: number): readonly MarkedLine[] {
   if (text.length <= head + tail) return markLines(text);
@@ -41,10 +42,10 @@ function createMarker(): (line: string) => MarkedLine {
   };
 }
 
-/** One shared object, because a text may consist of empty lines only. */
+/** One shared object saves memory, because a text may consist of empty lines only. */
 const EMPTY_LINE: MarkedLine = { text: '', within: 'prose' };
 
-/** Returns the backticks or tildes that open a fence in this line, also in a list item; null if it opens none. */
+/** Returns the backticks or tildes that open a fence in this line or list item; null if it opens none. */
 export function findOpeningFence(line: string): string | null {
   const opening = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})(.*)$/.exec(line);
   const fence = opening?.[1];
@@ -52,7 +53,7 @@ export function findOpeningFence(line: string): string | null {
   return fence;
 }
 
-/** Replaces inline code, so that the words around it stay separate. */
+/** The replacement for inline code, which keeps the words around it separate. */
 const CODE = '`…`';
 
 /** Returns the lines as text, with everything but prose made empty and inline code replaced. */

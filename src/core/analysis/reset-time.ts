@@ -19,7 +19,7 @@ const UNITS: readonly (readonly [RegExp, number])[] = [
 
 const UNIT = String.raw`(?:milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|w)`;
 
-/** Matches a duration of one or more parts, also without blanks: `14h32m10s`. */
+/** Matches a duration of one or more parts, with or without blanks: `14h32m10s`. */
 const PARTS = String.raw`\d{1,9}(?:\.\d{1,9})?\s?${UNIT}(?:(?:,? and |, ?| ?)\d{1,9}(?:\.\d{1,9})?\s?${UNIT})*(?![a-z])`;
 
 const SPAN = new RegExp(
@@ -41,12 +41,12 @@ const ONE = new RegExp(
 const FIELD =
   /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
 
-/** The first three letters of each month and, below, of each day of the week. */
+/** The first three letters of each month; `WEEKDAYS` has those of each day of the week. */
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** Maximum number of years until 29 February comes again. */
+/** Maximum number of years between two 29 Februaries. */
 const MAX_YEARS = 8;
 
 /** The year 10000 in ms. Later instants have no ISO form with a four-digit year and cannot be a reset time. */
@@ -80,7 +80,7 @@ const RESET_ISO = new RegExp(
 /** Matches a provider's field in seconds, or in ms if the number is too large for seconds. */
 const RESET_EPOCH = /["']?\bresets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
 
-/** The time zones that providers name by a word. */
+/** The time zones that providers name with a word. */
 const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^(?:GMT|Z)$/i, 'UTC'],
   [/^(?:P[SD]?T|Pacific(?: time)?)$/i, 'America/Los_Angeles'],
@@ -149,7 +149,7 @@ interface Reset {
   readonly day: { readonly month: number; readonly day: number } | null;
   /** 0 = Sunday; null if no weekday is named. */
   readonly weekday: number | null;
-  /** Number of days from today, if the text says so. */
+  /** Number of days from today, if the text states one. */
   readonly daysOn: number | null;
   readonly hour: number;
   readonly minute: number;
@@ -190,7 +190,7 @@ function hourOf(hour: number, half: string | undefined): number | null {
   return hour >= 1 && hour <= 12 ? (hour % 12) + (half === 'pm' ? 12 : 0) : null;
 }
 
-/** Returns the days that the text may mean. */
+/** Returns the days that the text may refer to. */
 function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly WallDay[] {
   if (day !== null) return yearsFrom(year ?? today.year - 1, day, year === null ? MAX_YEARS + 2 : 1);
   const offsets = daysOn === null ? Array.from({ length: weekday === null ? 4 : 10 }, (_, at) => at - 1) : [daysOn];
@@ -199,7 +199,7 @@ function daysOf({ year, day, weekday, daysOn }: Reset, today: WallDay): readonly
     .filter((date) => weekday === null || new Date(Date.UTC(date.year, date.month, date.day)).getUTCDay() === weekday);
 }
 
-/** Returns the dates of a day of the year in `years` years from the first, where the date exists. */
+/** Returns a day of the year in each of `years` years from `first`, where that date exists. */
 function yearsFrom(
   first: number,
   { month, day }: { readonly month: number; readonly day: number },
@@ -243,8 +243,8 @@ function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: num
 }
 
 /**
- * Returns the instants at which the zone's clocks show a time (given as if it were UTC): two if clocks are set back
- * over it. A skipped time is moved on by the gap.
+ * Returns the instants at which clocks of the zone show `wall` (a wall time given as if it were UTC): two if clocks
+ * were set back over that time. A wall time that clocks skip is shifted by the skipped interval.
  */
 function instantsOf(zone: Zone, wall: number): readonly number[] {
   const offsetAt = (instant: number): number => wallClock(zone, instant).asUtc - Math.floor(instant / 1000) * 1000;
@@ -255,17 +255,17 @@ function instantsOf(zone: Zone, wall: number): readonly number[] {
 }
 
 /**
- * Returns the wait that the text names, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`, `retry-after:
- * 30`. Returns null if it names none.
+ * Returns the wait that the text states, in ms: `in 58 hours`, `reset after 14h32m10s`, `5 days 22 hours`,
+ * `retry-after: 30`. Returns null if it states none.
  */
 function relativeReset(text: string): number | null {
   const field = FIELD.exec(text);
   if (field !== null) {
     const [, , inMs, number, unit] = field;
-    return bounded(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
+    return limitWait(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
   }
   const spans = SPAN.exec(text)?.[1];
-  if (spans !== undefined) return bounded(sumOf(spans));
+  if (spans !== undefined) return limitWait(sumOf(spans));
   const one = ONE.exec(text)?.[1];
   return one === undefined ? null : unitMs(one);
 }
@@ -280,6 +280,6 @@ function unitMs(unit: string): number {
   return UNITS.find(([form]) => form.test(unit))?.[1] ?? 0;
 }
 
-function bounded(ms: number): number | null {
+function limitWait(ms: number): number | null {
   return Number.isFinite(ms) && ms <= MAX_RELATIVE_MS ? ms : null;
 }

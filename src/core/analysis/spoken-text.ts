@@ -1,14 +1,12 @@
 import { findStatusBlock, holdsMarker } from './status-block.ts';
 
-/**
- * Renders what an agent said for people who follow a run: its status block becomes the block's SUMMARY and QUESTION.
- */
+/** Renders an agent's message for people who follow a run: SUMMARY and QUESTION replace the status block. */
 export function renderSpokenText(text: string): string {
   if (!holdsMarker(text)) return text;
   const lines = text.split(/\r\n?|\n/);
   const first = lines.findIndex(holdsMarker);
   const last = lines.findLastIndex(holdsMarker);
-  // A block without an end marker goes on to the end of the message.
+  // A block without an end marker extends to the end of the message.
   const end = last === first ? lines.length : last + 1;
   const { block } = findStatusBlock(lines.slice(first, end).map((line) => ({ text: line, within: 'prose' })));
   return [...lines.slice(0, first), block?.summary, block?.asks, ...lines.slice(end)]
@@ -17,5 +15,5 @@ export function renderSpokenText(text: string): string {
     .trim();
 }
 
-/** The fence that some agents put around their block. */
+/** Matches a fence that some agents put around their block. */
 const FENCE_ALONE = /^\s*(?:`{3,}|~{3,})(?:text|yaml)?\s*$/;

@@ -16,7 +16,7 @@ export type StatusBlock = Omit<Signal, 'from'>;
 
 /**
  * The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because
- * it is code.
+ * it is in a code fence.
  */
 export interface FoundBlock {
   readonly block: StatusBlock | null;
@@ -53,7 +53,7 @@ export function renderStatusBlock(block: StatusBlock): string {
   ].join('\n');
 }
 
-/** The fields with free text by the agent. */
+/** The fields that hold the agent's free text. */
 const WORDS: readonly FieldName[] = ['RECOMMENDATION', 'SUMMARY', 'QUESTION'];
 
 const MAX_WORDS_CHARS = 2_000;
@@ -79,8 +79,8 @@ interface PassageLine {
 }
 
 /**
- * Returns the text of every block that starts in prose, up to its end marker or, without one, as far as fields or
- * indentation reach.
+ * Returns the text of every block that starts in prose, up to its end marker. A block without an end marker extends as
+ * far as fields or indentation continue.
  */
 function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
   const markers = lines.flatMap(({ text, within }, at) => {
@@ -121,7 +121,10 @@ function endOfFields(body: readonly MarkedLine[]): number {
   return body.length;
 }
 
-/** Splits a YAML-like block: keys have equal indentation below the marker, and deeper lines belong to one of them. */
+/**
+ * Splits a YAML-like block: keys share one indentation below the marker, and more deeply indented lines continue a
+ * key's value.
+ */
 function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage {
   const end = endOf(body, ({ text }) => indentOf(text) > markerIndent);
   const keys = indentOf(body.find(({ text }) => text.trim() !== '')?.text ?? '');
@@ -174,7 +177,7 @@ function mentions(lines: readonly string[], pattern: RegExp): boolean {
 }
 
 function parseBlock(passage: Passage): StatusBlock | null {
-  const { fields, unread, foreign } = divided(passage.inside);
+  const { fields, unread, foreign } = divideFields(passage.inside);
   const unreadMention = mentions(unread, MENTION);
   if (isTemplate(fields) || (fields.size === 0 && !unreadMention)) return null;
 
@@ -189,15 +192,15 @@ function parseBlock(passage: Passage): StatusBlock | null {
     return null;
   }
   const status = fieldOf('STATUS', oneOf(claimedStatuses));
-  const tasksCompleted = fieldOf('TASKS_COMPLETED_THIS_LOOP', count);
-  const filesModified = fieldOf('FILES_MODIFIED', count);
+  const tasksCompleted = fieldOf('TASKS_COMPLETED_THIS_LOOP', parseCount);
+  const filesModified = fieldOf('FILES_MODIFIED', parseCount);
   const testsStatus = fieldOf('TESTS_STATUS', oneOf(claimedTestsStatuses));
   const work = fieldOf('WORK_TYPE', oneWord);
   const workType = work === null ? null : (offeredWorkTypes.find((one) => one === work) ?? 'OTHER');
   const exitSignal = parseExitSignal();
-  const recommendation = fieldOf('RECOMMENDATION', words);
-  const summary = fieldOf('SUMMARY', words);
-  const asks = fieldOf('QUESTION', words);
+  const recommendation = fieldOf('RECOMMENDATION', parseWords);
+  const summary = fieldOf('SUMMARY', parseWords);
+  const asks = fieldOf('QUESTION', parseWords);
   return {
     status,
     exitSignal,
@@ -211,12 +214,9 @@ function parseBlock(passage: Passage): StatusBlock | null {
     unreadable,
   };
 
-  /**
-   * Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; a value that is present in any form but unreadable
-   * may not.
-   */
+  /** Parses EXIT_SIGNAL. An absent value may be inferred from STATUS; an unreadable value may not. */
   function parseExitSignal(): boolean | null {
-    const claimed = fieldOf('EXIT_SIGNAL', trueOrFalse);
+    const claimed = fieldOf('EXIT_SIGNAL', parseBoolean);
     if (claimed === false || unreadable.includes('EXIT_SIGNAL')) return claimed;
     const isHidden =
       claimed === true
@@ -235,7 +235,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
  * Divides a block into the values of each field, the unread lines (including those that continue a summary), and the
  * values of unknown fields.
  */
-function divided(lines: readonly PassageLine[]): {
+function divideFields(lines: readonly PassageLine[]): {
   readonly fields: ReadonlyMap<FieldName, readonly string[]>;
   readonly unread: readonly string[];
   readonly foreign: readonly string[];
@@ -263,7 +263,7 @@ function divided(lines: readonly PassageLine[]): {
   }
   const fields = Map.groupBy(found, ({ name }) => name);
   return {
-    fields: new Map([...fields].map(([name, each]) => [name, each.map((entry) => folded(entry.lines))])),
+    fields: new Map([...fields].map(([name, each]) => [name, each.map((entry) => joinValueLines(entry.lines))])),
     unread,
     foreign,
   };
@@ -277,21 +277,21 @@ function isProse(field: StatusField, line: string, indent: number): boolean {
   return protocolNameOf(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
 }
 
-/** Joins the lines of a value; YAML's sign for a text on the next line is removed. */
-function folded([first = '', ...more]: readonly string[]): string {
+/** Joins the lines of a value and removes YAML's sign for text on the next line (`>` or `|`). */
+function joinValueLines([first = '', ...more]: readonly string[]): string {
   const text = more.filter((line) => line !== '');
   return [...(text.length > 0 && /^[>|][+-]?$/.test(first) ? [] : [first]), ...text].join(' ').trim();
 }
 
 /**
- * Returns true if the fields are the protocol's own text, echoed: every value is a placeholder. A partly filled block
- * is an answer.
+ * Returns true if the agent only echoed the protocol's own text: every value is a placeholder. A partly filled block is
+ * an answer.
  */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
   const offers = [...fields].filter(([name]) => !WORDS.includes(name));
   return (
     offers.length > 0 &&
-    [...fields].every(([name, values]) => values.every((value) => TEMPLATE[name].test(plain(value))))
+    [...fields].every(([name, values]) => values.every((value) => TEMPLATE[name].test(withoutMarks(value))))
   );
 }
 
@@ -311,7 +311,7 @@ const TEMPLATE: Record<FieldName, RegExp> = {
   QUESTION: WORDS_OFFER,
 };
 
-/** Returns true if a summary or question has only the protocol's placeholder, which counts as absent. */
+/** Returns true if a summary or question contains only the protocol's placeholder and so counts as absent. */
 function isLeftOut(name: FieldName, value: string): boolean {
   return (name === 'SUMMARY' || name === 'QUESTION') && WORDS_OFFER.test(value);
 }
@@ -321,30 +321,30 @@ function offerOf(values: readonly string[]): RegExp {
 }
 
 function oneOf<T extends string>(allowed: readonly T[]): (value: string) => T | null {
-  return (value) => allowed.find((one) => one === plain(value).toUpperCase()) ?? null;
+  return (value) => allowed.find((one) => one === withoutMarks(value).toUpperCase()) ?? null;
 }
 
 /** Returns a value that is one word in capitals; null for anything else. */
 function oneWord(value: string): string | null {
-  const word = plain(value);
+  const word = withoutMarks(value);
   return /^\p{L}[\p{L}\p{N}_-]*$/u.test(word) ? word.toUpperCase() : null;
 }
 
-function words(value: string): string | null {
+function parseWords(value: string): string | null {
   return value === '' ? null : capText(value, MAX_WORDS_CHARS);
 }
 
-function trueOrFalse(value: string): boolean | null {
-  const text = plain(value).toLowerCase();
+function parseBoolean(value: string): boolean | null {
+  const text = withoutMarks(value).toLowerCase();
   return text === 'true' ? true : text === 'false' ? false : null;
 }
 
-function count(value: string): number | null {
-  return /^\d{1,15}$/.test(plain(value)) ? Number(plain(value)) : null;
+function parseCount(value: string): number | null {
+  return /^\d{1,15}$/.test(withoutMarks(value)) ? Number(withoutMarks(value)) : null;
 }
 
 /** Removes the trailing comment and bold marks of a value. */
-function plain(value: string): string {
+function withoutMarks(value: string): string {
   const padded = ` ${value}`;
   const comment = padded.search(/\s#/);
   const text = comment === -1 ? value : padded.slice(0, comment);

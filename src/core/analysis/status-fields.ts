@@ -16,7 +16,7 @@ export const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
 
 const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
 
-/** Maximum length of a label; a longer one is prose. */
+/** Maximum length of a label; anything longer is prose. */
 const MAX_LABEL_CHARS = 200;
 
 /** A field with a known or unknown name, in its original case. Markdown marks and escapes are removed from the name. */
@@ -41,14 +41,17 @@ export function parseField(line: string): StatusField | null {
   return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
 }
 
-/** Removes the closing marks of a name, which stand after the colon or at the end of the line. */
+/** Removes a name's closing marks, which stand after the colon or at the end of the line. */
 function withoutClosing(rest: string, marks: string): string {
   if (rest.startsWith(marks)) return rest.slice(marks.length).trim();
   const value = rest.trim();
   return value.endsWith(marks) ? value.slice(0, -marks.length).trim() : value;
 }
 
-/** Returns what a reader sees: wide and styled letters become plain ones, and characters without width are removed. */
+/**
+ * Returns the text as a reader sees it: wide and styled letters become plain ones, and characters without width are
+ * removed.
+ */
 export function normalizeCharacters(text: string): string {
   return /^[\t -~]*$/.test(text) ? text : text.normalize('NFKC').replace(/\p{DI}/gu, '');
 }

@@ -1,27 +1,24 @@
-/** The original place and the place of the copy: absolute paths without a slash at the end. */
+/** A folder's original path and the path of its copy: absolute, without a slash at the end. */
 export interface MovedFolder {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Paths of small texts into which tools write absolute paths when they install something: programs and their starters
- * (the first line of a script of a Python environment, the starters of pnpm), and files that tell Python where modules
- * are.
+ * Paths of small text files into which tools write absolute paths when they install something: programs and their
+ * launchers (the first line of a script of a Python environment, the launchers of pnpm), and files that list the places
+ * of Python modules.
  */
 const NAMING: readonly RegExp[] = [
   /(?:^|\/)(?:\.?bin|Scripts)\/[^/]+$/,
   /\.(?:pth|egg-link)$/,
   /(?:^|\/)__editable__[^/]*\.py$/,
   /(?:^|\/)pyvenv\.cfg$/,
-  // These files name the git directory of a work tree or a submodule.
+  // These files contain the path of the git directory of a work tree or a submodule.
   /(?:^|\/)\.git$/,
 ];
 
-/**
- * Files that build tools, package managers and test runners look for in the folders above the one where they run; in
- * lower case.
- */
+/** Names of files that build tools, package managers and test runners look for in all parent folders, in lower case. */
 const FILES: ReadonlySet<string> = new Set(
   [
     // JavaScript
@@ -48,7 +45,7 @@ const FILES: ReadonlySet<string> = new Set(
     'mix.exs rebar.config pubspec.yaml pubspec.lock analysis_options.yaml stack.yaml cabal.project cabal.project.local',
     'hie.yaml dune dune-project dune-workspace package.swift build.zig build.zig.zon config.nims description .rprofile',
     'renv.lock flake.nix shell.nix default.nix shard.yml v.mod dub.json dub.sdl',
-    // Several at once
+    // Several languages
     'workspace workspace.bazel module.bazel repo.bazel build build.bazel buck .buckconfig .buckroot build_root .gn',
     'taskfile.yml taskfile.yaml lefthook.yml moon.yml melos.yaml mkdocs.yml buf.yaml buf.work.yaml serverless.yml',
     'pulumi.yaml terragrunt.hcl .gclient',
@@ -57,7 +54,7 @@ const FILES: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Folders that tools look for in the same way. */
+/** Names of folders that tools look for in all parent folders, in lower case. */
 const FOLDERS: ReadonlySet<string> = new Set(
   [
     'node_modules bower_components jspm_packages web_modules .yarn .moon __pypackages__ .venv venv .cargo .bundle .mvn',
@@ -65,7 +62,7 @@ const FOLDERS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Patterns for the names of such files. */
+/** Patterns for names of files that tools look for in all parent folders. */
 const FORMS: readonly RegExp[] = [
   // package.json, tsconfig.base.json, jest.config.ts, vitest.workspace.ts, pnpm-workspace.yaml
   /^package(?:-lock)?\.(?:json5?|ya?ml)$/,
@@ -92,7 +89,9 @@ const FORMS: readonly RegExp[] = [
   /^phpunit\.xml(?:\.dist)?$/,
 ];
 
-/** Folders of which only these entries count, because the rest is fetched packages or settings of desktop programs. */
+/**
+ * Folders in which only these entries matter, because the rest is downloaded packages or settings of desktop programs.
+ */
 const INSIDE: Readonly<Record<string, RegExp>> = {
   '.cargo': /^config(?:\.toml)?$/i,
   '.config': /^mise$|rc$|\.(?:json[c5]?|ya?ml|toml|ini|cfg|kdl|[cm]?[jt]s)$/i,
@@ -100,10 +99,10 @@ const INSIDE: Readonly<Record<string, RegExp>> = {
   '.bundle': /^config$/i,
 };
 
-/** Files that an agent's CLI writes into a home folder, which do not count. */
+/** Files that an agent's CLI writes into a home folder; other tools do not look for them. */
 const OF_AGENTS: ReadonlySet<string> = new Set(['.claude.json']);
 
-/** True if tools look for a file or a folder of this name in the folders above the one where they run. */
+/** True if tools look for a file or folder of this name in all parent folders. */
 export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean {
   const lower = name.toLowerCase();
   return kind === 'folder'
@@ -111,7 +110,7 @@ export function isSearchedUpward(name: string, kind: 'file' | 'folder'): boolean
     : FILES.has(lower) || (!OF_AGENTS.has(lower) && FORMS.some((form) => form.test(lower)));
 }
 
-/** Returns the names that tools look for inside a folder of this name; null if all of its content counts. */
+/** Returns a pattern for the entries that tools look for in a folder of this name; null if all entries matter. */
 export function findSearchedNames(name: string): RegExp | null {
   const lower = name.toLowerCase();
   return Object.hasOwn(INSIDE, lower) ? (INSIDE[lower] ?? null) : null;
@@ -122,7 +121,7 @@ export function namesPaths(path: string): boolean {
   return NAMING.some((form) => form.test(path));
 }
 
-/** Replaces the paths of moved folders in a text. A longer name that merely begins with such a path stays. */
+/** Replaces the paths of moved folders in a text. A longer name that merely begins with a moved path stays. */
 export function replaceMovedPaths(text: string, moves: readonly MovedFolder[]): string {
   return moves.reduce((rest, { from, to }) => {
     // The path may follow the end of another word, or the beginning of a URL.
@@ -131,7 +130,7 @@ export function replaceMovedPaths(text: string, moves: readonly MovedFolder[]): 
   }, text);
 }
 
-/** Returns the path of the copy if the path is in a moved folder, otherwise the path itself. */
+/** Returns the copy's path for a path inside a moved folder, or the path itself. */
 export function mapPathToCopy(path: string, moves: readonly MovedFolder[]): string {
   const move = moves.find(({ from }) => path === from || path.startsWith(`${from}/`));
   return move === undefined ? path : `${move.to}${path.slice(move.from.length)}`;

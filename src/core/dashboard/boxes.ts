@@ -3,38 +3,38 @@ import { OWN_COMMENT_MARKER } from '../people/command.ts';
 import type { Immutable } from '../policy.ts';
 import { hashId, issueOfId, nameOfLane, nameOfTaskId, parseTaskName, QUEUE } from '../tasks/ids.ts';
 
-/** The beginning of the dashboard's text, by which it is recognized. */
+/** The beginning of the dashboard's text, which identifies the dashboard. */
 export const DASHBOARD_MARKER = `${OWN_COMMENT_MARKER}dashboard -->`;
 
-/** The end of the time line, the only one that changes in every run. */
+/** The end of the line with the time, which is the only line that changes in every run. */
 export const TIME_MARKER = `${OWN_COMMENT_MARKER}time -->`;
 
 export const boxKinds = ['run', 'pause', 'resume', 'retry', 'skip'] as const;
 
 const boxSchema = z.object({ kind: z.enum(boxKinds), subject: z.string().max(80) });
 
-/** A box: its request, and the lane (`run`, `pause`, `resume`) or task (`retry`, `skip`) that it is about. */
+/** A box: its request and its subject, which is a lane (`run`, `pause`, `resume`) or a task (`retry`, `skip`). */
 export type DashboardBox = Immutable<z.infer<typeof boxSchema>>;
 
 export const tickSchema = z.object({
   box: boxSchema,
-  /** The account that ticked it; null if that is unknown. */
+  /** The account that ticked the box; null if unknown. */
   by: z.object({ login: z.string().max(100), id: z.number().nullable(), kind: z.enum(['user', 'bot']) }).nullable(),
 });
 
-/** A box that somebody has ticked, which is an order only if they have permission. */
+/** A ticked box, which is an order only if the account that ticked it has permission. */
 export type Tick = Immutable<z.infer<typeof tickSchema>>;
 
-/** A version of the dashboard's text; `text` is null if GitHub does not show it. */
+/** A version of the dashboard's text; `text` is null if GitHub does not return it. */
 export interface Revision {
   readonly by: Tick['by'];
   readonly text: string | null;
 }
 
-/** Maximum number of ticks that are read at once. */
+/** Maximum number of ticks read at once. */
 export const MAX_TICKS = 30;
 
-/** Renders the line of a box, whose words depend on the box alone. */
+/** Renders the line of a box. The result depends only on the box. */
 export function renderBox(box: DashboardBox): string {
   return `- [ ] ${wordsOfBox(box)} ${OWN_COMMENT_MARKER}${box.kind} ${box.subject} -->`;
 }
@@ -54,20 +54,20 @@ export function wordsOfBox({ kind, subject }: DashboardBox): string {
   }
 }
 
-/** Returns true if a text begins as the dashboard's does. The issue of the dashboard is never a task. */
+/** Returns true if a text begins with the dashboard's marker. The dashboard's issue is never a task. */
 export function isDashboardText(body: string): boolean {
   return body.trimStart().startsWith(DASHBOARD_MARKER);
 }
 
-/** Returns a short hash of a text, whatever its time line and its line ends are. */
+/** Returns a short hash of a text that ignores its time line and the form of its line ends. */
 export function hashPageContent(body: string): string {
   const lines = body.replaceAll('\r\n', '\n').trim().split('\n');
   return hashId(lines.filter((line) => !line.endsWith(TIME_MARKER)).join('\n'));
 }
 
 /**
- * Returns the boxes that are ticked in a text. A line counts only if it is exactly what `renderBox` writes, so that
- * each box does what its words say.
+ * Returns the ticked boxes of a text. A line counts only if it is exactly what `renderBox` writes, so that each box
+ * does what its words say.
  */
 export function findTickedBoxes(text: string): readonly DashboardBox[] {
   const boxes = text.split(/\r?\n/).flatMap((line) => {
@@ -98,13 +98,13 @@ function isSubject({ kind, subject }: DashboardBox): boolean {
 /**
  * Returns the boxes that were ticked in these versions (oldest first) and still are in the last one, each with the
  * account whose version ticked it. `before` holds the ticks of the preceding version, which are not returned again;
- * null if that version is unknown. `by` is null for a tick that another account may have made.
+ * null if that version is unknown. A tick's `by` is null if another account may have made it.
  */
 export function findTicks(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
   return standingTicks(revisions, before).filter((tick) => before?.includes(tick) !== true);
 }
 
-/** Returns the ticks at the end of these versions, those of `before` included. */
+/** Returns the ticks of the last version, including those of `before`. */
 function standingTicks(revisions: readonly Revision[], before: readonly Tick[] | null): readonly Tick[] {
   let ticks = before ?? [];
   let isKnown = before !== null;
@@ -124,12 +124,15 @@ export const obeyedPageSchema = z.object({
   ticks: z.array(tickSchema).max(MAX_TICKS),
 });
 
-/** A reading of the dashboard whose ticks were obeyed: the number of its versions, and its ticked boxes. */
+/**
+ * The newest version of the dashboard whose ticks were obeyed: the number of its issue, the number of edits up to it,
+ * and its ticks.
+ */
 export type ObeyedPage = Immutable<z.infer<typeof obeyedPageSchema>>;
 
 /**
- * Returns the ticked boxes of a page (`all`), and those that were not obeyed yet (`fresh`): a box stays ticked until
- * the run that obeys it writes the page at its end. `read` is the last reading, or null.
+ * Returns the ticked boxes of a page (`all`) and those that were not obeyed yet (`fresh`): a box stays ticked until the
+ * run that obeys it rewrites the page. `read` is the version that was obeyed last, or null.
  */
 export function findPageTicks(
   { number, edits, revisions }: Pick<ObeyedPage, 'number' | 'edits'> & { readonly revisions: readonly Revision[] },
@@ -147,7 +150,7 @@ export function isSameBox(one: DashboardBox, other: DashboardBox): boolean {
   return one.kind === other.kind && one.subject === other.subject;
 }
 
-/** A judged tick. `why` is a sentence about one that could not be obeyed; empty for all others. */
+/** A judged tick. `why` is a sentence if the tick could not be obeyed, and empty otherwise. */
 export interface AnsweredTick extends Tick {
   readonly result: 'obeyed' | 'not-allowed' | 'failed';
   readonly why: string;

@@ -2,13 +2,13 @@ import { namesOf, toOneLine } from '../text/phrase.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 
-/** Warns about caches of the agent's job, because their post steps may store files of the agent. */
+/** Warns about caches that the agent's job stores, because their post steps may store files that the agent wrote. */
 export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   if (step.caches.length === 0) return [];
   return [
     warningFinding(
       'cache',
-      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) once the agent has worked: the checkout then has its commits, and with \`isolation: none\` all that it wrote there. Later jobs restore what lies in cached folders.`,
+      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) after the agent has worked. The checkout then has the agent's commits and, with \`isolation: none\`, everything else that it wrote there. Later jobs restore the cached folders.`,
       createRemedy(
         'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.',
         {},
@@ -17,7 +17,7 @@ export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   ];
 }
 
-/** Triggers that may write the default branch's cache; all others only read it unless the workflow says otherwise. */
+/** Triggers that may write the default branch's cache; all others can only read it unless `cache-mode` is `write`. */
 const CACHE_WRITERS: readonly string[] = [
   'push',
   'schedule',
@@ -35,7 +35,7 @@ export const withoutStore = warningFinding(
   createRemedy('Remove it, unless each run should begin from scratch.', {}),
 );
 
-/** Checks that runs of every trigger can write the place where the state is kept. */
+/** Checks that runs of every trigger can write the state. */
 export function checkStateCache(examined: ExaminedStep): Finding {
   const { workflow, step } = examined;
   const store = inputOf(examined, 'state-store');
@@ -45,7 +45,7 @@ export function checkStateCache(examined: ExaminedStep): Finding {
   if (store === null)
     return uncheckedFinding(
       'cache',
-      '`state-store` is an expression, so where the state is kept could not be checked.',
+      '`state-store` is an expression, so the location of the state could not be checked.',
       createRemedy('Make sure that it is `auto`, unless you want something else.', {}),
     );
   if (store !== 'cache') return okFinding('cache', 'The state is kept on a git ref, whatever the cache allows.');

@@ -24,23 +24,23 @@ const REVIEWS: readonly string[] = ['pull_request_review', 'pull_request_review_
 const CHECKS: readonly string[] = ['workflow_run', 'check_suite', 'status'];
 
 /**
- * The end of a warning about reviews: unlike the queue's pull request, an issue's own is not continued by a schedule if
- * no work is left.
+ * The end of a warning about reviews. Scheduled runs continue the queue's pull request but not an issue's own, unless
+ * work is left on the issue.
  */
 const ISSUE_PULL_REQUESTS_WAIT =
   "On an issue's own pull request it waits until somebody continues with the issue, such as by `/ralph run` there.";
 
-/** The effect of each missing right. */
+/** The effect of each missing right, as a clause. */
 const EFFECT: Readonly<Record<(typeof READ_RIGHTS)[number], string>> = {
   checks: 'failed checks cannot be seen',
   statuses: 'failed commit statuses cannot be seen',
   actions: 'the logs of failed jobs cannot be read',
 };
 
-/** Matches a prefix of head branches in a job's condition. */
+/** Matches a comparison in a job's condition with a prefix of head branches. */
 const BRANCH_CONDITION = /startsWith\(\s*[^()']*\bhead(?:\.ref|_branch)\b[^()]*?,\s*'((?:[^']|'')*)'\s*\)/g;
 
-/** Returns the findings about everything that can stop runs of this repository, in the order of `doctorChecks`. */
+/** Returns the findings about everything that can prevent runs of this repository, in the order of `doctorChecks`. */
 export function diagnoseRepository(facts: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const findings = [
     ...workflowFindings(facts),
@@ -67,21 +67,22 @@ export function diagnoseRepository(facts: DoctorFacts, rules: ActionRules): read
 }
 
 /**
- * Warns about several workflows that start on the same events for the same tasks: only one of their runs can work.
+ * Warns about several workflows that start on the same events for the same tasks, because only one of their runs can
+ * work.
  */
 function competingWorkflows({ files }: DoctorFacts, rules: ActionRules): readonly Finding[] {
   const workflows = files.flatMap((file) => (file.kind === 'workflow' ? [file.workflow] : []));
-  const tasksOf = ({ uses }: Workflow): readonly string[] =>
+  const taskKeysOf = ({ uses }: Workflow): readonly string[] =>
     uses.map((step) =>
       JSON.stringify([inputOf({ step, rules }, 'task-label'), inputOf({ step, rules }, 'branch-prefix')]),
     );
   return workflows.flatMap((workflow, at) =>
     workflows.slice(0, at).flatMap((earlier) => {
       const shared = workflow.triggers.filter(({ event }) => earlier.triggers.some((one) => one.event === event));
-      const isSameWork = tasksOf(workflow).some((tasks) => tasksOf(earlier).includes(tasks));
+      const isSameWork = taskKeysOf(workflow).some((tasks) => taskKeysOf(earlier).includes(tasks));
       if (!isSameWork || shared.length === 0) return [];
       const events = namesOf([...new Set(shared.map(({ event }) => `\`${event}\``))]);
-      const says = `It starts on ${events}, as \`${earlier.path}\` does, for the same tasks: only one of the two runs can work.`;
+      const says = `It starts on ${events} for the same tasks as \`${earlier.path}\`: only one of the two runs can work.`;
       const what = createRemedy(
         'Keep one of them, or give this one a `task-label` and a `branch-prefix` of its own.',
         {},
@@ -121,7 +122,10 @@ function useOf({ uses }: Workflow): string {
     : 'The workflow uses the action.';
 }
 
-/** Returns the settings of a workflow's runs with their places, or the problems of those that are not inputs. */
+/**
+ * Returns a finding for each setting of a workflow's runs, with its place, or for each problem of settings that are not
+ * inputs.
+ */
 export function checkSettings({ workflow, settings, problems }: ReportedSettings): readonly Finding[] {
   const found =
     problems.length === 0
@@ -130,10 +134,13 @@ export function checkSettings({ workflow, settings, problems }: ReportedSettings
   return found.map((one) => ({ ...one, where: workflow }));
 }
 
-/** Returns findings about the steps of an iteration or about problems of their file; empty if there is no such file. */
+/**
+ * Returns findings about the steps of an iteration or the problems of the pipeline file; empty if there is no pipeline
+ * file.
+ */
 export function checkPipelineSteps({ where, found, openVariables }: PipelineTrial): readonly Finding[] {
   return trialFindings(found)
-    .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : open(one, openVariables)))
+    .map((one) => (one.kind === 'ok' || openVariables.length === 0 ? one : withOpenVariables(one, openVariables)))
     .map((one) => ({ ...one, where }));
 }
 
@@ -157,8 +164,8 @@ function trialFindings(found: PipelineTrial['found']): readonly Finding[] {
   }
 }
 
-/** Returns a finding about a pipeline as unchecked, because the values of these variables may change it. */
-function open({ says }: Finding, variables: readonly string[]): Finding {
+/** Returns a pipeline's finding as unchecked, because the values of these variables may change it. */
+function withOpenVariables({ says }: Finding, variables: readonly string[]): Finding {
   return uncheckedFinding(
     'pipeline',
     `Without the value of ${namesOf(variables.map((name) => `\`${name}\``))}, which only a run knows: ${says}`,
@@ -166,7 +173,7 @@ function open({ says }: Finding, variables: readonly string[]): Finding {
   );
 }
 
-/** Returns findings about whether reviews and failed checks of a pull request start a run that may read them. */
+/** Returns findings about the triggers and rights of runs that answer reviews and failed checks. */
 function answerFindings(examined: ExaminedStep): readonly Finding[] {
   const answersReviews = inputOf(examined, 'answer-reviews') !== 'false';
   const answersChecks = inputOf(examined, 'answer-checks') !== 'false';
@@ -185,7 +192,7 @@ function answerFindings(examined: ExaminedStep): readonly Finding[] {
 }
 
 function listensTo({ workflow }: ExaminedStep, events: readonly string[]): boolean {
-  // A called workflow runs for the events of its callers.
+  // A called workflow gets the events of its callers.
   return workflow.triggers.some(({ event }) => event === 'workflow_call' || events.includes(event));
 }
 
@@ -203,7 +210,8 @@ function missingReviews(examined: ExaminedStep): readonly Finding[] {
 }
 
 /**
- * Warns if no event lets a run see failed checks. A scheduled run looks at every open pull request of Ralph's branches.
+ * Warns if no event starts a run that sees failed checks. A scheduled run counts, because it examines every open pull
+ * request of Ralph's branches.
  */
 function missingChecks(examined: ExaminedStep): readonly Finding[] {
   if (listensTo(examined, ['schedule', ...CHECKS])) return [];
@@ -219,8 +227,8 @@ function missingChecks(examined: ExaminedStep): readonly Finding[] {
 }
 
 /**
- * Warns about names under `workflow_run` that no workflow of the repository has, as in a file copied from another one.
- * If no workflow here checks pull requests yet, the names may belong to workflows that will be added later.
+ * Warns about workflows under `workflow_run` that the repository does not have, as in a copied file. If no workflow
+ * here checks pull requests yet, the names may belong to workflows that will be added later.
  */
 function unknownNames({ workflow, others }: ExaminedStep): readonly Finding[] {
   const checking = others.filter(({ checksPullRequests }) => checksPullRequests).map(({ name }) => name);
@@ -231,10 +239,8 @@ function unknownNames({ workflow, others }: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'answers',
-      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here is called that, so none of its failures starts a run.`,
-      createRemedy('Name your own workflows as their `name:` has it.', {
-        paste: `workflows: ${JSON.stringify(checking)}`,
-      }),
+      `\`workflow_run\` names ${namesOf(unknown.map((name) => `\`${name}\``))}, but no workflow here has that name, so its failures start no run.`,
+      createRemedy('Use the `name:` of your own workflows.', { paste: `workflows: ${JSON.stringify(checking)}` }),
     ),
   ];
 }
@@ -246,8 +252,8 @@ function waits({ workflow }: ExaminedStep): string {
 }
 
 /**
- * Returns findings about rights that the workflow's file does not give its token. The repository's default can always
- * read.
+ * Returns findings about read rights that the workflow's `permissions` omit. The repository's default includes them
+ * all.
  */
 function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
   const { permissions } = step;
@@ -255,7 +261,7 @@ function missingReadRights({ step }: ExaminedStep): readonly Finding[] {
   const lacking = READ_RIGHTS.filter((name) => !['read', 'write'].includes(permissions.levels[name] ?? ''));
   if (lacking.length === 0) return [];
   const names = namesOf(lacking.map((name) => `\`${name}: read\``));
-  const add = createRemedy('Add what is missing to `permissions:`.', {
+  const add = createRemedy('Add the missing rights to `permissions:`.', {
     paste: lacking.map((name) => `${name}: read`).join('\n'),
   });
   return [
@@ -285,7 +291,7 @@ function ownWorkflow({ workflow }: ExaminedStep): readonly Finding[] {
   ];
 }
 
-/** Warns about triggers whose events the job's condition leaves out. */
+/** Warns about triggers whose events the job's condition excludes. */
 function eventsLeftOut({ workflow, step }: ExaminedStep): readonly Finding[] {
   if (!/event_name\s*==/.test(step.condition)) return [];
   const events = workflow.triggers
@@ -318,7 +324,8 @@ function prefixMismatch(examined: ExaminedStep): readonly Finding[] {
 }
 
 /**
- * Warns if runs for a review set up with the pull request's code: without a `ref`, GitHub checks out its merge commit.
+ * Warns if a run for a review sets up with the pull request's code: without a `ref`, GitHub checks out its merge
+ * commit.
  */
 function untrustedSetUp(examined: ExaminedStep): readonly Finding[] {
   const { checkout } = examined.step;

@@ -2,7 +2,7 @@ import type { EffectiveSetting } from '../settings/effective.ts';
 import type { ActionRules, AskedValue, DefaultedInput, OtherWorkflow, RepositoryFacts } from './facts.ts';
 import { isExpression, type RalphStep, type Workflow } from './workflow.ts';
 
-/** A step of a workflow, with everything else that its checks need. */
+/** A step of a workflow with everything that the checks of the step need. */
 export interface ExaminedStep {
   readonly step: RalphStep;
   readonly workflow: Workflow;
@@ -13,18 +13,18 @@ export interface ExaminedStep {
   readonly settings: readonly EffectiveSetting[];
 }
 
-/** Returns an input of the step, or its default; null for an expression, because only a run knows its value. */
+/** Returns an input of the step or the input's default; null for an expression, whose value only a run knows. */
 export function inputOf({ step, rules }: Pick<ExaminedStep, 'step' | 'rules'>, name: DefaultedInput): string | null {
   const text = Object.hasOwn(step.inputs, name) ? (step.inputs[name] ?? '') : (rules.defaults[name] ?? '');
   return isExpression(text) ? null : text;
 }
 
-/** Returns the URL of a page of the repository, by its path there; null if the repository is unknown. */
+/** Returns the URL of the repository's page at `path`; null if the repository is unknown. */
 export function settingsPageOf(repository: AskedValue<RepositoryFacts>, path: string): string | null {
   return repository.kind === 'known' ? `${repository.value.webUrl}/${path}` : null;
 }
 
-/** Returns a setting of the repository; unknown, for the same reason, if the repository is. */
+/** Returns a setting of the repository. If the repository is unknown, the setting is unknown for the same reason. */
 export function repositorySettingOf<Name extends keyof RepositoryFacts['settings']>(
   repository: AskedValue<RepositoryFacts>,
   name: Name,

@@ -3,13 +3,13 @@ import type { ReportedSettings } from '../settings/effective.ts';
 import { toIssueLane, QUEUE } from '../tasks/ids.ts';
 import type { RalphStep, Workflow } from './workflow.ts';
 
-/** A value that was asked for, or a sentence about why it is unknown. */
+/** A fact that was looked up, or a sentence that says why it is unknown. */
 export type AskedValue<T> =
   | { readonly kind: 'known'; readonly value: T }
   | { readonly kind: 'unknown'; readonly why: string };
 
 /**
- * A rule that applies to a branch, and its ruleset; `source` is the repository or organisation that has the ruleset.
+ * A rule that applies to a branch, and its ruleset. `source` is the repository or organisation that owns the ruleset.
  */
 export interface BranchRule {
   readonly type: string;
@@ -27,29 +27,29 @@ export interface RepositorySettings {
   readonly workflows: AskedValue<readonly WorkflowState[]>;
   /** Texts of files on the default branch by their paths; null for a file that does not exist. */
   readonly onDefaultBranch: AskedValue<Readonly<Record<string, string | null>>>;
-  /** Existing branches whose names conflict with the queue's branch or with one for an issue. */
+  /** Existing branches whose names prevent git from creating the queue's branch or an issue's branch. */
   readonly inTheWay: AskedValue<readonly { readonly branch: string; readonly existing: readonly string[] }[]>;
-  /** The rules of the queue's branch and of one for an issue, as examples of all branches of Ralph. */
+  /** The rules for the queue's branch and for an example issue's branch. */
   readonly branchRules: AskedValue<readonly BranchRule[]>;
   /**
-   * The classic protection rules of the same branches; null if neither branch exists, because GitHub returns none then.
+   * The classic protection rules of the same two branches; null if neither exists, because GitHub then returns none.
    */
   readonly branchProtection: AskedValue<readonly string[] | null>;
   readonly pushRulesets: AskedValue<readonly { readonly id: number; readonly name: string }[]>;
 }
 
-/** Returns example branches of Ralph, for settings that GitHub only returns by a branch's name. */
+/** Returns example names of Ralph's branches, for settings that GitHub returns only per branch name. */
 export function listExampleBranches(prefix: string): readonly string[] {
   return [prefix + QUEUE, prefix + toIssueLane(1)];
 }
 
-/** A workflow's state; `state` is GitHub's word: `active`, `disabled_inactivity`, `disabled_manually`. */
+/** A workflow and its state in GitHub's words: `active`, `disabled_inactivity`, `disabled_manually`. */
 interface WorkflowState {
   readonly path: string;
   readonly state: string;
 }
 
-/** Returns settings that are all unknown for one reason. */
+/** Returns settings that are all unknown for the same reason. */
 export function createUnknownSettings(why: string): RepositorySettings {
   const unknown = { kind: 'unknown', why } as const;
   return {
@@ -72,7 +72,7 @@ export interface RepositoryFacts {
   readonly settings: RepositorySettings;
 }
 
-/** The result of a trial of the agent's key in this environment. */
+/** The result of trying the agent's key in this environment. */
 export type KeyTrial =
   | { readonly kind: 'none' }
   /** A key exists, but not in the form that the agent needs; `problems` are sentences. */
@@ -84,7 +84,7 @@ export type KeyTrial =
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** The result of the verify commands on the base; `not-tried` means that nobody asked for it. */
+/** The result of the verify commands on the base; `not-tried` means that nobody requested a trial. */
 export type BaseTrial =
   | { readonly kind: 'not-tried' }
   /**
@@ -94,13 +94,12 @@ export type BaseTrial =
   | { readonly kind: 'remembered'; readonly failed: string | null }
   | { readonly kind: 'passed'; readonly seconds: number }
   | { readonly kind: 'failed'; readonly command: string; readonly tail: string }
-  /** A command needs a variable that it does not get; `why` is a sentence for each. */
+  /** A command needs a variable that the run withholds from it; `why` is one sentence per variable. */
   | { readonly kind: 'withheld'; readonly why: string }
   | { readonly kind: 'impossible'; readonly why: string };
 
 /**
- * The steps of an iteration, as runs read their file from the base branch. `where` is the workflow, or null for this
- * run and for `ralph run`.
+ * The pipeline that runs read from the base branch. `where` is the workflow, or null for this run and for `ralph run`.
  */
 export interface PipelineTrial {
   readonly where: string | null;
@@ -110,7 +109,7 @@ export interface PipelineTrial {
     | { readonly kind: 'wrong'; readonly problems: readonly string[] }
     /** `says` lists the steps and the unused files; empty if there is no pipeline file. */
     | { readonly kind: 'read'; readonly says: readonly string[]; readonly warnings: readonly string[] };
-  /** Variables that the pipeline's files name and whose values only a run knows. */
+  /** Variables that the pipeline's files use and whose values only a run knows. */
   readonly openVariables: readonly string[];
 }
 
@@ -119,7 +118,7 @@ export type WorkflowFile =
   | { readonly kind: 'workflow'; readonly text: string; readonly workflow: Workflow }
   | { readonly kind: 'unreadable'; readonly path: string; readonly why: string };
 
-/** A workflow of the checkout that does not use the action; `name` is the one that `workflow_run` takes. */
+/** A workflow of the checkout that does not use the action; `name` is its name under `workflow_run`. */
 export interface OtherWorkflow {
   readonly name: string;
   readonly checksPullRequests: boolean;
@@ -138,33 +137,33 @@ export interface DoctorFacts {
   /** Text of .ralph/AGENT.md; empty if it does not exist. */
   readonly agentNotes: string;
   readonly hasNpm: boolean;
-  /** The cost that all runs of today (UTC) used or reserved, in US dollars. */
+  /** The cost that all of today's runs (UTC) used or reserved, in US dollars. */
   readonly spentTodayUsd: AskedValue<number>;
 }
 
-/** The rules of the action that the checks need: its inputs, events, login and tool rules. */
+/** The action's rules for its inputs, events, login and tools, as functions that the checks call. */
 export interface ActionRules {
   /** The inputs of action.yml. */
   readonly inputs: readonly string[];
   /** The inputs that only the action of one job has. */
   readonly jobInputs: readonly string[];
-  /** Returns what became of an old name as a verb phrase, or null if the name is not an old one. */
+  /** Returns a verb phrase about the replacement of an old input name, or null for any other name. */
   readonly renamed: (name: string) => string | null;
-  /** Returns the problems of inputs' texts, as verb phrases. */
+  /** Returns the problems of the inputs' values, as verb phrases. */
   readonly inputProblems: (
     texts: Readonly<Record<string, string>>,
   ) => readonly { readonly name: string; readonly why: string }[];
   readonly events: readonly { readonly event: string; readonly types: readonly string[] | null }[];
-  /** Returns the problems of a login with these variables, for the agents that a step's inputs name. */
+  /** Returns the problems of a login with these variables, for the agents in a step's inputs. */
   readonly loginProblems: (
     environment: Readonly<Record<string, string>>,
     step: Pick<RalphStep, 'action' | 'inputs'>,
   ) => readonly string[];
-  /** Returns the agents that the inputs name, in their order. If `path` is null, `version` is installed. */
+  /** Returns the agents in the inputs, in order. If `path` is null, `version` is installed. */
   readonly agents: (
     inputs: Readonly<Record<string, string>>,
   ) => readonly { readonly name: AgentName; readonly version: string; readonly path: string | null }[];
-  /** Returns the models that the inputs name and that have no known price. */
+  /** Returns the models in the inputs whose price is unknown. */
   readonly unpricedModels: (inputs: Readonly<Record<string, string>>) => readonly string[];
   readonly keyInputs: readonly string[];
   /**
@@ -172,12 +171,12 @@ export interface ActionRules {
    * certainty.
    */
   readonly refusedCommands: (line: string, rules: readonly string[]) => readonly string[] | null;
-  /** Returns the rules that a text of `allowed-tools` means. */
+  /** Returns the rules that a value of `allowed-tools` stands for. */
   readonly toolRulesOf: (text: string) => readonly string[];
   readonly defaults: Readonly<Record<string, string>>;
 }
 
-/** The inputs whose default a check needs. */
+/** The inputs whose defaults the checks use. */
 export type DefaultedInput =
   | 'task-label'
   | 'task-sources'
@@ -195,8 +194,8 @@ export type DefaultedInput =
   | 'branch-prefix';
 
 /**
- * Returns the workflow files with the effective settings in place of inputs that are not given, because the checks look
- * at the values that count. Settings with problems, which are reported separately, change nothing.
+ * Returns the workflow files with the effective settings in place of inputs that are not given, because the checks
+ * examine effective values. Settings with problems are reported separately and change nothing here.
  */
 export function withEffectiveInputs(
   files: readonly WorkflowFile[],

@@ -44,7 +44,7 @@ type Check = (typeof doctorChecks)[number];
 export const findingKinds = ['ok', 'warning', 'problem', 'unchecked'] as const;
 
 /**
- * The way to fix a finding: a sentence, with lines or a command to `paste`, and a `link` to the page where it is done.
+ * The way to fix a finding: a sentence, with lines or a command to `paste`, and a `link` to the page with the setting.
  */
 interface Remedy {
   readonly text: string;
@@ -72,7 +72,7 @@ export const FINDING_MARKS: Readonly<Record<Finding['kind'], string>> = {
   unchecked: '⚠',
 };
 
-/** Creates a fix; parts that are not given are null. */
+/** Creates a remedy; omitted parts are null. */
 export function createRemedy(text: string, parts: Partial<Pick<Remedy, 'paste' | 'link'>>): Remedy {
   return { text, paste: parts.paste ?? null, link: parts.link ?? null };
 }
@@ -108,7 +108,8 @@ export function uncheckedFinding(check: Check, says: string, what: Remedy): Find
 }
 
 /**
- * Returns the commands that notes for an agent name: lines of shell blocks, indented lines, and `Tests: \`npm test\``.
+ * Returns the commands named in notes for an agent: lines of shell blocks, indented lines, and inline code after a
+ * label such as `Tests:`.
  */
 export function findCommandsInNotes(markdown: string): readonly string[] {
   const found: string[] = [];

@@ -24,7 +24,7 @@ export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the 
       return uncheckedFinding(
         'key',
         'Could not check whether the key is accepted: GitHub never shows secrets, and there is no key in the environment here.',
-        createRemedy('To try the key of Claude, run this with it in `ANTHROPIC_API_KEY`.', {}),
+        createRemedy('To try a Claude key, run this command with the key in `ANTHROPIC_API_KEY`.', {}),
       );
     case 'misnamed':
       return uncheckedFinding(
@@ -52,13 +52,13 @@ export function checkAgentKey(key: KeyTrial, which: 'The key' | 'The key in the 
   }
 }
 
-/** A fix for a login that cannot be tried for free. */
+/** The remedy for a login that cannot be tried for free. */
 export const tryOneIteration = createRemedy('Try it with a short run.', { paste: 'max-iterations: 1' });
 export const tryAgain = createRemedy('Remove the cause, then try again.', {});
-/** A fix for an expression, whose value only a run knows. */
+/** The remedy for an expression, whose value only a run knows. */
 const checkedByRun = createRemedy('A run knows its value: check it there.', { paste: '/ralph doctor' });
 
-/** Returns findings about what a run of this step would do on its runner. */
+/** Returns findings about the runner, commands and limits that a run of this step would have. */
 export function checkMachine(examined: ExaminedStep, facts: DoctorFacts): readonly Finding[] {
   return [
     agent(examined, facts),
@@ -105,17 +105,18 @@ function agentsIn({ step, rules }: ExaminedStep): readonly AgentName[] {
   return rules.agents(step.inputs).map(({ name }) => name);
 }
 
-/** The prices that are known for a step or a run. */
+/** The limits and prices that are known for a step or a run. */
 interface KnownPrices {
   readonly hasPrices: boolean;
   /** True if there is a limit in dollars. */
   readonly isLimited: boolean;
-  /** The models that the user chose and that have no known price. */
+  /** The models that the user chose and whose price is unknown. */
   readonly unpriced: readonly string[];
 }
 
 /**
- * Returns findings about whether limits in dollars apply to the agents, and whether the agents can call their models.
+ * Returns findings about the limits in dollars: whether they apply to the agents, and whether a missing price prevents
+ * calls.
  */
 export function checkPrices(
   agents: readonly AgentName[],
@@ -145,7 +146,7 @@ export function checkPrices(
       : [
           warningFinding(
             'spend',
-            `No limit in dollars binds ${titlesOf(unbound)}, whose cost is not known.`,
+            `Limits in dollars do not apply to ${titlesOf(unbound)}, whose cost is not known.`,
             createRemedy('Limit calls and tokens.', { paste: 'max-calls-per-hour: 20' }),
           ),
         ]),
@@ -161,9 +162,9 @@ export function checkPrices(
   ];
 }
 
-const SAY_THE_PRICE = 'Say what the model costs in dollars per million tokens (input/cached/output)';
+const SAY_THE_PRICE = "Give the model's price in dollars per million tokens (input/cached/output)";
 
-/** Returns the verify commands of a step, or null for an expression. */
+/** Returns the verify commands of a step, or null if `verify` is an expression. */
 export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly string[] | null {
   const text = step.inputs.verify ?? '';
   if (isExpression(text)) return null;
@@ -173,10 +174,7 @@ export function verifyOfStep({ step }: Pick<ExaminedStep, 'step'>): readonly str
     .filter((line) => line !== '');
 }
 
-/**
- * Returns the finding about the verify commands on the base; `commands` is null if the workflow sets them by an
- * expression.
- */
+/** Returns the finding about the verify commands on the base; `commands` is null if `verify` is an expression. */
 export function checkVerify(commands: readonly string[] | null, tried: BaseTrial): Finding {
   if (commands === null)
     return uncheckedFinding('verify', '`verify` is an expression, and could not be tried.', checkedByRun);
@@ -223,7 +221,7 @@ const toFix = createRemedy(
   {},
 );
 
-/** Matches commands that are built into the shell and need no rule. */
+/** Matches the shell's built-in commands that need no rule. */
 const OF_SHELLS = /^(?:test|\[|false|set|export|exit)(?:\s|$)/;
 
 function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Finding {
@@ -237,7 +235,7 @@ function allowedTools(examined: ExaminedStep, { agentNotes }: DoctorFacts): Find
       });
 }
 
-/** Checks that the agent may run the commands that its notes and `verify` name. */
+/** Checks that the agent may run the commands in its notes and in `verify`. */
 export function checkAllowedTools(
   { refusedCommands, toolRulesOf, defaults }: Pick<ActionRules, 'refusedCommands' | 'toolRulesOf' | 'defaults'>,
   facts: { readonly allowed: readonly string[]; readonly agentNotes: string; readonly verify: readonly string[] },
@@ -259,7 +257,7 @@ export function checkAllowedTools(
     'allowed-tools',
     `The agent may not run ${namesOf(notAllowed.map((command) => `\`${command}\``))}, named in \`.ralph/AGENT.md\` or \`verify\`.`,
     added.length === 0
-      ? createRemedy('A rule for a shell would allow everything: put the command into a script, and name that.', {})
+      ? createRemedy('A rule for a shell would allow everything: put the command in a script and name the script.', {})
       : createRemedy('Allow it.', {
           paste: `allowed-tools: ${ruleList([...allowed, ...added], toolRulesOf(defaults['allowed-tools'] ?? ''))}`,
         }),
@@ -267,7 +265,8 @@ export function checkAllowedTools(
 }
 
 /**
- * Returns rules as a text of the input: those beyond the default with a `+`, or all if some of the default are missing.
+ * Returns the value of `allowed-tools` for these rules: additions to the default, each with a `+`, or all rules if some
+ * of the default are missing.
  */
 function ruleList(rules: readonly string[], byDefault: readonly string[]): string {
   const beyond = rules.filter((rule) => !byDefault.includes(rule));
@@ -307,7 +306,7 @@ function spend(examined: ExaminedStep, { spentTodayUsd }: DoctorFacts): Finding 
     : checkDailySpend(examined.rules, { limit: Number(text), spentTodayUsd });
 }
 
-/** Returns the finding about the day's remaining budget; `limit` is in US dollars, 0 for no limit. */
+/** Returns the finding about the day's remaining budget; `limit` is in US dollars, and 0 means no limit. */
 export function checkDailySpend(
   rules: Pick<ActionRules, 'defaults'>,
   { limit, spentTodayUsd }: { readonly limit: number; readonly spentTodayUsd: AskedValue<number> },

@@ -4,13 +4,13 @@ import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding
 import { callsRalph, logsInWithoutKey, type RalphStep } from './workflow.ts';
 
 const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
-/** The rights to read failed checks, commit statuses and the logs of failed jobs. */
+/** The rights that a token needs to read failed checks, commit statuses and the logs of failed jobs. */
 export const READ_RIGHTS = ['checks', 'statuses', 'actions'] as const;
 
 /** Checks that the job's token may write contents, issues and pull requests. */
 export function checkTokenPermissions({ step, repository }: ExaminedStep): Finding {
   const own = ownTokenOf(step);
-  // GitHub starts the reusable workflow only if the caller's job has the rights that its jobs ask for.
+  // GitHub starts the reusable workflow only if the caller's job has all rights that the workflow's jobs request.
   if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
   const { permissions: given } = step;
   const rights = logsInWithoutKey(step.action) ? [...WRITE_RIGHTS, 'id-token'] : WRITE_RIGHTS;
@@ -35,7 +35,7 @@ export function checkTokenPermissions({ step, repository }: ExaminedStep): Findi
   if (token.kind === 'unknown')
     return uncheckedFinding(
       'permissions',
-      `Could not check the repository's default permissions, which count because the workflow names none: ${token.why}`,
+      `Could not check the repository's default permissions, which apply because the workflow sets none: ${token.why}`,
       createRemedy('Set its permissions.', { paste }),
     );
   return token.value.writes
@@ -74,9 +74,9 @@ export function hasOwnToken(step: RalphStep): boolean {
   return ownTokenOf(step) !== null;
 }
 
-/** Returns the name of the input or secret that gives the step a token other than the job's, or null if none does. */
+/** Returns the name of the input or secret that replaces the job's token, or null if there is none. */
 function ownTokenOf({ action, inputs }: RalphStep): string | null {
-  // The reusable workflow prefers a GitHub App to a token; an action takes neither of these names.
+  // The reusable workflow prefers a GitHub App to a token. A step with the action has neither of these secrets.
   const names = callsRalph(action) ? ['app-client-id', 'token'] : ['github-token'];
   const isOwn = (text: string): boolean => text !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(text);
   return names.find((name) => isOwn(inputs[name] ?? '')) ?? null;

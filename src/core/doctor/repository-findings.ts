@@ -110,14 +110,14 @@ function schedule(workflow: Workflow, here: string, repository: AskedValue<Repos
     if (there === null)
       return problemFinding(
         'schedule',
-        `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start nothing.`,
+        `The workflow is not on the default branch: ${isScheduled ? 'schedules, labels' : 'labels'} and comments start no run.`,
         createRemedy('Commit it and merge it into the default branch.', {}),
       );
     return there.trim() === here.trim()
       ? okFinding('schedule', 'The workflow is on the default branch, as it is here.')
       : warningFinding(
           'schedule',
-          'The workflow on the default branch differs from the one here: runs use that one.',
+          'This file differs from the workflow on the default branch, which runs use.',
           createRemedy('Merge the change, or update this checkout.', {}),
         );
   }
@@ -165,7 +165,7 @@ function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[
   return [
     problemFinding(
       'branch-names',
-      `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can make it.`,
+      `The branch \`${first.other}\` is in the way of \`${first.branch}\`: git does not allow both, so no run can create it.`,
       createRemedy('Rename or delete that branch, or set another `branch-prefix`.', {
         link: settingsPageOf(repository, 'branches'),
       }),
@@ -176,11 +176,14 @@ function branchNames(repository: AskedValue<RepositoryFacts>): readonly Finding[
 /** The name of the rule that requires signatures. */
 const SIGNATURES = 'required_signatures';
 
-/** The end of a finding about branches whose commits must be signed, if GitHub signs them. */
+/** The end of a finding about branches that require signed commits, used if GitHub signs Ralph's commits. */
 const SIGNED =
-  "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign those of others that a merge of the base brings.";
+  "GitHub signs Ralph's commits if its token is GITHUB_TOKEN or that of a GitHub App, not a person's; it cannot sign other people's commits that a merge of the base branch adds.";
 
-/** Returns the effect of a rule; null without one, and for the rule about signatures if the commits are signed. */
+/**
+ * Returns the effect of a rule, or null if it has none. A rule that requires signatures has no effect on signed
+ * commits.
+ */
 function effectWith(signs: boolean, type: string): ReturnType<typeof effectOf> {
   return signs && type === SIGNATURES ? null : effectOf(type);
 }
@@ -215,7 +218,7 @@ function branchRules(repository: AskedValue<RepositoryFacts>, signs: boolean): F
     : warningFinding('branch-rules', says, what);
 }
 
-/** Checks branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
+/** Checks classic branch protection. Only rules for all pushes matter, because the state is not kept on a branch. */
 function branchProtection(repository: AskedValue<RepositoryFacts>, signs: boolean): Finding {
   const link = settingsPageOf(repository, 'settings/branches');
   const known = repositorySettingOf(repository, 'branchProtection');
@@ -269,6 +272,6 @@ function pushRules(repository: AskedValue<RepositoryFacts>): Finding {
     : warningFinding(
         'push-rules',
         `Rulesets restrict all pushes, also to \`refs/ralph/v2/\`: ${namesOf(known.value.map(({ name }) => `“${name}”`))}.`,
-        createRemedy('Make sure that they allow what Ralph changes. Its state is small JSON files.', { link }),
+        createRemedy("Make sure that they allow Ralph's changes. Its state is small JSON files.", { link }),
       );
 }

@@ -23,7 +23,7 @@ import {
 import { settingsPageOf } from './examined-step.ts';
 import { withoutStore } from './cache-findings.ts';
 
-/** Facts that only a run knows, and no person's machine. An obstacle is a sentence that says what to do, or null. */
+/** Facts that only a run knows. An obstacle is a sentence that says what to do, or null if there is none. */
 export interface OwnRun {
   readonly event: string;
   readonly loginProblems: readonly string[];
@@ -37,7 +37,7 @@ export interface OwnRun {
   /** The name and version that the agent's CLI reports, or the reason why it cannot be installed or started. */
   readonly agent: AskedValue<string>;
   readonly stateStore: string;
-  /** The reason why this run cannot write the cache, as a part of a sentence; null if it can. */
+  /** The reason why this run cannot write the cache, as part of a sentence; null if it can. */
   readonly cacheObstacle: string | null;
   /** The place that the state was loaded from. */
   readonly state: AskedValue<string>;
@@ -49,7 +49,7 @@ export interface OwnRun {
   readonly maxCostUsdPerDay: number;
 }
 
-/** The checks that a run does itself, because it knows more than its workflow's file. */
+/** The checks for which a run uses its own facts, because it knows more than its workflow file. */
 const OWN: readonly Finding['check'][] = [
   'secret',
   'key',
@@ -62,8 +62,8 @@ const OWN: readonly Finding['check'][] = [
 ];
 
 /**
- * Returns the findings of a run: those about files and repository as in `diagnoseRepository`, the rest from its own
- * token, machine and event.
+ * Returns the findings of a run: those about files and the repository as in `diagnoseRepository`, the others from the
+ * run's own token, machine and event.
  */
 export function diagnoseRun(facts: DoctorFacts & { readonly run: OwnRun }, rules: ActionRules): readonly Finding[] {
   const { run, files } = facts;

@@ -4,7 +4,7 @@ import type { ActionRules } from './facts.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
 import { isExpression, type RalphStep, findSecretsIn } from './workflow.ts';
 
-/** Checks that the step gets the keys that its agents need, from secrets that exist. */
+/** Checks that the step gets the keys that its agents need and that these secrets exist. */
 export function checkStepSecrets(examined: ExaminedStep): readonly Finding[] {
   const { step, rules, repository } = examined;
   const given = keysGiven(step, rules);
@@ -22,7 +22,7 @@ function keysGiven({ inputs }: RalphStep, { keyInputs }: Keys): readonly (readon
 
 type Keys = Pick<ActionRules, 'keyInputs'>;
 
-/** Returns the variables of a step, with its keys. Their values are not known, only that they will have one. */
+/** Returns the step's variables and keys. An unknown value, such as a secret's, is returned as `given`. */
 export function variablesOf(step: RalphStep, rules: Keys): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(
@@ -35,7 +35,7 @@ export function variablesOf(step: RalphStep, rules: Keys): Readonly<Record<strin
 }
 
 /**
- * Warns of keys that are written into the workflow file. Their form is not checked, because a gateway may accept any.
+ * Warns about keys whose value is in the workflow file. Their form is not checked, because a gateway may accept any.
  */
 function exposedKeys({ step, rules }: ExaminedStep, link: string | null): readonly Finding[] {
   return Object.entries({ ...step.environment, ...step.inputs }).flatMap(([name, text]) => {
@@ -54,7 +54,7 @@ function exposedKeys({ step, rules }: ExaminedStep, link: string | null): readon
   });
 }
 
-/** Warns of key inputs that read a secret named after another key input. */
+/** Warns about key inputs that read a secret named after another key input. */
 function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs }: ActionRules): readonly Finding[] {
   return given.flatMap(([name, text]) => {
     const named = findSecretsIn(text);
@@ -64,7 +64,7 @@ function swappedKeys(given: readonly (readonly [string, string])[], { keyInputs 
     return [
       warningFinding(
         'secret',
-        `\`${name}\` is set from the secret \`${secret}\`, whose name says that it belongs in \`${other}\`.`,
+        `\`${name}\` is set from the secret \`${secret}\`, whose name suggests that it belongs in \`${other}\`.`,
         createRemedy('Pass it to that input. If only its name is wrong, rename the secret.', {
           paste: `${other}: \${{ secrets.${secret} }}`,
         }),
@@ -77,7 +77,7 @@ function variableOf(input: string): string {
   return input.toUpperCase().replaceAll('-', '_');
 }
 
-/** Checks that the secrets exist that the step's keys and environment read. */
+/** Checks that all secrets exist that the step reads for its keys and environment. */
 function missingSecrets(
   { step, repository }: ExaminedStep,
   texts: readonly string[],
@@ -91,19 +91,20 @@ function missingSecrets(
     return [
       uncheckedFinding(
         'secret',
-        `Could not check whether ${names} exists: ${known.why}`,
-        createRemedy('Make sure that it exists.', { link }),
+        `Could not check whether ${names} ${wanted.length === 1 ? 'exists' : 'exist'}: ${known.why}`,
+        createRemedy(wanted.length === 1 ? 'Make sure that it exists.' : 'Make sure that they exist.', { link }),
       ),
     ];
   const missing = wanted.filter((name) => !known.value.includes(name));
-  if (missing.length === 0) return [okFinding('secret', `The secret ${names} exists.`)];
+  if (missing.length === 0)
+    return [okFinding('secret', wanted.length === 1 ? `The secret ${names} exists.` : `The secrets ${names} exist.`)];
   const [first = ''] = missing;
   const says = `The workflow reads ${namesOf(missing.map((name) => `\`${name}\``))}, which ${missing.length === 1 ? 'is not a secret' : 'are not secrets'} of the repository.`;
   const repo = repository.kind === 'known' ? ` --repo ${repository.value.name}` : '';
   const add = createRemedy('Add it.', { paste: `gh secret set ${first}${repo}`, link });
   return [
     step.hasEnvironment
-      ? uncheckedFinding('secret', `${says} Those of the job's environment could not be checked.`, add)
+      ? uncheckedFinding('secret', `${says} The secrets of the job's environment could not be checked.`, add)
       : problemFinding('secret', says, add),
   ];
 }

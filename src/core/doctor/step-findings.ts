@@ -10,7 +10,7 @@ import { checkStepSecrets } from './secret-findings.ts';
 import { checkEventFilter, checkTriggers } from './trigger-findings.ts';
 import { isExpression, type RalphStep } from './workflow.ts';
 
-/** Returns the findings that need only the workflow's file. */
+/** Returns the findings that need only the workflow file. */
 export function checkWorkflowStep(examined: ExaminedStep): readonly Finding[] {
   return [
     ...placeholderFindings(examined),
@@ -81,7 +81,7 @@ function inputFindings({ step, rules }: ExaminedStep): readonly Finding[] {
   return [...names, ...values];
 }
 
-/** Checks the values of inputs that are not expressions, because only a run knows the value of an expression. */
+/** Checks the values of inputs. Expressions are skipped, because only a run knows their values. */
 function inputValueFindings({ inputs }: RalphStep, rules: ActionRules): readonly Finding[] {
   const written = Object.entries(inputs).filter(([, text]) => !isExpression(text));
   const texts = Object.fromEntries(written.map(([name, text]) => [name.toLowerCase(), text]));
@@ -159,8 +159,8 @@ function runnerFinding(examined: ExaminedStep): Finding {
 }
 
 /**
- * Warns if nobody is notified of a task: a label has a person who added it, but an entry of a file has none that a run
- * knows. Task files that are sources by default may not exist.
+ * Warns if nobody would be notified about a task. A labeled issue has a person who added the label, but an entry of a
+ * file has no known requester. Task files that are default sources do not count, because they may not exist.
  */
 function notifyFindings(examined: ExaminedStep): readonly Finding[] {
   const sources = inputOf(examined, 'task-sources');
@@ -179,7 +179,7 @@ function notifyFindings(examined: ExaminedStep): readonly Finding[] {
     : [okFinding('notify', 'The workflow says who gets a message when a person is needed.')];
 }
 
-/** Warns of auto-merge that the job's own token arms. */
+/** Warns if auto-merge is enabled with the job's own token. */
 function autoMergeFindings(examined: ExaminedStep): readonly Finding[] {
   const setting = inputOf(examined, 'auto-merge');
   if (setting === null || setting === '' || setting === 'false') return [];

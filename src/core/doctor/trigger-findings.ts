@@ -7,7 +7,7 @@ import { callsRalph, isExpression, type RalphStep } from './workflow.ts';
 
 /** Checks that the action supports the events and types that start the workflow. */
 export function checkTriggers({ workflow, step, rules }: ExaminedStep): readonly Finding[] {
-  // A called workflow runs for the events of its callers, and a condition may leave out the others.
+  // A called workflow gets the events of its callers, and a condition may exclude the unsupported ones.
   if (workflow.triggers.some(({ event }) => event === 'workflow_call') || step.condition.includes('event_name'))
     return [okFinding('triggers', 'A condition or the calling workflow decides which events reach the action.')];
   const wrong = workflow.triggers.flatMap(({ event, types }) => {
@@ -41,10 +41,7 @@ export function checkTriggers({ workflow, step, rules }: ExaminedStep): readonly
 
 const removeTrigger = createRemedy('Remove it from `on:`: such runs fail.', {});
 
-/**
- * Returns the findings about the job's `if`: events that it lets through without a filter, or with one for another
- * label.
- */
+/** Returns the findings about the job's `if`: it does not filter labels or comments, or filters for another label. */
 export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
   const { workflow, step } = examined;
   const has = (event: string): boolean => workflow.triggers.some((trigger) => trigger.event === event);
@@ -76,8 +73,8 @@ export function checkEventFilter(examined: ExaminedStep): readonly Finding[] {
 }
 
 /**
- * A place that compares labels before a run begins. `waits` is the subject of a sentence about it; `labels` is empty if
- * it names none, or if only a run knows them; `toMatch` returns the remedy that makes it wait for a label.
+ * A label comparison that precedes a run. `waits` names it as the subject of a sentence; `labels` is empty if it
+ * compares with no label or only a run knows them; `toMatch` returns the remedy that makes it accept a label.
  */
 interface LabelFilter {
   readonly waits: string;
@@ -101,7 +98,7 @@ function conditionFilter({ condition }: RalphStep): LabelFilter {
     waits: "The job's `if`",
     labels: [...condition.matchAll(LABEL_CONDITIONS)]
       .map(([, ...names]) => (names.find(Boolean) ?? '').replaceAll("''", "'"))
-      // The label that asks for a proposal is not the task label.
+      // The label that requests a plan is not the task label.
       .filter((name) => !name.endsWith(planLabelOf(''))),
     toMatch: (label) =>
       createRemedy('Use the same label in both.', {
@@ -113,7 +110,7 @@ function conditionFilter({ condition }: RalphStep): LabelFilter {
 const LABEL_CONDITIONS =
   /\blabel\.name\s*==\s*'((?:[^']|'')*)'|'((?:[^']|'')*)'\s*==\s*github\.event\.label\.name\b|(?<!!\s*)\bcontains\(\s*github\.event\.issue\.labels\.\*\.name\s*,\s*'((?:[^']|'')*)'/g;
 
-/** Returns the filter of the reusable workflow, which compares with its own input regardless of a settings file. */
+/** Returns the filter of the reusable workflow, which uses only its own input and ignores a settings file. */
 function calledWorkflowFilter({ step, rules }: ExaminedStep): LabelFilter {
   const own = step.given['task-label'] ?? rules.defaults['task-label'] ?? '';
   return {

@@ -1,6 +1,6 @@
 import { KEY_INPUTS } from '../agent-names.ts';
 import { LOGIN_INPUTS } from '../agents/login-term.ts';
-/** The parts of a workflow with the action that the checks read. */
+/** A workflow that uses the action, reduced to the parts that the checks read. */
 export interface Workflow {
   readonly path: string;
   /** The name by which `workflow_run` refers to the workflow. */
@@ -17,33 +17,33 @@ interface Trigger {
   readonly workflows: readonly string[];
 }
 
-/** A step with the action, and what its job gives it. */
+/** A step that uses the action, and the parts of its job that affect it. */
 export interface RalphStep {
   readonly job: string;
-  /** Its place in the data of the workflow: the job that calls the reusable workflow, or a step. */
+  /** Path to the step in the workflow's data, or to the job if it calls the reusable workflow. */
   readonly at: readonly (string | number)[];
   /** The text after `uses:`, such as `owner/ralph-action@v1`. */
   readonly action: string;
-  /** `inputs` means that the action has another name, but takes inputs that only this action has. */
+  /** `inputs` means that the action has another name but takes distinctive inputs of this action. */
   readonly knownBy: 'name' | 'inputs';
-  /** The conditions of the job and of the step, one after the other; empty if there are none. */
+  /** The conditions of the job and of the step, joined; empty if there are none. */
   readonly condition: string;
   readonly permissions: Permissions;
-  /** Labels of the machine; empty for an expression or a group. */
+  /** The labels of the job's runner; empty for an expression or a group. */
   readonly runsOn: readonly string[];
-  /** The text of the workflow; empty for GitHub's own limit. */
+  /** The text of `timeout-minutes`; empty if GitHub's default applies. */
   readonly timeoutMinutes: string;
-  /** The workflow's or the job's `cache-mode`, or null for GitHub's own choice. */
+  /** The `cache-mode` of the job or the workflow, or null if GitHub's default applies. */
   readonly cacheMode: string | null;
-  /** True if the job names an environment, which has secrets of its own. */
+  /** True if the job names an environment, which may have its own secrets. */
   readonly hasEnvironment: boolean;
   readonly inputs: Texts;
-  /** The inputs as the workflow's file has them, even where `inputs` has another value. */
+  /** The inputs as written in the workflow file, even where `inputs` has another value. */
   readonly given: Texts;
   readonly environment: Texts;
-  /** Inputs of the actions/checkout before the step, preferably of one without a `path`; null if there is none. */
+  /** Inputs of the actions/checkout that precedes the step, preferably one without a `path`; null if there is none. */
   readonly checkout: Texts | null;
-  /** Actions of the job that store a cache after its last step. */
+  /** Actions of the job that store a cache, usually after its last step. */
   readonly caches: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export function parseWorkflow(path: string, data: unknown): Workflow | null {
     : { path, name: scalarTextOf(file.name) || path, triggers: triggersOf(file.on), uses };
 }
 
-/** Matches the reusable workflows of the action, with any owner and in any copy. */
+/** Matches the reusable workflows of the action, with any owner and in any repository. */
 const RALPH_WORKFLOW = /^[^/\s]+\/[^/\s]+\/\.github\/workflows\/ralph(?<keyless>-keyless)?\.yml(?:@|$)/i;
 
 /** The condition of the reusable workflow's first job, which filters events. */
@@ -75,15 +75,15 @@ export function callsRalph(uses: string): boolean {
   return RALPH_WORKFLOW.test(uses);
 }
 
-/** True if it is the one whose jobs log in without a stored key. */
+/** True if the `uses:` of a job is the reusable workflow that logs in without a stored key. */
 export function logsInWithoutKey(uses: string): boolean {
   return RALPH_WORKFLOW.exec(uses)?.groups?.['keyless'] !== undefined;
 }
 
-/** Matches the inputs by which that workflow logs in. */
+/** Matches the login inputs of the reusable workflow without a stored key. */
 const LOGIN_INPUT = /^(?:(?:aws|google)-[a-z-]+|anthropic-(?!api-key$)[a-z-]+)$/;
 
-/** Returns a job that calls the reusable workflow as one step with the action, or an empty list for any other job. */
+/** Returns a job that calls the reusable workflow as if it were one step with the action; empty for any other job. */
 function calledSteps(job: string, given: Entries, file: Entries): readonly RalphStep[] {
   const action = scalarTextOf(given.uses);
   if (!callsRalph(action)) return [];
@@ -163,8 +163,8 @@ function variablesSetBy({ run }: Entries): readonly (readonly [string, string])[
 }
 
 /**
- * Matches actions for caches, apart from those that only restore one; then actions that keep a cache unless an input
- * forbids it, and inputs by which an action keeps one.
+ * Matches actions that store a cache (not those that only restore one). The next pattern matches actions that store a
+ * cache unless an input turns it off, and the one after it matches inputs that turn a cache on.
  */
 const CACHE_ACTION = /^(?!.*\/restore$)[^/]+\/.*cache/i;
 const CACHES_BY_ITSELF =
@@ -191,15 +191,16 @@ export function identifyAction(uses: string, inputs: readonly string[]): RalphSt
   return uses !== '' && takesRalphInputs(inputs) ? 'inputs' : null;
 }
 
-/** Matches the action with any owner, and as a folder of another repository. */
+/** Matches the action with any owner, also as a folder of another repository. */
 const RALPH_ACTION = /(?:^|\/)ralph-action(?:@|$)/i;
 
-/** Matches inputs that hardly any other action has, including those of earlier versions. */
+/** Matches inputs that are distinctive of this action, including those of earlier versions. */
 const TELLING =
   /^(?:(?:circuit|cb)-[a-z-]+|task-(?:label|sources)|max-(?:calls|tokens|iterations|cost|open|tasks|lines|patch)[a-z-]*|completion-signals|test-only-iterations|allow-protected-paths|state-store|on-(?:limit|permission-denied)|verify)$/;
 
 /**
- * True if a step's inputs look like this action's: at least two distinctive ones, or one next to an agent's key.
+ * True if a step's inputs look like this action's: at least two distinctive inputs, or one together with an agent's
+ * key.
  */
 export function takesRalphInputs(inputs: readonly string[]): boolean {
   const telling = inputs.filter((name) => TELLING.test(name)).length;
@@ -242,12 +243,12 @@ function scalarTextOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : ['number', 'boolean'].includes(typeof value) ? String(value) : '';
 }
 
-/** True if the value of a workflow's text is only known during a run. */
+/** True if a workflow's text is an expression, whose value only a run knows. */
 export function isExpression(text: string): boolean {
   return text.includes('${{');
 }
 
-/** Returns the names of the secrets that a text of a workflow reads, in capitals as GitHub stores them. */
+/** Returns the names of the secrets that a workflow's text reads, in capitals as GitHub stores them. */
 export function findSecretsIn(text: string): readonly string[] {
   return [...text.matchAll(/\bsecrets\.([A-Za-z_]\w*)|\bsecrets\[\s*'([A-Za-z_]\w*)'\s*\]/g)].map(
     ([, dotted, quoted]) => (dotted ?? quoted ?? '').toUpperCase(),

@@ -20,15 +20,15 @@ import { isUnproven, withoutUnprovenAnswers } from './unproven.ts';
 // Ralph's own answers are a closed set of sentence parts in which `backticks` mark code.
 
 /**
- * An answer that Ralph gives without calling an agent. `made`: a commit was made; `found`: nothing was left to do;
- * `refused`: the change must not be made.
+ * An answer that Ralph gives without calling an agent. `made`: Ralph committed a change; `found`: nothing was left to
+ * do; `refused`: the change must not be made.
  */
 export interface OwnAnswer {
   readonly result: 'made' | 'found' | 'refused';
   readonly words: string;
 }
 
-/** The answer to a suggestion that was committed unchanged. */
+/** The answer to a suggestion that was committed as written. */
 export const SUGGESTION_APPLIED: OwnAnswer = { result: 'made', words: 'Applied as suggested' };
 
 /** The answer to a suggestion that no longer changes anything. */
@@ -60,15 +60,15 @@ export function recordAnswer(
       at: endedAt,
     }),
   });
-  // A recommendation says what comes next; it answers only where a person must decide.
+  // A recommendation is about the next steps, so it counts as an answer only if a person must decide.
   if (isFinished(progress)) return answer(commit === null ? 'unchanged' : 'changed', summary);
   if (isStuck(progress) && progress.state !== 'stuck') return answer('given-up', asks ?? summary ?? recommendation);
   return made === null ? state : { ...state, feedback: recordWorkCommit(state.feedback, id, made) };
 }
 
 /**
- * Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is an
- * unanswered commit of earlier runs.
+ * Returns the kind and commit of one of Ralph's own answers. `made` is this run's commit for the task; `earlier` is the
+ * commit of an earlier run whose answer is not posted.
  */
 export function kindAndCommitOf(
   { result }: OwnAnswer,
@@ -78,13 +78,13 @@ export function kindAndCommitOf(
   return { kind: commit === null ? 'unchanged' : 'changed', commit };
 }
 
-/** Returns the state in which these tasks are finished by the loop itself, at `commit`. */
+/** Returns the state in which the loop itself has finished these tasks at `commit`. */
 export function finishWithoutCall(state: LaneState, ids: readonly TaskId[], commit: string): LaneState {
   const finished = { state: 'finished', reason: null, setAside: null, doneCommit: commit } as const;
   return { ...state, tasks: withChangedTasks(state.tasks, ids, (before) => ({ ...before, ...finished })) };
 }
 
-/** A run on a pull request: `head` is the commit that it examined, `tasks` are all of its tasks. */
+/** A run on a pull request: `head` is the examined commit, `tasks` are all of the run's tasks. */
 interface ReviewedRun {
   readonly startedAt: number;
   readonly head: string;
@@ -92,7 +92,7 @@ interface ReviewedRun {
   readonly checks: FeedbackRound['checks'];
 }
 
-/** Records the run as a round if it had feedback tasks or saw checks of another head. Safe to repeat. */
+/** Records the run as a round if it had feedback tasks or saw checks of a new head. Safe to repeat. */
 export function recordRound(state: FeedbackMemory, { startedAt, head, tasks, checks }: ReviewedRun): Feedback {
   const { feedback } = state;
   const { items } = withoutUnprovenAnswers(state);
@@ -110,8 +110,8 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
 }
 
 /**
- * Facts about a loop in another job that the job itself cannot forge. `made` is the newest commit of each task; no
- * answer can be later than `endedAt`.
+ * Facts about a loop in another job, none of which that job can forge. `made` is the newest commit of each task;
+ * `endedAt` is the latest possible instant of an answer.
  */
 interface LoopElsewhere {
   readonly before: FeedbackMemory;
@@ -122,7 +122,7 @@ interface LoopElsewhere {
 }
 
 /**
- * Merges what a loop in another job sent into the gate's memory: only its answers to the tasks that it was given count.
+ * Merges the feedback that a loop in another job sent into the gate's memory. Only its answers to its own tasks count.
  */
 export function mergeReceivedFeedback(
   received: Feedback,
@@ -153,8 +153,8 @@ export function mergeReceivedFeedback(
 }
 
 /**
- * Records a commit on an item that got no new answer. An answer whose change failed verification does not describe a
- * later commit.
+ * Records a commit on an item without a new answer. The text of an answer whose change failed verification is dropped,
+ * because it does not describe this commit.
  */
 function withWorkCommit(item: FeedbackItem, made: string | null): FeedbackItem {
   if (made === null) return item;
@@ -164,7 +164,7 @@ function withWorkCommit(item: FeedbackItem, made: string | null): FeedbackItem {
 
 /**
  * Derives the kind of an answer from its commits. The words count as the agent's unless they are one of Ralph's own
- * answers and agree with the commits.
+ * answers and match the commits.
  */
 function provenKindAndCommit(
   { kind }: Answer,
@@ -188,8 +188,8 @@ export function answerForMerged(baseBranch: string): OwnAnswer {
 }
 
 /**
- * Returns Ralph's own answer with exactly these words among those possible for the task; null if the words are not
- * Ralph's, whatever `isOurs` claims.
+ * Returns Ralph's own answer with exactly these words, if the task allows it; null if the words are not Ralph's, even
+ * if `isOurs` says so.
  */
 function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, baseBranch: string): OwnAnswer | null {
   const on = source.kind === 'feedback' ? source.on : null;
@@ -197,7 +197,7 @@ function ownAnswerIn(words: string | null, { source }: Pick<Task, 'source'>, bas
   return possible.find((one) => capText(one.words, MAX_ANSWER_CHARS) === words) ?? null;
 }
 
-/** Lists Ralph's own answers to a subject. An answer that is missing here counts as the agent's words. */
+/** Lists Ralph's own possible answers to a subject. Any other answer counts as the agent's words. */
 function ownAnswers(on: Extract<Task['source'], { kind: 'feedback' }>['on'], baseBranch: string): readonly OwnAnswer[] {
   switch (on.kind) {
     case 'thread':

@@ -8,12 +8,12 @@ import { type CheckNow, holdSchema } from './pull-request-now.ts';
 import { isOfPeople } from './subject.ts';
 
 /**
- * Maximum number of API requests that feedback adds to those of an idle run: ten, minus the one that finds where the
- * branch begins.
+ * Maximum number of API requests that feedback adds to an idle run: ten, minus the one that finds where the branch
+ * begins.
  */
 const MAX_REQUESTS = 9;
 
-/** Maximum number of checks read in one run; each has a log of its own. */
+/** Maximum number of checks read in one run; each needs requests for its own log. */
 const MAX_CHECKS = 4;
 
 /** Maximum number of subjects kept, more than GitHub shows in one review; the oldest are dropped first. */
@@ -48,13 +48,13 @@ const itemSchema = z.object({
   url: z.string().max(MAX_URL_CHARS).nullable(),
   /** Number of rounds since a person last pushed. */
   rounds: countSchema,
-  /** Number of the bot round, from 1, of a bot's request; absent if the newest request is not a bot's. */
+  /** For a bot's request, the number of its bot round, from 1; absent if a person or CI makes the newest request. */
   botRound: countSchema.optional(),
-  /** Id of the newest comment or review that asks, or the commit that failed or conflicts. */
+  /** Id of the newest comment or review with the request, or the commit that failed or conflicts. */
   asked: z.string().max(80),
   /** The newest commit of work that has no answer yet; absent if there is none. */
   workedIn: objectId.optional(),
-  /** null if the item is open; `given-up`: a person must decide. */
+  /** null if the item is open; `given-up` means that a person must decide. */
   answer: z
     .object({
       kind: z.enum(answerKinds),
@@ -93,7 +93,7 @@ const roundSchema = z.object({
 export type FeedbackRound = Immutable<z.infer<typeof roundSchema>>;
 
 export const feedbackSchema = z.object({
-  /** The newest head that a person pushed, from which rounds are counted; null if no person pushed. */
+  /** The newest head that a person pushed; rounds are counted from that push. null if no person pushed. */
   personHead: objectId.nullable(),
   items: z.record(storedTaskId, itemSchema),
   /** Number of bot rounds begun on the whole pull request since a person last pushed; absent if there are none. */
@@ -104,7 +104,8 @@ export const feedbackSchema = z.object({
   unstarted: objectId.nullable(),
   /** People's decisions about a head that Ralph's commits have replaced since; null if nobody decided. */
   overtaken: holdSchema
-    // `wasApproved` stays when the approvers were asked again; if it is absent, an earlier version did not keep it.
+    // `wasApproved` stays true after the approvers are asked again. It is absent if an earlier version saved the
+    // record.
     .extend({ at: instantSchema, wasApproved: z.boolean().optional() })
     .nullable()
     .default(null),
@@ -117,8 +118,8 @@ export type Feedback = Immutable<z.infer<typeof feedbackSchema>>;
 export const noFeedback: Feedback = { personHead: null, items: {}, rounds: [], unstarted: null, overtaken: null };
 
 /**
- * Returns at most `most` items, newest last. Items whose answer is posted in their thread are dropped first, open ones
- * last. A posted answer to a review is kept longer, because only the memory records it.
+ * Returns at most `most` items, newest last. Items whose answer is posted in their thread are dropped first, and open
+ * ones last. A posted answer to a review is kept longer, because only the memory records it.
  */
 export function keepNewestItems(items: Feedback['items'], most: number): Feedback['items'] {
   const entries = Object.entries(items);
@@ -149,14 +150,14 @@ export function withShorterWords(feedback: Feedback): Feedback {
   }));
 }
 
-/** Removes every text, because a stranger may have written it. Forged values among the rest cost at most one run. */
+/** Removes every text, because a stranger may have written it. Forged values in the rest cost at most one run. */
 export function withoutWords(feedback: Feedback): Feedback {
   return mapItems(feedback, ({ tried: _, ...item }) => ({
     ...item,
     title: '',
     url: null,
     workedIn: undefined,
-    // An answer of unknown origin is not posted; its subject is asked again.
+    // An answer of unknown origin is never posted; its request is worked on again.
     answer:
       isPosted(item) && item.answer !== null ? { ...withoutLockFiles(item.answer), commit: null, words: null } : null,
   }));
@@ -188,8 +189,8 @@ function isPosted({ answer }: FeedbackItem): boolean {
 }
 
 /**
- * Returns the items whose answer is missing in their thread or review. A later run posts it even if it has nothing else
- * to do.
+ * Returns the items whose answer is not posted in their thread or review. A later run posts such answers even if it has
+ * nothing else to do.
  */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
   // Checks and conflicts are answered in the description of the pull request.
@@ -201,18 +202,15 @@ export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
   return answer !== null && !answer.posted;
 }
 
-/**
- * True if a run without a call has something to post: an answer that an earlier run could not post, or a change of
- * `unstarted`.
- */
+/** True if a run without a call has something to post: an earlier run's unposted answer, or a change of `unstarted`. */
 export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
   return unpostedIn(now).length > 0 || !isSaid;
 }
 
 /**
- * Selects the failed checks whose details a run reads, from `inTurn`: as many as fit beside the API requests before
- * them, but always the first.
+ * Selects from `inTurn` the failed checks whose details a run reads: the first one, and as many others as the limit on
+ * API requests allows after `requestsBefore`.
  */
 export function selectChecksToRead(inTurn: readonly CheckNow[], requestsBefore: number): readonly CheckNow[] {
   const read: CheckNow[] = [];
@@ -235,7 +233,7 @@ function requestsFor({ of, id, app }: CheckNow): number {
   return app === 'github-actions' ? 3 : 1;
 }
 
-/** Adds the earlier answers to the task's body, so that the agent does not try them again. */
+/** Adds the earlier answers to the task's body, so that the agent does not repeat them. */
 export function withEarlierAnswers<T extends Pick<Task, 'body'>>(
   task: T,
   { tried = [] }: Pick<FeedbackItem, 'tried'>,

@@ -5,16 +5,16 @@ import type { Immutable } from '../policy.ts';
 /** Maximum number of approvers remembered. */
 const MAX_APPROVERS = 20;
 
-/** The current decisions of people about an open pull request, as GitHub reports them: reviews, draft, auto-merge. */
+/** People's current decisions about an open pull request, as GitHub reports them: reviews, draft, auto-merge. */
 export interface ReviewState {
   /** GraphQL id of the pull request. */
   readonly id: string;
   readonly isDraft: boolean;
-  /** GitHub's verdict by the rules of the base branch; null if no rule asks for a review. */
+  /** GitHub's verdict according to the base branch's rules; null if no rule requires a review. */
   readonly decision: 'approved' | 'changes-requested' | 'review-required' | null;
   /**
-   * Logins of people with write permission whose newest opinion is an approval; `changesRequestedBy` lists those who
-   * request changes.
+   * Logins of people with write permission whose latest review approves; `changesRequestedBy` has those whose latest
+   * review requests changes.
    */
   readonly approvedBy: readonly string[];
   readonly changesRequestedBy: readonly string[];
@@ -40,17 +40,20 @@ export interface Author {
 }
 
 /**
- * The current state of an open pull request with the words of people and CI, which are raw text of strangers. Instants
- * in ms.
+ * The current state of an open pull request and the words of people and CI, which are raw text from strangers. Instants
+ * are in ms.
  */
 export interface PullRequestNow extends ReviewState {
   readonly number: number;
   readonly url: string;
   readonly head: ObjectId;
-  /** The head and, below commits of bots and merges that only updated the branch, its earlier heads, newest first. */
+  /**
+   * The head and earlier heads, newest first. An earlier head is included only if all later commits are bots' commits
+   * or merges that update the branch.
+   */
   readonly heads: readonly [ObjectId, ...ObjectId[]];
   readonly base: { readonly branch: string; readonly tip: ObjectId };
-  /** `unknown`: GitHub was asked twice and is still computing the answer. */
+  /** `unknown`: GitHub is still computing the answer after two requests. */
   readonly mergeable: 'mergeable' | 'conflicting' | 'unknown';
   /** The newest 100 unresolved threads, oldest first. */
   readonly threads: readonly ThreadNow[];
@@ -58,7 +61,7 @@ export interface PullRequestNow extends ReviewState {
   readonly moreThreads: number;
   /** The newest 100 reviews, oldest first. */
   readonly reviews: readonly ReviewNow[];
-  /** The newest 100 comments outside of reviews, oldest first; without hidden ones. */
+  /** The newest 100 visible comments outside of reviews, oldest first. */
   readonly comments: readonly ReviewNow[];
   readonly checks: ChecksNow;
 }
@@ -77,13 +80,16 @@ export interface WaitingPullRequest {
   readonly baseBranch: string;
   readonly isDraft: boolean;
   readonly decision: ReviewState['decision'];
-  /** True if a review is requested and not in yet. */
+  /** True if a review is requested and not yet submitted. */
   readonly isReviewRequested: boolean;
   /** True if auto-merge is on. */
   readonly isArmed: boolean;
-  /** True if GitHub refuses to merge it until it has the newest commits of its base branch. */
+  /** True if GitHub refuses to merge the pull request until it contains the newest commits of its base branch. */
   readonly isBehind: boolean;
-  /** True if a ruleset of the base branch asks for that, as far as the token may read it. */
+  /**
+   * True if a ruleset requires the pull request to be up to date with its base branch, as far as the token can read
+   * rulesets.
+   */
   readonly mustBeCurrent: boolean;
   /** Instant in ms. */
   readonly createdAt: number;
@@ -95,17 +101,20 @@ export interface ThreadNow {
   readonly id: string;
   readonly isOutdated: boolean;
   readonly path: string;
-  /** Last line in the newest head, 1-based; null if the thread is on no such line or on the whole file. */
+  /**
+   * Last line of the thread in the newest head, 1-based; null if that line no longer exists or the thread is on the
+   * whole file.
+   */
   readonly line: number | null;
   readonly startLine: number | null;
-  /** Line when the thread was begun. */
+  /** The last line at the time when the thread was begun. */
   readonly originalLine: number | null;
   readonly side: 'left' | 'right';
-  /** Side of the first line of several: a comment may begin at a removed line and end at an added one. */
+  /** Side of the first of several lines, because a thread may begin at a removed line and end at an added one. */
   readonly startSide: ThreadNow['side'] | null;
   /**
-   * The first comment and the newest 50, oldest first. Hidden ones are left out, except for the first, whose text is
-   * then empty.
+   * The first comment and the newest 50, oldest first. Hidden comments are omitted, except that a hidden first comment
+   * is kept with empty text.
    */
   readonly comments: readonly ThreadComment[];
 }
@@ -136,16 +145,16 @@ export interface ReviewNow {
 }
 
 /**
- * The checks of a pull request. `why` is a sentence with what the token lacks or GitHub's words; `isTemporary`:
- * GitHub's servers failed, so a later run may read them.
+ * The checks of a pull request. `why` is a sentence with the token's missing right or GitHub's words. `isTemporary`:
+ * GitHub's servers failed, so that a later run may read the checks.
  */
 export type ChecksNow =
   | { readonly kind: 'known'; readonly head: readonly CheckNow[]; readonly base: readonly CheckNow[] }
   | { readonly kind: 'unreadable'; readonly why: string; readonly isTemporary?: boolean };
 
 /**
- * A check run, a commit status, or a workflow run without jobs (it waits for approval, or its file is invalid). For a
- * head, every run is listed, oldest first.
+ * A check run, a commit status, or a workflow run without jobs (because it waits for approval or its file is invalid).
+ * For a head, every run is listed, oldest first.
  */
 export interface CheckNow {
   readonly of: 'check-run' | 'status' | 'workflow';
@@ -154,20 +163,20 @@ export interface CheckNow {
   readonly name: string;
   /** Slug of the app that created the check, such as `github-actions`; null for a status. */
   readonly app: string | null;
-  /** The workflow for GitHub Actions; null for other apps and statuses. */
+  /** The workflow of a GitHub Actions check; null for other apps and statuses. */
   readonly workflow: WorkflowOfCheck | null;
   /**
-   * `waiting`: it waits for a person's approval or is not reported yet. `skipped`: it was skipped, cancelled or given
-   * up, so it says nothing about the change.
+   * `waiting`: the check waits for a person's approval or is not reported yet. `skipped`: the check was skipped,
+   * cancelled or abandoned, and so does not judge the change.
    */
   readonly result: 'passed' | 'failed' | 'running' | 'waiting' | 'skipped';
-  /** GitHub's own value, such as `timed_out`. */
+  /** GitHub's own word for the result, such as `timed_out`. */
   readonly conclusion: string;
   readonly summary: string;
   readonly url: string | null;
-  /** Instant when it began; null if not known. */
+  /** Instant when the check began; null if unknown. */
   readonly began: number | null;
-  /** Instant when it ended, or began if it has not ended; null if not known. */
+  /** Instant when the check ended, or when it began if it has not ended; null if unknown. */
   readonly at: number | null;
 }
 
@@ -186,7 +195,7 @@ export interface CheckDetails {
   readonly job: string | null;
   readonly step: string | null;
   readonly annotations: readonly Annotation[];
-  /** The end of the failing step's log, cut and raw; null if there is no log. */
+  /** The truncated raw end of the failing step's log; null if there is no log. */
   readonly log: string | null;
   /** The reason why details are missing, as a sentence; null if nothing is missing. */
   readonly missing: string | null;
@@ -200,8 +209,8 @@ export interface Annotation {
 }
 
 /**
- * Returns why no commit may be pushed to a pull request; null if commits may be pushed. An approved draft without
- * auto-merge is not held, because it is reviewed again before it is merged.
+ * Returns why no commit may be pushed to a pull request, or null if commits may be pushed. An approved draft without
+ * auto-merge is not held, because people review it again before it is merged.
  */
 export function holdOf(standing: ReviewState): Hold | null {
   const { isDraft, autoMerge, isQueued, approvedBy } = standing;
@@ -211,7 +220,7 @@ export function holdOf(standing: ReviewState): Hold | null {
 }
 
 /**
- * Returns true if the head is approved. One of two required approvals counts as well, because it was given for exactly
+ * Returns true if the head is approved. A single one of several required approvals counts, because it was given for
  * this head.
  */
 function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState): boolean {
@@ -219,7 +228,7 @@ function isApprovedNow({ decision, approvedBy, changesRequestedBy }: ReviewState
   return decision !== 'changes-requested' && approvedBy.length > 0 && changesRequestedBy.length === 0;
 }
 
-/** Joins two holds of earlier heads. */
+/** Combines the holds of two earlier heads. */
 export function joinHolds(known: Hold | null, more: Hold): Hold {
   return {
     approvedBy: [...new Set([...(known?.approvedBy ?? []), ...more.approvedBy])].slice(-MAX_APPROVERS),

@@ -36,9 +36,9 @@ interface AskedSubject {
   readonly kind: Kind;
   readonly title: string;
   readonly url: string | null;
-  /** Id of the comment or review that asks, or the commit on which a check failed or that conflicts. */
+  /** Id of the comment or review with the request, or the commit on which a check failed or that conflicts. */
   readonly asked: string;
-  /** Present if a bot asks; absent if a person or CI does. */
+  /** Present if a bot makes the request; absent if a person or CI does. */
   readonly isByBot?: true;
 }
 
@@ -46,18 +46,17 @@ interface AskedSubject {
 export interface CurrentSubjects {
   readonly subjects: readonly AskedSubject[];
   /**
-   * True if a subject that is missing in `subjects` may still need an answer, for example because its check is still
-   * running.
+   * True if a subject that is missing in `subjects` may still need an answer, for example because its check is running.
    */
   readonly isUndecided: (id: TaskId, kind: Kind) => boolean;
-  /** The head if a person pushed it; null if Ralph pushed it. */
+  /** The head if a person pushed it; null if Ralph did. */
   readonly personHead: string | null;
   /** Maximum number of rounds; 0 = no limit. */
   readonly maxRounds: number;
 }
 
 /**
- * The memory with the current requests: `open` are the subjects without a final answer; `spent` are those of them that
+ * The memory with the current requests. `open` has the subjects without a final answer; `spent` has those of them that
  * a person must decide.
  */
 export interface MergedSubjects extends FeedbackMemory {
@@ -106,7 +105,7 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
     if (item.answer !== null && !isUnproven(item, progressIn(tasks, id))) continue;
     open.push(id);
     const now = isNewRequest(subject, before, then) ? untouchedProgress : then;
-    // A round that has begun is finished even if it exceeds the limit.
+    // A round in progress is finished even if it exceeds the limit.
     const isSpent = isOutOfRounds(item, current.maxRounds) && !isRoundBegun(now);
     if (isSpent) spent.push(id);
     const next = isSpent ? outOfRounds : isLeftForRounds(now) ? untouchedProgress : now;
@@ -122,8 +121,8 @@ export function mergeSubjects({ feedback, tasks }: FeedbackMemory, current: Curr
 }
 
 /**
- * Counts a round when work on a subject begins: its first iteration, or an applied suggestion. `before` is the progress
- * of its task until then.
+ * Counts a round when work on a subject begins: its first iteration, or an applied suggestion. `before` is its task's
+ * progress until then.
  */
 export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress): Feedback {
   if (isRoundBegun(before)) return feedback;
@@ -131,7 +130,7 @@ export function beginRound(feedback: Feedback, id: TaskId, before: TaskProgress)
   return countBotRounds(begun, [id]);
 }
 
-/** Counts the bot rounds that begin with work on these items. */
+/** Counts the bot rounds that begin when these items are worked on. */
 export function countBotRounds(feedback: Feedback, ids: readonly TaskId[]): Feedback {
   const { items, botRounds = 0 } = feedback;
   const begun = ids.map((id) => (Object.hasOwn(items, id) ? (items[id]?.botRound ?? 0) : 0));
@@ -148,7 +147,7 @@ function withoutBotRounds({ botRounds: _, ...others }: Feedback): Feedback {
   return others;
 }
 
-/** Records an answer to a subject as not yet posted. */
+/** Records an answer to a subject, not yet posted. */
 export function setAnswer(feedback: Feedback, id: TaskId, answer: Omit<Answer, 'posted'>): Feedback {
   const words = answer.words === null ? null : capText(answer.words, MAX_ANSWER_CHARS);
   return changeItem(feedback, id, (item) => ({
@@ -164,8 +163,8 @@ export function recordWorkCommit(feedback: Feedback, id: TaskId, commit: string)
 }
 
 /**
- * Returns the newest commit of work on a subject whose answer is not posted: the work is unfinished, or its
- * verification failed. Null if there is no such commit.
+ * Returns the newest commit of work on a subject whose answer is not posted because the work is unfinished or its
+ * verification failed; null if there is none.
  */
 export function findUnpostedCommit({ items }: Pick<Feedback, 'items'>, id: TaskId): string | null {
   const item = Object.hasOwn(items, id) ? items[id] : undefined;
@@ -191,7 +190,7 @@ export function addRound(feedback: Feedback, round: FeedbackRound): Feedback {
   return { ...feedback, rounds: [...feedback.rounds, round].slice(-MAX_ROUNDS) };
 }
 
-/** Remembers a comment that asks for something; the next run that reads the pull request reads its text. */
+/** Records a comment with a request; the next run that reads the pull request reads its text. */
 export function withRequest(feedback: Feedback, id: TaskId): Feedback {
   if (Object.hasOwn(feedback.items, id)) return feedback;
   const item = {
@@ -206,12 +205,12 @@ export function withRequest(feedback: Feedback, id: TaskId): Feedback {
 }
 
 /**
- * Resets the rounds of a subject that a person retries, and reopens it if it is a check, a conflict, or a review that
- * was left to a person. A thread is reopened by a new comment in it.
+ * Resets the rounds of a subject that a person retries. Reopens a check, a conflict, or a review that was left to a
+ * person; only a new comment reopens a thread.
  */
 export function resetRounds(feedback: Feedback, id: TaskId): Feedback {
   const known = Object.hasOwn(feedback.items, id) ? feedback.items[id] : undefined;
-  // An unknown subject is a bot's that is out of rounds: a run without a call does not store it.
+  // An unknown subject belongs to a bot that is out of rounds, because a run without a call does not store it.
   const isOfBot = known === undefined || known.botRound !== undefined;
   return changeItem(isOfBot ? withBotRounds(feedback, 0) : feedback, id, ({ botRound: _, ...item }) => {
     const isOfCi = item.kind === 'check' || item.kind === 'conflict';
@@ -220,15 +219,12 @@ export function resetRounds(feedback: Feedback, id: TaskId): Feedback {
   });
 }
 
-/** Removes the feedback on the old pull request when a branch begins again. */
+/** Removes the feedback on the previous pull request when a branch begins again. */
 export function forgetFeedback({ tasks }: FeedbackMemory): FeedbackMemory {
   return { feedback: noFeedback, tasks: Object.fromEntries(Object.entries(tasks).filter(([id]) => !isFeedback(id))) };
 }
 
-/**
- * Returns true if a round has begun. A suggestion that was applied and failed verification has begun one without a
- * call.
- */
+/** Returns true if a round has begun, with a call or with an applied suggestion that failed verification. */
 function isRoundBegun({ attempts, state }: TaskProgress): boolean {
   return attempts > 0 || state === 'in-progress';
 }
@@ -259,7 +255,7 @@ function itemNow(subject: AskedSubject, before: FeedbackItem | undefined, botRou
   const title = capText(subject.title, MAX_TITLE_CHARS);
   const counted = before?.rounds ?? 0;
   const isSame = before?.asked === asked;
-  // A person who asks does not inherit the rounds of bots.
+  // A person's request does not inherit the rounds of bots.
   const rounds = subject.isByBot !== true && before?.botRound !== undefined ? 0 : counted;
   const botRound = (isSame ? before.botRound : undefined) ?? botRounds + 1;
   const workedIn = isSame || before?.answer === null ? before.workedIn : undefined;
@@ -277,7 +273,7 @@ function withRoundsReset(item: FeedbackItem): FeedbackItem {
   return { ...item, rounds: 0, ...(item.botRound === undefined ? {} : { botRound: 1 }) };
 }
 
-/** Returns the earlier answers to a repeated request, newest last. */
+/** Returns the earlier answers to a request that is made again, newest last. */
 function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<FeedbackItem['tried']> {
   if (answer === null) return tried;
   const words = answer.words === null ? null : capText(answer.words, MAX_TRIED_CHARS);
@@ -309,7 +305,7 @@ function requestIdOf(on: Extract<Task['source'], { kind: 'feedback' }>['on']): s
   }
 }
 
-/** Only bots have brackets in their GitHub login. */
+/** Returns true if a bot requests the change: only bots have brackets in their GitHub login. */
 function isByBot(on: Extract<Task['source'], { kind: 'feedback' }>['on']): boolean {
   return isOfPeople(on.kind) && 'by' in on && on.by.endsWith('[bot]');
 }

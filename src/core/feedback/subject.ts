@@ -11,18 +11,18 @@ export interface ThreadSubject {
   /** GraphQL id of the thread; `replyTo` is the REST id of its first comment. */
   readonly thread: string;
   readonly replyTo: number;
-  /** REST id of the newest comment that asks. */
+  /** REST id of the newest comment that requests something. */
   readonly asked: number;
   readonly by: string;
   readonly path: string;
   readonly line: number | null;
-  /** The suggested change of the newest comment, if nobody has applied it; null if there is none. */
+  /** The suggested change of that comment, if nobody has applied it; null if there is none. */
   readonly suggestion: Suggestion | null;
 }
 
 /**
- * Lines of a file to replace, 1-based and inclusive. `old` is what the reviewer saw there, `lines` what the reviewer
- * wants.
+ * Lines of a file to replace, 1-based and inclusive. `old` is the text that the reviewer saw, `lines` the suggested
+ * text.
  */
 export interface Suggestion {
   readonly from: number;
@@ -48,11 +48,11 @@ interface CheckSubject {
 interface ConflictSubject {
   readonly kind: 'conflict';
   readonly branch: string;
-  /** The tip of the base branch that conflicts. */
+  /** The tip of the conflicting base branch. */
   readonly base: ObjectId;
 }
 
-/** Priorities of feedback tasks, ahead of all other tasks: 1 is the highest that people can give. */
+/** Priorities of feedback tasks. All are ahead of 1, the highest priority that people can set. */
 export const FEEDBACK_PRIORITY: Readonly<Record<FeedbackSubject['kind'], number>> = {
   conflict: -3,
   thread: -2,
@@ -66,22 +66,22 @@ export function formatThreadTaskId(comment: number): string {
   return `thread-${comment}`;
 }
 
-/** Returns the id of the task that answers a review as a whole, from the review's REST id. */
+/** Returns the id of a review's task, from the review's REST id. */
 export function formatReviewTaskId(review: number): string {
   return `review-${review}`;
 }
 
-/** Returns the id of the task that a comment on the pull request asks for, from the comment's REST id. */
+/** Returns the id of a pull request comment's task, from the comment's REST id. */
 export function formatCommentTaskId(comment: number): string {
   return `comment-${comment}`;
 }
 
-/** True if people ask, and not CI or the base branch. */
+/** True if a person requests the change, rather than CI or the base branch. */
 export function isOfPeople(kind: FeedbackSubject['kind']): kind is 'thread' | 'review' | 'comment' {
   return kind === 'thread' || isAnsweredByComment(kind);
 }
 
-/** True if the answer is a comment on the pull request. */
+/** True if Ralph answers with a comment on the pull request. */
 export function isAnsweredByComment(kind: FeedbackSubject['kind']): kind is 'review' | 'comment' {
   return kind === 'review' || kind === 'comment';
 }
@@ -89,7 +89,7 @@ export function isAnsweredByComment(kind: FeedbackSubject['kind']): kind is 'rev
 /** Id of the task that merges the base branch; a lane has only one base. */
 export const CONFLICT_TASK = 'conflict-base';
 
-/** True if a task is a request by people or CI on the pull request, and not one of the lane's own tasks. */
+/** True if a task comes from people or CI on the pull request, rather than from the lane's own sources. */
 export function isFeedback(id: string): boolean {
   return /^(?:thread|review|comment)-[1-9]\d{0,15}$|^check-[0-9a-f]{12}$/.test(id) || id === CONFLICT_TASK;
 }

@@ -5,15 +5,15 @@ import type { Feedback, FeedbackItem } from './memory.ts';
 type Progress = Pick<TaskProgress, 'state'>;
 
 /**
- * True if an answer claims a change although the task is open again: its verification has not passed, and the answer is
- * not posted.
+ * True if an answer claims a change that is unproven: its verification has not passed, so the task is open again and
+ * the answer is not posted.
  */
 export function isUnproven({ answer }: Pick<FeedbackItem, 'answer'>, progress: Progress | null): boolean {
   const isOpen = progress !== null && !isFinished(progress);
   return answer !== null && answer.kind === 'changed' && !answer.posted && isOpen;
 }
 
-/** Returns the feedback without unproven answers, for people. */
+/** Returns the feedback without unproven answers, as people see it. */
 export function withoutUnprovenAnswers({
   feedback,
   tasks,
@@ -29,9 +29,9 @@ export function withoutUnprovenAnswers({
 }
 
 /**
- * True if a subject has used up its rounds, so that it waits until a person pushes or retries it. Rounds of people
- * and CI are counted per subject, those of bots per pull request, because a bot opens new threads for every push.
- * `maxRounds` 0: no limit.
+ * True if a subject has used up its rounds and waits until a person pushes or retries it. Rounds of people and CI are
+ * counted per subject, those of bots per pull request, because a bot opens new threads on every push. A `maxRounds` of
+ * 0 means no limit.
  */
 export function isOutOfRounds(
   { rounds, botRound }: Pick<FeedbackItem, 'rounds' | 'botRound'>,

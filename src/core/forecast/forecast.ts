@@ -1,48 +1,48 @@
 import type { TaskHistory } from '../history/task-history.ts';
 import type { IssueText } from '../tasks/issue-task.ts';
 
-/** Facts about a task before it starts: similar tasks, and what its text lacks. */
+/** Facts about a task before it starts: the results of similar tasks, and advice on its text. */
 export interface Forecast {
   readonly similar: SimilarTasks | null;
   readonly advice: readonly ForecastAdvice[];
 }
 
-/** Medians of similar tasks of this repository. */
+/** Medians over similar tasks of this repository. */
 export interface SimilarTasks {
   readonly count: number;
-  /** The label that they share with the task; null if all tasks are meant. */
+  /** The label that the tasks share; null if the group consists of all tasks of the repository. */
   readonly label: string | null;
   /** null if fewer than five costs are known. */
   readonly costUsd: number | null;
   readonly iterations: number;
-  /** Percentage that was merged without a commit of a person; null if that is known of fewer than five. */
+  /** Percentage of tasks merged without a person's commits; null if this is known for fewer than five. */
   readonly untouchedPercent: number | null;
 }
 
 /**
- * Advice on a task that may not succeed. `thin`: it names neither what must be true at the end nor a file or symbol.
- * `large`: its boxes have little to do with one another.
+ * Advice on a task that may not succeed. `thin`: its text names no goal, file or symbol. `large`: many of its boxes are
+ * unrelated to one another.
  */
 export type ForecastAdvice = { readonly kind: 'thin' } | { readonly kind: 'large'; readonly boxes: number };
 
-/** Minimum number of tasks that a forecast is made from. */
+/** Minimum number of finished tasks for a forecast. */
 const TASKS_TO_FORECAST = 5;
 
-/** Number of unrelated boxes that one task can have. */
+/** Maximum number of unrelated boxes in one task that need no advice. */
 export const MAX_UNRELATED_BOXES = 8;
 
-/** Minimum number of words of a text that explains itself, whatever its words are. */
+/** Number of words from which any text counts as detailed enough. */
 const WORDS_TO_EXPLAIN = 40;
 
-/** Maximum length of a text that can be too short. */
+/** Maximum length of a text that is examined; a longer one is detailed enough. */
 const MAX_SHORT_CHARS = 4_000;
 
-/** Maximum number of boxes that are compared. */
+/** Maximum number of boxes compared. */
 const MAX_BOXES = 100;
 
 /**
- * Returns what tasks took whose pull request was merged or closed: those that share a label with the task, or all of
- * them; null if there are fewer than five.
+ * Returns the cost and effort of tasks whose pull request was merged or closed: those that share a label with the task,
+ * or all of them. Returns null if there are fewer than five.
  */
 export function findSimilarTasks(histories: readonly TaskHistory[], labels: readonly string[]): SimilarTasks | null {
   const over = histories.filter(({ end }) => end !== 'open');
@@ -50,7 +50,7 @@ export function findSimilarTasks(histories: readonly TaskHistory[], labels: read
     ...labels.map((label) => ({ label, of: over.filter((task) => task.labels.includes(label)) })),
     { label: null, of: over },
   ];
-  // The smallest group that is large enough says most about the task.
+  // The smallest group that is large enough predicts best.
   const [found] = groups
     .filter(({ of }) => of.length >= TASKS_TO_FORECAST)
     .toSorted((one, other) => one.of.length - other.of.length);
@@ -74,8 +74,8 @@ function medianOf(values: readonly number[]): number | null {
 }
 
 /**
- * Returns true if the English text of an issue is short and says nothing about the end: no box, no code, no heading for
- * it, and no word such as "should" or "fails".
+ * Returns true if an English issue text is short and states no goal: it has no box, no code, no heading such as
+ * "Expected" and no word such as "should" or "fails".
  */
 export function lacksCriterion({ title, body }: IssueText): boolean {
   if (body.length > MAX_SHORT_CHARS) return false;
@@ -99,7 +99,7 @@ const IN_WORDS = [
   /\b(?:do|does|did|is|are|was)(?:n['’]?t| not)\b/i,
 ];
 
-/** Words that hardly any short English text lacks; the criteria are known in no other language. */
+/** Matches words that almost every short English text contains, because the criteria exist only in English. */
 const ENGLISH =
   /\b(?:an?|the|is|are|in|of|for|to|and|with|add|support|make|create|update|fix|improve|implement|change)\b/i;
 
@@ -114,8 +114,8 @@ function plainText(body: string): string {
 }
 
 /**
- * Returns the number of groups of open boxes that share no word; all that share one with the title are one group. A
- * reference to an issue is a word.
+ * Returns the number of groups of open boxes that share no word with one another. All boxes that share a word with the
+ * title are one group, and a reference to an issue counts as a word.
  */
 export function countUnrelatedBoxes({ title, body }: IssueText): number {
   const boxes = [...plainText(body).matchAll(/^[ \t]*[-*+] \[ \] (.+)$/gm)]
@@ -133,7 +133,7 @@ export function countUnrelatedBoxes({ title, body }: IssueText): number {
   return groups.filter((group) => boxes.some((box) => shares(group, box))).length;
 }
 
-/** Words of many tasks, by their stems: what they do, not what they are about. */
+/** Stems of words that name an action rather than a subject, and so occur in unrelated tasks. */
 const COMMON = new Set(
   'about addin after allow before chang check creat delet docum enabl fix fixed from have imple impro into make more need other refac remov some suppo test tests than that their then this updat using when with write'.split(
     ' ',

@@ -3,37 +3,43 @@ import type { Snapshot } from '../snapshot/snapshot.ts';
 import { listStoredPulls, type StoredPull } from '../snapshot/stored-pull.ts';
 import type { TaskState } from '../tasks/task.ts';
 
-/** The cost of a task, and the end of its pull request. Instants in ms, money in US dollars. */
+/** The cost and result of a task, and the end of its pull request. Instants are in ms, money is in US dollars. */
 export interface TaskHistory {
   readonly id: string;
   readonly title: string;
   readonly state: TaskState;
   readonly pullRequest: number;
-  /** Labels of its issue without those of Ralph. */
+  /** Labels of the task's issue except Ralph's own. */
   readonly labels: readonly string[];
-  /** null if unknown; `model` also if the agent chose it. */
+  /** null if unknown. `model` is also null if the agent chose the model itself. */
   readonly agent: string | null;
   readonly model: string | null;
   readonly iterations: number;
-  /** With an equal part of what its pull request's reviews and checks cost; null if a part of it is unknown. */
+  /**
+   * The task's own cost plus an equal share of the cost of reviews and checks of its pull request; null if one of these
+   * is unknown.
+   */
   readonly costUsd: number | null;
-  /** The instant at which a person asked for it by a label; null for a task of a file. */
+  /** The instant at which a person added the label to its issue; null for a task from a file. */
   readonly labelledAt: number | null;
   readonly openedAt: number;
-  /** `merged` only if the task was done; `unfinished`: its pull request was merged without it. */
+  /**
+   * `merged`: the pull request was merged and the task was done; `unfinished`: the pull request was merged before the
+   * task was done.
+   */
   readonly end: 'open' | 'merged' | 'unfinished' | 'closed';
   readonly endedAt: number | null;
-  /** True if it was merged without a commit of a person; null if it was not merged, or that is unknown. */
+  /** True if the task was merged without a person's commits; null if it was not merged or this is unknown. */
   readonly isUntouched: boolean | null;
   /** Number of runs that answered reviews of its pull request. */
   readonly reviewRounds: number;
-  /** Known commits of people on its branch; a push that a run found counts as one. null if unknown. */
+  /** Known commits of people on its branch; a push that a run noticed counts as one. null if unknown. */
   readonly peopleCommits: number | null;
-  /** The instant of a revert within 30 days; null if none was found. */
+  /** The instant at which the task was reverted within 30 days of its merge; null if no revert was found. */
   readonly revertedAt: number | null;
 }
 
-/** Returns the tasks of all known pull requests, those opened last first. */
+/** Returns the tasks of all known pull requests, newest pull request first. */
 export function listTaskHistories(snapshot: Snapshot): readonly TaskHistory[] {
   return listStoredPulls(snapshot).flatMap(tasksOfPull);
 }
@@ -57,47 +63,52 @@ function tasksOfPull(pull: StoredPull): readonly TaskHistory[] {
   });
 }
 
-/** Returns each task's part of the cost of no task, such as answers to reviews; null if it is unknown. */
+/** Returns each task's share of the costs that belong to no task, such as answers to reviews; null if unknown. */
 function answersShareOf({ costUsd, tasks }: StoredPull): number | null {
   if (costUsd === null) return null;
   const own = tasks.reduce((sum, task) => sum + (task.costUsd ?? 0), 0);
   return Math.max(0, costUsd - own) / Math.max(1, tasks.length);
 }
 
-/** The sums of a group of tasks. Money in US dollars; what is unknown is never counted as 0. */
+/**
+ * The totals of a group of tasks. Money is in US dollars, and unknown amounts are left out rather than counted as 0.
+ */
 export interface HistoryTotals {
   readonly tasks: number;
   readonly merged: number;
-  /** Tasks whose pull request was closed, or merged without them. */
+  /** Tasks whose pull request was closed, or merged before they were done. */
   readonly notMerged: number;
   readonly open: number;
-  /** Merged tasks of known cost, and what they cost together; null if there are none. */
+  /** Number of merged tasks of known cost, and their total cost; null if there are none. */
   readonly priced: number;
   readonly costUsd: number | null;
-  /** Known cost of the tasks that were not merged; null if there is none. */
+  /** Known total cost of the tasks that were not merged; null if there is none. */
   readonly lostUsd: number | null;
-  /** Merged tasks of which is known whether people changed them, and those that they did not. */
+  /** Number of merged tasks for which changes by people are known; `untouched` counts those without such changes. */
   readonly judged: number;
   readonly untouched: number;
-  /** Rounds of reviews of all merged tasks. */
+  /** Review rounds of all merged tasks. */
   readonly reviewRounds: number;
-  /** Median time from the label to the merge in ms; null if no merged task had one. */
+  /** Median time from the label to the merge in ms; null if no merged task had a label. */
   readonly medianMs: number | null;
   readonly reverted: number;
 }
 
 /** The tasks of one week, agent, model or label. */
 export interface HistoryGroup extends HistoryTotals {
-  /** null for tasks without any. A week is its Monday: `2026-11-23`, UTC. */
+  /** null for tasks that have no agent, model or label. A week is named after its Monday in UTC: `2026-11-23`. */
   readonly name: string | null;
 }
 
 /** The totals of all tasks, and of each group; a task with several labels is in several groups. */
 export interface HistorySummary {
   readonly all: HistoryTotals;
-  /** Oldest first, without weeks in which no task ended. Open tasks are in the week in which they were opened. */
+  /**
+   * Oldest first. Finished tasks are in the week in which they ended, open ones in the week in which they were opened;
+   * empty weeks are omitted.
+   */
   readonly weeks: readonly HistoryGroup[];
-  /** Those with the most merged tasks first. */
+  /** Groups with the most merged tasks first. */
   readonly agents: readonly HistoryGroup[];
   readonly models: readonly HistoryGroup[];
   readonly labels: readonly HistoryGroup[];
@@ -114,7 +125,7 @@ export function historySummaryOf(tasks: readonly TaskHistory[]): HistorySummary 
   };
 }
 
-/** Returns the cost of a merged task on average, in US dollars; null if it is unknown. */
+/** Returns the average cost of a merged task in US dollars; null if unknown. */
 export function computeMergedTaskCost({ costUsd, priced }: Pick<HistoryTotals, 'costUsd' | 'priced'>): number | null {
   return costUsd === null || priced === 0 ? null : costUsd / priced;
 }
@@ -160,7 +171,7 @@ function groupsOf(
     .toSorted((one, other) => other.merged - one.merged || other.tasks - one.tasks || byName(one, other));
 }
 
-/** Compares groups by name; tasks without any come last. */
+/** Compares groups by name; the group without a name comes last. */
 function byName({ name: one }: HistoryGroup, { name: other }: HistoryGroup): number {
   if (one === other) return 0;
   return one === null || (other !== null && one > other) ? 1 : -1;

@@ -1,4 +1,4 @@
-/** Bytes of an address: four or sixteen. */
+/** The bytes of an address: four (IPv4) or sixteen (IPv6). */
 type Bytes = readonly number[];
 
 /** Normalizes an address, so that two notations can be compared; returns null if the text is not an address. */
@@ -74,7 +74,7 @@ function addressBytesOf(text: string): Bytes | null {
   return text.includes(':') ? bytesOfV6(text) : bytesOfV4(text);
 }
 
-/** Parses four plain numbers; notations such as 0177.1 or 0x7f000001 are read in more than one way and rejected. */
+/** Parses four plain decimal numbers; ambiguous notations such as 0177.1 or 0x7f000001 are rejected. */
 function bytesOfV4(text: string): Bytes | null {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part))) return null;
@@ -105,7 +105,7 @@ function bytesOfHalf(text: string): Bytes | null {
   return bytes;
 }
 
-/** Returns true if the text ends in an IPv4 address, which is allowed at the very end only. */
+/** Returns true if the text ends in an IPv4 address, which is allowed only at the very end. */
 function endsInV4(text: string): boolean {
   return text.includes('.');
 }

@@ -1,23 +1,23 @@
-/** The surroundings of a program in the sandbox, besides its own variables. */
+/** Facts about the sandbox that a program's environment depends on. */
 export interface SandboxSurroundings {
   readonly home: string;
-  /** Port of the proxy on 127.0.0.1; null if nothing limits the sandbox's network. */
+  /** Port of the proxy on 127.0.0.1; null if the sandbox's network is not limited. */
   readonly proxyPort: number | null;
-  /** True if a folder that a variable names exists in the sandbox. */
+  /** Returns true if a folder exists in the sandbox. */
   readonly isVisible: (path: string) => boolean;
 }
 
-/** Variables that the machine sets for another user or another network. */
+/** Matches variables whose values belong to another user or another network. */
 const REPLACED =
   /^(HOME|USER|LOGNAME|SHELL|MAIL|TMPDIR|TMP|TEMP|https?_proxy|no_proxy|all_proxy|RUNNER_TRACKING_ID|XDG_\w+|SSH_AUTH_SOCK|DBUS_\w+|GNUPGHOME)$/i;
-/** Variables that name folders of package managers and toolchains. */
+/** Matches variables that hold folders of package managers and toolchains. */
 const FOLDERS =
   /^(CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|NVM_DIR|JAVA_HOME|PYTHONPATH|pythonLocation|DOTNET_ROOT|ANDROID_HOME|RUNNER_TOOL_CACHE)$/;
 const LOOPBACK = '127.0.0.1,localhost,::1';
 
 /**
- * Returns the environment of a program in the sandbox: without variables that lead to folders of another user, and with
- * the proxy as the way out.
+ * Returns the environment of a program in the sandbox, without variables that point to another user's folders and with
+ * the proxy as the only way out.
  */
 export function buildSandboxEnvironment(
   given: Readonly<Record<string, string>>,
@@ -27,8 +27,8 @@ export function buildSandboxEnvironment(
     ([name, value]) =>
       !REPLACED.test(name) && !(FOLDERS.test(name) && value.split(':').some((path) => path !== '' && !isVisible(path))),
   );
-  // The proxy has no password, because a JVM sends none whatever its settings, and anyone else who reaches the proxy
-  // has the machine's own network.
+  // The proxy has no password, because a JVM never sends one. Anyone else who can reach the proxy has the machine's own
+  // network anyway.
   const proxy = proxyPort === null ? null : `http://127.0.0.1:${String(proxyPort)}`;
   return {
     ...Object.fromEntries(kept),
@@ -47,7 +47,7 @@ export function buildSandboxEnvironment(
           HTTPS_PROXY: proxy,
           http_proxy: proxy,
           https_proxy: proxy,
-          // Node's own fetch uses a proxy only if this variable is set.
+          // Node's built-in fetch uses a proxy only if this variable is set.
           NODE_USE_ENV_PROXY: '1',
           JAVA_TOOL_OPTIONS: [given['JAVA_TOOL_OPTIONS'] ?? '', ...jvmProxy(String(proxyPort))].join(' ').trim(),
         }),
@@ -55,8 +55,8 @@ export function buildSandboxEnvironment(
 }
 
 /**
- * The git settings of the sandbox, made without changing a file: git works in a checkout that belongs to another user
- * (a container's) and never packs on its own, because packed files could not be distinguished from the agent's changes.
+ * The git settings of the sandbox, set without changing a file. Git accepts a checkout that belongs to another user (as
+ * in a container) and never packs on its own, because packed files could not be distinguished from the agent's changes.
  */
 const GIT_SETTINGS = [
   ['safe.directory', '*'],
@@ -64,7 +64,7 @@ const GIT_SETTINGS = [
   ['maintenance.auto', 'false'],
 ] as const;
 
-/** Returns the settings as variables, numbered after those that are given. */
+/** Returns the settings as variables, numbered after the given ones. */
 export function buildGitSettings(given: Readonly<Record<string, string>>): Record<string, string> {
   const before = /^\d{1,3}$/.test(given['GIT_CONFIG_COUNT'] ?? '') ? Number(given['GIT_CONFIG_COUNT']) : 0;
   return {

@@ -1,16 +1,16 @@
 import { type AgentName, AGENTS } from '../agent-names.ts';
 import { isForbiddenAddress, parseAddress } from './addresses.ts';
 
-/** A reachable host: an address, or a name in lower-case ASCII; a leading `*.` matches every name below. */
+/** A reachable host: an address, or a name in lower-case ASCII. A leading `*.` matches all names below. */
 export interface HostRule {
   readonly host: string;
   readonly port: number;
 }
 
-/** The hosts that may be reached; `any`: every public host. */
+/** The hosts that may be reached; `any` means every public host. */
 export type AllowedHosts = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly hosts: readonly HostRule[] };
 
-/** The value of the input `allowed-hosts`; `none`: not even the package registries. */
+/** The value of the input `allowed-hosts`; `none` excludes even the package registries. */
 export type HostsAsked =
   | { readonly kind: 'any' }
   | { readonly kind: 'none' }
@@ -22,15 +22,15 @@ export type HostsAsked =
     };
 
 /**
- * The rules of the proxy. `never` lists hosts of the model, such as `MODEL_HOSTS`, which only the broker may reach,
- * whatever is allowed.
+ * The rules of the proxy. `never` lists hosts of models, such as `MODEL_HOSTS`, which only the broker may reach even if
+ * `allowed` contains them.
  */
 export interface EgressRules {
   readonly allowed: AllowedHosts;
   readonly never: readonly string[];
 }
 
-/** The host and port that a program asks for; the host is a name in lower-case ASCII, or an address. */
+/** The host and port that a program requests; the host is a name in lower-case ASCII, or an address. */
 export interface HostAndPort {
   readonly host: string;
   readonly port: number;
@@ -38,10 +38,10 @@ export interface HostAndPort {
 
 const MAX_ITEMS = 200;
 
-/** Maximum number of local ports: an iptables rule takes fifteen, including those of the proxy and the broker. */
+/** Maximum number of local ports. An iptables rule holds fifteen ports, including those of the proxy and the broker. */
 const MAX_LOCAL_PORTS = 10;
 
-/** The lowest port of a local service; only root can listen on lower ones. */
+/** The lowest port of a local service, because only root can listen on lower ones. */
 const FIRST_LOCAL_PORT = 1024;
 
 const HTTPS_PORT = 443;
@@ -75,13 +75,13 @@ export function parseAllowedHosts(items: readonly string[]): {
   };
 }
 
-/** Returns the reachable hosts, given the registries that the machine's package managers name. */
+/** Returns the reachable hosts, given the registries of the machine's package managers. */
 export function listAllowedHosts(asked: HostsAsked, registries: readonly HostRule[]): AllowedHosts {
   if (asked.kind === 'any') return asked;
   return { kind: 'listed', hosts: asked.kind === 'none' ? [] : sortUniqueHosts([...registries, ...asked.hosts]) };
 }
 
-/** Adds hosts to those that are allowed. */
+/** Returns the allowed hosts with further hosts added. */
 export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): AllowedHosts {
   return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: sortUniqueHosts([...allowed.hosts, ...more]) };
 }
@@ -91,7 +91,7 @@ export function requiresNetworkLimit(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
 }
 
-/** Returns the ports of this machine's 127.0.0.1 that the user asked for. */
+/** Returns the ports of this machine's 127.0.0.1 that `allowed-hosts` lists. */
 export function localPortsOf(asked: HostsAsked): readonly number[] {
   return asked.kind === 'registries-and' ? asked.localPorts : [];
 }
@@ -102,7 +102,7 @@ export function sortUniqueHosts(hosts: readonly HostRule[]): readonly HostRule[]
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
 
-/** True if a target may be requested. The address that its name resolves to is checked elsewhere. */
+/** True if a target may be requested. Its resolved address is checked elsewhere. */
 export function allowsHost(rules: EgressRules, host: string, port: number): boolean {
   const target = parseHost(host);
   if (target === null || isModelHost(rules, target)) return false;
@@ -116,7 +116,7 @@ export function isModelHost({ never }: EgressRules, host: string): boolean {
   return target !== null && never.some((name) => isNamedBy(name, target));
 }
 
-/** Returns the hosts that the user named although only the broker may reach them. */
+/** Returns the hosts in `allowed-hosts` that only the broker may reach. */
 export function findModelHosts(asked: HostsAsked, never: readonly string[]): readonly HostRule[] {
   if (asked.kind !== 'registries-and') return [];
   return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
@@ -128,7 +128,7 @@ export function isPublicHost(host: string): boolean {
   return host.includes('.') && !PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
 }
 
-/** Suffixes that no public server has. A proxy on the way might resolve them in its own network. */
+/** Suffixes that no public server has. An upstream proxy might resolve them in its own network. */
 const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'lan'];
 
 /**
@@ -149,7 +149,7 @@ export function nameOfTarget({ host, port }: HostAndPort): string {
   return `${formatUrlHost(host)}:${String(port)}`;
 }
 
-/** Returns a host as it is written in a URL. */
+/** Formats a host for a URL. */
 export function formatUrlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
@@ -163,12 +163,12 @@ function parseHost(text: string): string | null {
   const address = parseAddress(host);
   if (address !== null) return address;
   const labels = host.split('.');
-  // A name that ends in a number is an address in a notation that resolvers read differently.
+  // A name that ends in a number is an address in a notation that resolvers interpret differently.
   if (host.length > 253 || /^(?:\d+|0x[\da-f]*)$/.test(labels.at(-1) ?? '')) return null;
   return labels.every((label) => LABEL.test(label)) ? host : null;
 }
 
-/** Allows underscores, because some real servers have them in their names. */
+/** Matches a label of a name. Underscores are allowed, because the names of some real servers contain them. */
 const LABEL = /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/;
 
 function matches(rule: string, host: string): boolean {

@@ -2,7 +2,7 @@ import { type HostAndPort, parseTarget, formatUrlHost } from './hosts.ts';
 
 const HTTP_PORT = 80;
 
-/** A request for a page by its full URL, as a proxy receives it. */
+/** A request for a page by its full URL, the form in which a proxy receives it. */
 export interface PageRequest {
   readonly target: HostAndPort;
   /** The path with its query. */
@@ -15,7 +15,7 @@ type HeaderPairs = readonly (readonly [name: string, value: string])[];
 /** The framing of a request body; null if there is no body. */
 export type Framing = { readonly kind: 'chunked' } | { readonly kind: 'length'; readonly bytes: string } | null;
 
-/** Headers that concern one connection, and those that the proxy sets itself. */
+/** Headers that concern a single connection, and those that the proxy sets itself. */
 const NOT_FORWARDED = new Set([
   'connection',
   'content-length',
@@ -32,8 +32,8 @@ const NOT_FORWARDED = new Set([
 ]);
 
 /**
- * Parses `http://host/path`. Returns null for unreadable text, another protocol or a user name. A URL parser is avoided
- * because it tolerates and changes too much.
+ * Parses `http://host/path`. Returns null for unreadable text, another protocol or a user name. No URL parser is used,
+ * because URL parsers accept and normalize too much.
  */
 export function parsePageRequest(url: string): PageRequest | null {
   const [, authority = '', path = ''] = /^http:\/\/([^/?#@\\]+)([/?][\x21\x22\x24-\x7e]*)?$/i.exec(url) ?? [];
@@ -51,7 +51,7 @@ export function buildRequestHeaders(received: HeaderPairs, target: HostAndPort, 
   return [['Host', hostOfPage(target)], ...endToEnd(received), ...framingHeaders(framing)];
 }
 
-/** Returns the headers of a forwarded answer, including its length if it has one. */
+/** Returns the headers of a forwarded answer, including the content length if the server sent one. */
 export function buildAnswerHeaders(received: HeaderPairs): HeaderPairs {
   const isChunked = received.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const length = received.filter(([name]) => !isChunked && name.toLowerCase() === 'content-length');
@@ -63,7 +63,7 @@ export function pairHeaders(raw: readonly string[]): HeaderPairs {
   return raw.flatMap((name, at): HeaderPairs => (at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : []));
 }
 
-/** Removes headers that concern only the connection, by their own name or because `Connection` names them. */
+/** Removes the headers of a single connection: those known by name and those that `Connection` lists. */
 function endToEnd(received: HeaderPairs): HeaderPairs {
   const named = received
     .filter(([name]) => name.toLowerCase() === 'connection')

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tryJson } from '../text/try-json.ts';
 
-/** The levels of isolation between the code of the lane and this program, strongest first. */
+/** The levels of isolation between the lane's code and this program, strongest first. */
 const isolationLevels = ['namespace', 'user', 'sandbox', 'none'] as const;
 
 export type IsolationLevel = (typeof isolationLevels)[number];
@@ -14,19 +14,19 @@ const name = z.string().max(300);
 
 const count = z.number().int().nonnegative();
 
-/** The measured facts about a run's isolation; nothing that was only planned. */
+/** The measured facts about a run's isolation; plans are not included. */
 export const isolationFacts = z.strictObject({
   level: z.enum(isolationLevels),
   /** The reason why the level is not stronger, as a sentence; null if it is the requested or the strongest one. */
   why: z.string().max(500).nullable(),
   /**
-   * Number of attempts that the probe made from the agent's place, and names of the failed ones; null if the probe did
-   * not run.
+   * Number of attempts that the probe made from the agent's position, and the names of failed ones; null if the probe
+   * did not run.
    */
   probe: z.strictObject({ checks: count, failed: z.array(name).max(MAX_CHECKS) }).nullable(),
   /**
-   * `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: nothing on this
-   * machine can limit it.
+   * `limited`: only broker and proxy can be reached; `any`: the user opened the network; `open`: this machine has no
+   * means to limit it.
    */
   network: z.enum(['limited', 'any', 'open']),
   /** Number of hosts that the proxy allows, plus reachable services of this machine. */
@@ -49,7 +49,7 @@ export type IsolationFacts = z.infer<typeof isolationFacts>;
  */
 type Demand = 'always' | 'namespaces' | 'own-user' | 'limited' | 'own-network' | 'never' | 'works';
 
-/** The attempts that the probe makes from the agent's place. Each name continues "the agent can …". */
+/** The attempts that the probe makes from the agent's position. Each name completes "the agent can …". */
 const DEMANDS = {
   "read the action's environment": 'always',
   "read the action's memory map": 'always',
@@ -59,12 +59,13 @@ const DEMANDS = {
   "read the action's command line": 'namespaces',
   'become root with sudo': 'always',
   'become root with su': 'always',
-  // A user namespace grants no rights by itself but exposes more of the kernel; util-linux alone cannot forbid it.
+  // A user namespace grants no rights by itself but exposes more of the kernel. util-linux alone cannot forbid user
+  // namespaces.
   'make a user namespace': 'never',
   "list the runner's home": 'always',
   "list the runner's temporary folder": 'always',
   "use the runner's file commands": 'always',
-  // Everybody may write to these folders on GitHub's images, so a user of its own does not prevent it.
+  // On GitHub's images these folders are writable for everybody, so a separate user does not prevent it.
   'write to /usr/local/bin': 'namespaces',
   'write to /opt': 'namespaces',
   'write to /opt/hostedtoolcache': 'namespaces',
@@ -84,7 +85,7 @@ const DEMANDS = {
   'use files that were open when it was started': 'always',
   // A read-only file system does not prevent connections to sockets.
   'use sockets of daemons in folders that are shown': 'namespaces',
-  // The groups in a sandbox are the runner's own, but what they give access to is not present.
+  // A sandbox keeps the runner's groups, but their files and devices are not present in it.
   'use rights of groups': 'own-user',
   'gain rights by set-uid programs': 'always',
   'use capabilities': 'always',
@@ -98,7 +99,7 @@ const DEMANDS = {
 
 export type AttemptName = keyof typeof DEMANDS;
 
-/** `open`: the attempt succeeded; `closed`: it was refused; `absent`: this run lacks the object of the attempt. */
+/** `open`: the attempt succeeded; `closed`: it was refused; `absent`: its object does not exist in this run. */
 const attemptResults = ['open', 'closed', 'absent'] as const;
 
 export type AttemptResult = (typeof attemptResults)[number];
@@ -108,12 +109,12 @@ export const attemptNames = Object.keys(DEMANDS) as readonly AttemptName[];
 
 const probeAnswer = z.partialRecord(z.enum(attemptNames), z.enum(attemptResults));
 
-/** The results of the probe; a missing attempt is not proven. */
+/** The results of the probe; a missing attempt counts as unproven. */
 export type ProbeResults = Readonly<z.infer<typeof probeAnswer>>;
 
 /**
- * Parses the answer of a process of the agent's user; returns null if it is not a probe answer, so that nothing is
- * proven.
+ * Parses the output of a process of the agent's user. Returns null if it is not a probe answer, so that nothing counts
+ * as proven.
  */
 export function parseProbeAnswer(text: string): ProbeResults | null {
   const parsed = probeAnswer.safeParse(tryJson(text));
@@ -204,20 +205,20 @@ export function listLevelsToTry(wanted: WantedIsolation): readonly FailedLevel['
   return wanted === 'none' ? [] : [wanted];
 }
 
-/** Clauses that say why a level is not used: it leaves the network open, or it reaches no local service. */
+/** Clauses that give the reason why a level is not used: the network stays open, or local services are out of reach. */
 export const NO_BOUNDS = 'no firewall can be set up here, so `allowed-hosts` cannot be enforced';
 
 export const NO_SERVICES = 'it reaches no service on localhost, which `allowed-hosts` names';
 
-/** The decision; `why` is a sentence for people, null if the level is the requested one. */
+/** The decided level; `why` is a sentence for people, or null if the level is the requested one. */
 type Settled =
   | { readonly kind: 'settled'; readonly level: IsolationLevel; readonly why: string | null }
   | { readonly kind: 'unusable'; readonly problem: string };
 
 /**
- * Decides the level after the tries; `reached` is the level that works, null if none does. With `mustLimit` the network
- * must be limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones. With
- * `byOutsiders`, people without write permission can cause such events, so `auto` does not fall back to `none`.
+ * Decides the level after the attempts; `reached` is the level that works, or null. `mustLimit`: the network must be
+ * limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones. `byOutsiders`:
+ * people without write permission can cause this event, so `auto` does not fall back to `none`.
  */
 export function settleLevel(
   wanted: WantedIsolation,
@@ -250,7 +251,7 @@ export function settleLevel(
   if (tried.mustLimit)
     return {
       kind: 'unusable',
-      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated as it needs there (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
+      problem: `\`allowed-hosts\` cannot be enforced on this runner, because the isolation that it needs is not available (${whys}). Use a runner with sudo, such as GitHub's Ubuntu runners.${OPEN_IT}`,
     };
   if (tried.byOutsiders)
     return {

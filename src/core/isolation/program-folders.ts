@@ -6,17 +6,17 @@ export interface ProgramFolder {
   readonly path: string;
   /** Mode of the folder, or of its nearest existing parent. */
   readonly mode: number;
-  /** Modes of all folders above it, including those that links in it pass through. */
+  /** Modes of all parent folders, including the parents of link targets on the way. */
   readonly above: readonly number[];
   /** Modes of the programs in it. */
   readonly programs: readonly number[];
 }
 
 const WRITE_OTHERS = 0o002;
-/** The sticky bit: users can add files to such a folder but neither remove nor rename those of others. */
+/** The sticky bit: users can add files to such a folder but cannot remove or rename other users' files. */
 const STICKY = 0o1000;
 
-/** Returns the folders of PATH in which a user without special rights can add or replace programs, each once. */
+/** Returns the folders of PATH in which an unprivileged user can add or replace programs, without duplicates. */
 export function findWritableFolders(folders: readonly ProgramFolder[]): readonly string[] {
   return [...new Set(folders.filter(isWritableByOthers).map(({ path }) => path))];
 }
@@ -26,9 +26,9 @@ function isWritableByOthers({ mode, above, programs }: ProgramFolder): boolean {
   return canWrite(mode) || above.some((one) => canWrite(one) && (one & STICKY) === 0) || programs.some(canWrite);
 }
 
-/** Returns a warning about such folders; null if there are none. */
+/** Returns a warning about these folders; null if there are none. */
 export function describeWritableFolders(folders: readonly ProgramFolder[]): string | null {
   const writable = findWritableFolders(folders);
   if (writable.length === 0) return null;
-  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${joinNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or take that right away in a step before this one, for example with \`sudo chmod -R o-w\`.`;
+  return `At \`isolation: user\` the agent can replace programs that \`verify\` runs, because every user of this runner can write there: ${joinNames(writable, 5)}. Use a runner where \`isolation: namespace\` works, or remove that right in an earlier step, for example with \`sudo chmod -R o-w\`.`;
 }

@@ -8,11 +8,11 @@ interface RegistrySettings {
   readonly additional: readonly string[];
 }
 
-/** A package manager, the command that asks for its registries, and its default registries. */
+/** A package manager, the command that prints its registries, and its default registries. */
 export interface PackageManager {
-  /** The package manager is present if one of these is on PATH. */
+  /** The package manager is installed if one of these is on PATH. */
   readonly programs: readonly string[];
-  /** A program with arguments that prints the settings; null if the package manager is not asked. */
+  /** The command that prints the settings; null if there is none. */
   readonly question: readonly [file: string, ...args: readonly string[]] | null;
   readonly parse: (answer: string) => RegistrySettings;
   /** Environment variables that set registries; `*` matches any text, and case is ignored. */
@@ -23,7 +23,7 @@ export interface PackageManager {
 /** A package manager as found on this machine. */
 export interface FoundPackageManager {
   readonly isThere: boolean;
-  /** null if it was not asked or did not answer. */
+  /** The output of the command in `question`; null if the command was not run or failed. */
   readonly answer: string | null;
 }
 
@@ -100,7 +100,7 @@ export const packageManagers: readonly PackageManager[] = [
     usual: ['rubygems.org'],
   },
   { ...quiet('mvn', 'java'), usual: MAVEN },
-  // A project brings its own gradle, so java is enough to detect it.
+  // A project may bring its own gradle, so an installed java is enough.
   {
     ...quiet('gradle', 'java'),
     usual: [
@@ -120,15 +120,15 @@ export const packageManagers: readonly PackageManager[] = [
   },
 ];
 
-/** Hosts that are allowed together with another host, whose index refers to files on them. */
+/** Hosts that are allowed together with a registry, because its index refers to files there. */
 const COMPANIONS: Readonly<Record<string, readonly string[]>> = {
   'pypi.org': ['files.pythonhosted.org'],
   'rubygems.org': ['index.rubygems.org'],
 };
 
 /**
- * Returns the public hosts of one package manager's registries. Its answer and its environment variables are hostile
- * text.
+ * Returns the public hosts of one package manager's registries. Neither its output nor its environment variables are
+ * trusted.
  */
 export function registriesOf(
   manager: PackageManager,
@@ -152,7 +152,7 @@ function companionsOf({ host }: HostRule): readonly HostRule[] {
   return companions?.map((name) => ({ host: name, port: 443 })) ?? [];
 }
 
-/** Returns only the host and port of a URL; its user name and password are dropped. */
+/** Returns the host and port of a URL without its user name and password; empty if the host is not public. */
 function hostOf(url: string): readonly HostRule[] {
   const [, scheme = '', authority = ''] = /^(https?):\/\/([^/?#]*)/i.exec(url) ?? [];
   const target = parseTarget(
@@ -173,7 +173,7 @@ function namesVariable(pattern: string, name: string): boolean {
   return end === undefined ? lower === pattern : lower.startsWith(start) && lower.endsWith(end);
 }
 
-/** Parses npm's configuration as JSON, of which only the registries count. */
+/** Parses the registries in npm's configuration, which is JSON. */
 function parseNpm(answer: string): RegistrySettings {
   const registries = [...answer.matchAll(/^[ \t]*"((?:@[^"]*:)?registry)": *"(https?:[^"]*)"/gim)];
   const isScoped = (name = ''): boolean => name.startsWith('@');

@@ -6,18 +6,18 @@ export interface TopEntry {
   readonly target: string;
 }
 
-/** The content of a sandbox's file system; all paths are absolute and real. */
+/** The planned content of a sandbox's file system; all paths are absolute and free of links. */
 export interface ViewPlan {
   readonly top: readonly TopEntry[];
-  /** Mount points of disks; other mounts are left out of the sandbox. */
+  /** Mount points of disks; other mounts do not appear in the sandbox. */
   readonly disks: readonly string[];
-  /** Folders that appear empty, except for what the following fields put into them. */
+  /** Folders that appear empty except for paths that a later field mounts in them. */
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
-  /** Folders of the sandbox itself that it can read and in which files appear while it is in use. */
+  /** The sandbox's own read-only folders, in which files appear while the sandbox is in use. */
   readonly handed: readonly string[];
   readonly writable: readonly string[];
-  /** Folders that stay empty, so that something can be mounted there. */
+  /** Folders that are created empty as mount points. */
   readonly places: readonly string[];
   /** Files that replace the machine's: path → file. */
   readonly replaced: Readonly<Record<string, string>>;
@@ -26,8 +26,8 @@ export interface ViewPlan {
 /** Links and mounts, in the order in which they are made below the folder that becomes the sandbox's `/`. */
 export interface View {
   /**
-   * Folders of the machine. The fstab mounts each from the folder of its index in the stage, where no mount is
-   * writable.
+   * Folders of the machine. The fstab mounts each from the folder that is named after its index in the stage, where no
+   * mount is writable.
    */
   readonly staged: readonly string[];
   readonly links: readonly { readonly path: string; readonly target: string }[];
@@ -35,11 +35,11 @@ export interface View {
   readonly fstab: string;
 }
 
-/** Folders that are made for the sandbox alone or left out. */
+/** Top folders that the sandbox has of its own or does not have at all. */
 const OWN_FOLDERS = new Set(['proc', 'sys', 'dev', 'run', 'tmp', 'lost+found']);
 /** Folders that are new, empty and writable for everybody. */
 const TEMPORARY = ['/tmp', '/var/tmp', '/dev/shm'];
-/** Folders that are hidden on every machine, because they hold other people's files or lead to daemons. */
+/** Folders that are hidden on every machine, because they hold other people's files or sockets of daemons. */
 export const HIDDEN_FOLDERS: readonly string[] = [
   '/home',
   '/root',
@@ -56,13 +56,14 @@ export const HIDDEN_FOLDERS: readonly string[] = [
 ];
 
 /**
- * Names of top folders with programs and settings, or folders that are made for a sandbox anyway, whoever owns them.
+ * Matches top folders that are never hidden, whoever owns them: those with programs and settings, and those that a
+ * sandbox has of its own.
  */
 const SYSTEM_FOLDERS = /^(bin|sbin|lib\w*|usr|etc|var|opt|nix|gnu|snap|proc|sys|dev|run|tmp)$/;
 
 /**
- * Returns the top folders that the runner owns, such as a build disk, because they may hold other people's work and
- * keys. Empty if the runner is root.
+ * Returns the top folders that the runner owns, such as a build disk. Callers hide them because they may hold other
+ * people's work and keys. Returns an empty list if the runner is root.
  */
 export function findRunnerFolders(
   top: readonly (Pick<TopEntry, 'name' | 'kind'> & { readonly uid: number })[],
@@ -75,8 +76,8 @@ export function findRunnerFolders(
 }
 
 /**
- * Returns the top folder that contains a path, to be hidden because a runner keeps other checkouts there, even if root
- * runs it. Empty for folders of the system, and if the path itself is a top folder.
+ * Returns the top folder that contains a path. Callers hide it because a runner keeps other checkouts there, even if
+ * root runs it. Returns an empty list for system folders and for a path that is itself a top folder.
  */
 export function topFolderOf(path: string): readonly string[] {
   const [, name = '', ...rest] = path.split('/');
@@ -84,8 +85,8 @@ export function topFolderOf(path: string): readonly string[] {
 }
 
 /**
- * Returns a view of the whole machine, read-only except for what the plan names, hides or replaces. `root` is the
- * folder that becomes `/`; for `stage`, see `View`.
+ * Returns a view of the whole machine, read-only except for the paths that the plan makes writable, hides or replaces.
+ * `root` is the folder that becomes `/`; `stage` is explained at `View`.
  */
 export function createSandboxView(
   plan: ViewPlan,
@@ -93,7 +94,7 @@ export function createSandboxView(
 ): View {
   const folders = plan.top.filter(({ name, kind }) => kind === 'folder' && !OWN_FOLDERS.has(name));
   const shown = folders.map(({ name }) => `/${name}`);
-  // A temporary folder is new, so only what is bound into it can need hiding.
+  // A temporary folder starts empty, so only folders that are mounted into it can contain something to hide.
   const isThere = (path: string): boolean =>
     TEMPORARY.some((folder) => isWithin(path, folder))
       ? plan.readOnly.some((folder) => path !== folder && isWithin(path, folder))
@@ -104,7 +105,7 @@ export function createSandboxView(
       .filter((path) => path !== '/' && !shown.includes(path) && shown.some((folder) => isWithin(path, folder)))
       .filter((path) => !plan.hidden.some((folder) => isWithin(path, folder)))
       .map((path) => bind(path, 'ro')),
-    // `/sys` is not staged: no daemon has a socket there, and its owners cannot be mapped.
+    // `/sys` is not staged, because no daemon has a socket there and its owners cannot be mapped.
     { ...bind('/sys', 'ro'), isStaged: false },
     ...plan.hidden.filter(isThere).map((path) => empty(path, '755')),
     ...TEMPORARY.map((path) => empty(path, '1777')),
@@ -155,7 +156,7 @@ function empty(path: string, mode: string): Mount {
   return { kind: 'empty', path, mode };
 }
 
-/** Orders mounts by depth. Of several mounts at one path, the last named one wins. */
+/** Orders mounts by depth. If several have the same path, the last one wins. */
 function inOrder(mounts: readonly Mount[]): readonly Mount[] {
   const depth = (path: string): number => path.split('/').length;
   const last = new Map(mounts.map((mount) => [mount.path, mount]));
@@ -181,7 +182,7 @@ function escaped(path: string): string {
   return path.replace(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
-/** Types of disk file systems, whose mounts belong to the machine's files. */
+/** Types of disk file systems, whose mounts are part of the machine's files. */
 const DISK_TYPES = /^(ext[234]|xfs|btrfs|zfs|f2fs|overlay|squashfs|erofs|bcachefs|virtiofs|9p|nfs4?|fuse\.\w+)$/;
 
 /** Returns the mount points of disks, from `/proc/self/mountinfo`. */
@@ -193,21 +194,21 @@ export function parseMountedDisks(mountinfo: string): readonly string[] {
   });
 }
 
-/** True if the mount of a path forbids starting programs, according to `/proc/self/mountinfo`. */
+/** True if the mount that contains a path forbids starting programs, according to `/proc/self/mountinfo`. */
 export function forbidsPrograms(path: string, mountinfo: string): boolean {
   const mounts = mountinfo.split('\n').flatMap((line) => {
     const [, , , , place, options = ''] = line.split(' ');
     return place !== undefined && isWithin(path, unescaped(place)) ? [{ place: unescaped(place), options }] : [];
   });
-  // The last of several mounts at one place is the visible one.
+  // The last of several mounts at one path is the visible one.
   const deepest = Math.max(0, ...mounts.map(({ place }) => place.length));
   const on = mounts.findLast(({ place }) => place.length === deepest);
   return on?.options.split(',').includes('noexec') === true;
 }
 
 /**
- * Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred, without those in folders that every
- * sandbox has of its own.
+ * Returns the machine's listening sockets from `/proc/net/unix`, at most a hundred. Sockets in folders that each
+ * sandbox has of its own are left out.
  */
 export function parseListeningSockets(sockets: string): readonly string[] {
   const paths = sockets.split('\n').flatMap((line) => {

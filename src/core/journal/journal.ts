@@ -20,7 +20,7 @@ import { tryJson } from '../text/try-json.ts';
 
 const common = { version: z.literal(1), lane: z.string() };
 
-/** The schema of a task. Journals name a task's obstacle `hold`; journals of versions without obstacles lack it. */
+/** The schema of a task. A journal's field `hold` is the task's `obstacle`; earlier journals lack it. */
 const taskSchema = queuedTaskSchema
   .omit({ obstacle: true })
   .extend({ hold: queuedTaskSchema.shape.obstacle.default(null) })
@@ -43,49 +43,49 @@ const entrySchema = z.object({
   iteration: z.number().int().min(1),
   taskId: z.string(),
   taskTitle: z.string(),
-  /** The agent that was called. Journals of versions with a single agent lack it. */
+  /** The agent that was called; null in journals from versions with a single agent. */
   agent: z.enum(AGENT_NAMES).nullable().default(null),
-  /** Agents earlier in the order, with the reasons why they were not called. */
+  /** Agents earlier in the order that were not called, with the reasons. */
   passedOver: z.array(passedOverSchema).default([]),
   /** Instant at which the iteration was decided on and charged. */
   startedAt: anyInstant,
-  /** Content that the task's work was measured against when it was started in this iteration. */
+  /** The tree that changes of the task are compared with if the task is started in this iteration. */
   taskTree: z.string(),
   /**
-   * Instant at which the session turned out not to be resumable, so that the call was repeated without it; null if it
-   * did not happen.
+   * Instant at which the session turned out not to be resumable, so that the call was repeated in a new session; null
+   * if the session was fine.
    */
   sessionDroppedAt: anyInstant.nullable(),
   /**
-   * Instant at which a failed resumed call without changes was made and charged again; `why` says how it failed. With a
-   * pipeline, the step has both calls. Earlier journals lack it.
+   * Instant at which a failed resumed call without changes was repeated and charged again; `why` is its failure. With a
+   * pipeline, the step records both calls. Earlier journals lack the field.
    */
   madeAgain: z.object({ at: anyInstant, why: z.string() }).nullable().default(null),
   endedAt: anyInstant,
   analysis: analysisSchema,
   evidence: evidenceSchema,
   /**
-   * Tasks that the agent added to a file and that the run works on from then on. Journals of versions without task
-   * files lack it.
+   * Tasks that the agent added to a file and that the run includes from then on. Journals from versions without task
+   * files lack the field.
    */
   found: z.array(taskSchema).default([]),
-  /** Commit at the end of the iteration; null if nothing changed. */
+  /** The commit of the iteration's changes; null if nothing changed. */
   commit: z.string().nullable(),
   verdict: verdictSchema,
-  /** Changed lines of the branch, measured when a task was done; null if not measured. */
+  /** Changed lines of the branch, measured after a task is done; null if not measured. */
   lines: z.number().int().min(0).nullable().default(null),
 });
 
 const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
-  /** The result of the verify commands for the head in a clean clone. */
+  /** The result of the verify commands at the head in a clean clone. */
   z.object({
     ...common,
     kind: z.literal('check'),
     checkedAt: anyInstant,
     check: verificationRecordSchema,
-    /** Tasks that this run had finished by then. If it failed, they are open again. */
+    /** Tasks that this run had finished. A failed verification reopens them. */
     finished: z.array(z.string()),
   }),
   /** The proofs of tasks by their tests, after a verification of the head. */
@@ -95,14 +95,14 @@ const lineSchema = z.discriminatedUnion('kind', [
     provedAt: anyInstant,
     proofs: z.array(z.object({ task: z.string(), proof: proofSchema })),
   }),
-  /** An answer of the loop itself to people or CI. */
+  /** An answer that the loop itself gives to people or CI. */
   z.object({
     ...common,
     kind: z.literal('answer'),
     answeredAt: anyInstant,
     /** Feedback tasks that were done without a call. */
     tasks: z.array(z.string()),
-    /** The kind of the answers; null in journals of earlier versions. */
+    /** The kind of the answers; null in earlier journals. */
     result: z.enum(answerKinds).nullable().default(null),
     /** The head at that time. */
     commit: z.string(),
@@ -115,9 +115,9 @@ const lineSchema = z.discriminatedUnion('kind', [
     /** Instant at which the run's allowance was requested again. */
     resumedAt: anyInstant,
     reason: z.enum(parkReasons),
-    /** Usage known at that time, which replaces that of the state. */
+    /** Usage known after the wait, which replaces the state's. */
     windows: windowsSchema,
-    /** The run's limits from then on. */
+    /** The run's limits after the wait. */
     maxIterations: countSchema,
     maxCostUsd: amountSchema,
   }),
@@ -154,8 +154,8 @@ export interface JournalStart extends Immutable<Omit<z.infer<typeof startSchema>
 }
 
 /**
- * The line of one iteration. With the start, it is enough to repeat the decisions. Agent text in it is already redacted
- * and capped.
+ * The line of one iteration. Together with the start line, it is enough to replay the decisions. The agent's text in it
+ * is redacted and capped.
  */
 export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 
@@ -188,8 +188,8 @@ export type JournalLine =
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /**
- * Serializes the start of a run as one line of JSON without a line end. Tasks are reduced to what decisions need,
- * without texts.
+ * Serializes the start of a run as one line of JSON without a line end. Tasks keep only what decisions need, without
+ * texts.
  */
 export function serializeStart(start: JournalStart): string {
   return JSON.stringify({
@@ -241,8 +241,8 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
 }
 
 /**
- * Records an iteration in the lane's change, which its pull request describes. `titleOf` returns the titles of tasks
- * that were finished along with the iteration's own.
+ * Records an iteration in the lane's change, which the pull request describes. `titleOf` returns the titles of other
+ * tasks that the iteration finished.
  */
 export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: (id: TaskId) => string): LaneState {
   const { taskId, taskTitle, analysis, evidence, verdict, commit, startedAt, endedAt } = entry;
@@ -265,8 +265,7 @@ export function recordIteration(state: LaneState, entry: JournalEntry, titleOf: 
 }
 
 /**
- * True if an iteration's agent worked: content changed, or the call was not stopped by a limit, a failure or its
- * configuration.
+ * True if an iteration's agent worked: content changed, or no limit, failure or wrong configuration stopped the call.
  */
 export function hasWorked({
   analysis,

@@ -9,18 +9,18 @@ import {
   parseJournalLine,
 } from './journal.ts';
 
-/** The value in the first line of a journal in place of a hash. */
+/** The previous hash in the first line of a journal. */
 export const CHAIN_START = '0'.repeat(64);
 
 /**
- * The result of checking that each line carries the hash of the line before. `last` is the hash of the last line, by
- * which two copies are compared; null if there is no line.
+ * The result of checking that each line carries the hash of the preceding line. `last` is the hash of the last line,
+ * which identifies the copy; null if there is no line.
  */
 type ChainCheck =
   | { readonly kind: 'intact'; readonly last: string }
   /** An earlier version wrote the journal. */
   | { readonly kind: 'unchained'; readonly last: string | null }
-  /** The first line, 1-based, that does not carry the hash of the line before. */
+  /** `line` is the first line, 1-based, that does not carry the hash of the preceding line. */
   | { readonly kind: 'broken'; readonly line: number };
 
 const linkSchema = z.object({ prev: z.string() });
@@ -32,10 +32,10 @@ const linkSchema = z.object({ prev: z.string() });
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
-  /** The other lines in their order, each with the number of iterations before it; without the end. */
+  /** The other lines in order, except the end, each with the number of iterations before it. */
   readonly events: readonly { readonly after: number; readonly event: JournalEvent }[];
   readonly end: JournalEnd | null;
-  /** True if the last line was cut off by a kill; it is left out. */
+  /** True if the last line is omitted because a kill cut it off. */
   readonly torn: boolean;
 }
 
@@ -50,7 +50,7 @@ interface JournalProblem {
 }
 
 /**
- * Parses the text of a journal; accepts any string. A last line without a line end may be cut off; a byte order mark is
+ * Parses the text of a journal; accepts any string. A last line without a line end may be cut off. A byte order mark is
  * ignored.
  */
 export function parseJournal(text: string): ParsedJournal {
@@ -119,7 +119,7 @@ function problemsOf(
     : problem(`its task ${taskId} is not among those of the start`);
 }
 
-/** Returns true if a line stands between two iterations. */
+/** Returns true if a line may stand between two iterations. */
 function isBetween(line: JournalLine): line is JournalEvent {
   return !['start', 'iteration', 'end', 'unreadable'].includes(line.kind);
 }
@@ -133,7 +133,7 @@ export function chainJournalLine(line: string, prev: string): string {
   return `{"prev":${JSON.stringify(prev)},${line.slice(1)}`;
 }
 
-/** Returns the lines of a journal up to the one with this hash, or null if none has it. */
+/** Returns the lines of a journal up to and including the one with this hash; null if no line has it. */
 export function selectLinesUpTo(text: string, lastHash: string, sha256: (line: string) => string): string | null {
   const lines = text.split('\n');
   const last = lines.findIndex((line) => sha256(line) === lastHash);

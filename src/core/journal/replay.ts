@@ -36,17 +36,17 @@ export interface Difference {
   readonly replayed: unknown;
 }
 
-/** The end of a recorded run under another policy, if agent and clock had behaved the same. */
+/** The end of a recorded run under another policy, assuming the same behaviour of agent and clock. */
 export type WhatIf =
   | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
-  /** The run would have waited for the end of a limit; its allowance afterwards is decided elsewhere. */
+  /** The run would have waited for the end of a limit. Its allowance after the wait cannot be replayed. */
   | { readonly kind: 'waits'; readonly iterations: number; readonly outcome: Outcome }
   /** The run would have continued with a task that the journal does not have at this point. */
   | { readonly kind: 'other-task'; readonly iterations: number; readonly taskId: TaskId }
   /** The run would have continued after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** A function that returns how an agent's refused calls are classified. */
+/** Returns the classification of an agent's refused calls. */
 export type KindsOfDenial = (agent: AgentName) => KindOfDenial;
 
 /** Repeats every decision of a recorded run and returns the differences from the record. */
@@ -57,7 +57,7 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
   for (const [index, entry] of entries.entries()) {
     const line = lineOf(journal, index);
     position = applyEventsAfter(position, journal, index);
-    const step = decide(position, { policy: position.policy, now: entry.startedAt, ...fromOutside(null) });
+    const step = decide(position, { policy: position.policy, now: entry.startedAt, ...outsideCausesOf(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({
         line,
@@ -74,7 +74,7 @@ export function replayDecisions(journal: Journal, kindsOf: KindsOfDenial): reado
   }
   if (end !== null) {
     position = applyEventsAfter(position, journal, entries.length);
-    const step = decide(position, { policy: position.policy, now: end.decidedAt, ...fromOutside(end) });
+    const step = decide(position, { policy: position.policy, now: end.decidedAt, ...outsideCausesOf(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(comparable(end.outcome), typeof replayed === 'string' ? replayed : comparable(replayed)))
       differences.push({ line: lineOf(journal, entries.length), of: 'outcome', recorded: end.outcome, replayed });
@@ -90,11 +90,11 @@ export function replayUnderPolicy(journal: Journal, policy: Policy, kindsOf: Kin
 /** A run replayed under another policy: its end, and the recorded iterations that it would not have made. */
 export interface ReplayedRun {
   readonly end: WhatIf;
-  /** Iterations on tasks that the run would have given up before. */
+  /** Iterations on tasks that the run would already have given up. */
   readonly skipped: readonly JournalEntry[];
   /** Iterations after the end. */
   readonly left: readonly JournalEntry[];
-  /** The lane's state where the replay ends. */
+  /** The lane's state at the end of the replay. */
   readonly state: LaneState;
 }
 
@@ -116,7 +116,7 @@ export function replayChanged(
 
 interface Changed {
   readonly policy: Policy;
-  /** Returns the policy after a wait, from that with the recorded allowance. */
+  /** Returns the policy after a wait; `allowed` is the policy with the allowance that was recorded. */
   readonly policyAfterWait: (allowed: Policy) => Policy;
   /** True if iterations on tasks that the run would have given up are skipped. */
   readonly mayGiveUp: boolean;
@@ -142,7 +142,7 @@ function replay(
     passEvents(index);
     const iterations = index - skipped.length;
     const at = { policy: position.policy, now: entry.startedAt };
-    const step = decide(position, { ...at, ...fromOutside(null) });
+    const step = decide(position, { ...at, ...outsideCausesOf(null) });
     const left = entries.slice(index);
     if (step.kind === 'stop') return endAt(stopped(position, iterations, { ...at, outcome: step.outcome }), left);
     if (step.task.id === entry.taskId) position = advance(position, entry, position.policy, kindsOf).position;
@@ -151,7 +151,7 @@ function replay(
   }
   passEvents(entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
-  const step = decide(position, { policy: position.policy, now, ...fromOutside(end) });
+  const step = decide(position, { policy: position.policy, now, ...outsideCausesOf(end) });
   const iterations = entries.length - skipped.length;
   return endAt(
     step.kind === 'stop'
@@ -172,7 +172,7 @@ function stopped(
 interface Position {
   /** The run's limits at this point. */
   readonly policy: Policy;
-  /** The tasks of the start and those that the iterations added. */
+  /** The tasks of the start line and those that iterations added. */
   readonly tasks: readonly QueuedTask[];
   readonly state: LaneState;
   readonly run: RunSoFar;
@@ -182,7 +182,7 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal, policy: 
   return { policy, tasks, state, run: createRunSoFar(state, startedAt) };
 }
 
-/** Returns the 1-based line of the entry at an index, or of the end. */
+/** Returns the 1-based line of the entry at an index, or of the end if there is no such entry. */
 function lineOf({ events }: Journal, index: number): number {
   return index + 2 + events.filter(({ after }) => after <= index).length;
 }
@@ -208,11 +208,11 @@ function applyEvent(at: Position, event: JournalEvent): Position {
     case 'proof':
       return { ...at, state: recordProofs(state, event.proofs) };
     case 'wait':
-      return { ...at, ...resumed(at, event) };
+      return { ...at, ...resumeAfterWait(at, event) };
   }
 }
 
-function resumed(
+function resumeAfterWait(
   { policy, state }: Position,
   { waitedFrom, resumedAt, windows, maxIterations, maxCostUsd }: Extract<JournalEvent, { kind: 'wait' }>,
 ): Partial<Position> {
@@ -228,18 +228,18 @@ function decide(
   return decideNextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
 }
 
-/** The events that end a run from outside. */
+/** The causes outside of the loop that end a run. */
 type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
 
 /**
- * Returns the events as recorded in the end; null means that the run had not ended yet. A running loop ends as paused
- * only by an order.
+ * Returns the outside causes that the end records; `end` is null if the run had not ended yet. A running loop ends as
+ * paused only if a person orders it.
  */
-function fromOutside(end: Journal['end']): FromOutside {
+function outsideCausesOf(end: Journal['end']): FromOutside {
   return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.reason === 'by_person' ? end.outcome.by : null };
 }
 
-/** Replays an iteration as the loop made it: begun, called, settled. */
+/** Replays an iteration in the order of the loop: begun, called, settled. */
 function advance(
   { tasks: known, state, run }: Position,
   entry: JournalEntry,
@@ -247,7 +247,7 @@ function advance(
   kindsOf: KindsOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, startedAt, endedAt, sessionDroppedAt, madeAgain, analysis, evidence } = entry;
-  const begun = begin(state, entry, policy);
+  const begun = chargeRecordedCalls(state, entry, policy);
   const dropped = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   const called = madeAgain === null ? dropped : chargeCallAt(dropped, policy, madeAgain.at);
   const tasks = [...known, ...entry.found];
@@ -281,8 +281,8 @@ function advance(
   };
 }
 
-/** Returns the state before the calls are judged: each call is charged at its start and booked at its end. */
-function begin(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
+/** Returns the state before the iteration is judged: each call is charged at its start and booked at its end. */
+function chargeRecordedCalls(state: LaneState, entry: JournalEntry, policy: Policy): LaneState {
   const { taskId, taskTree: tree, agent: named, startedAt, endedAt, analysis, evidence } = entry;
   const call = { taskId, tree, agent: named ?? policy.agents[0] };
   if (evidence.steps.length === 0) {
@@ -303,7 +303,7 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
 }
 
 /**
- * Removes full stops and extra spaces from the message, because earlier versions joined sentences without them and no
+ * Removes full stops and extra spaces from the message, because earlier versions joined sentences differently and no
  * decision depends on them.
  */
 function comparable(outcome: Outcome): Outcome {

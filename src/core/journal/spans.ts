@@ -3,7 +3,7 @@ import type { CallUsage } from '../lane/ledger.ts';
 import type { Outcome } from '../outcome.ts';
 import type { JournalEntry } from './journal.ts';
 
-/** A span of a trace. Ids are hex digits, 16 of a span and 32 of a trace; instants are in ms. */
+/** A span of a trace. Span ids have 16 hex digits, trace ids 32; instants are in ms. */
 export interface RunSpan {
   readonly id: string;
   /** null for the root of a trace. */
@@ -13,32 +13,32 @@ export interface RunSpan {
   readonly endedAt: number;
   /** Unknown amounts are absent. */
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** The kind of the failure; null for none. */
+  /** The kind of the failure; null if there is none. */
   readonly failed: string | null;
 }
 
 /**
- * A job's part of a run. Every job of the run knows the same tag; those of a run's branches begin with that of its
- * gate, or at home of its first process.
+ * A job's part of a run. All jobs of a run share its tag. The tag of a branch's run begins with the tag of the gate or,
+ * at home, of the first process.
  */
 interface JobOfRun {
   readonly runTag: string;
   readonly phase: 'all' | 'gate' | 'loop' | 'publish';
   readonly startedAt: number;
   readonly endedAt: number;
-  /** True for the gate of several branches, which begins the run of each. */
+  /** True for the gate of several branches, which starts a run for each. */
   readonly beginsSeveral: boolean;
-  /** The run as a whole, in the job that ends it; null in others. */
+  /** The run as a whole, in the job that ends it; null in other jobs. */
   readonly run: { readonly startedAt: number; readonly outcome: Outcome; readonly branch: string | null } | null;
   /** The iterations that no other job sends. */
   readonly iterations: readonly JournalEntry[];
-  /** The models that the user chose, by the name of their agent. */
+  /** The models that the user chose, by agent name. */
   readonly models: ReadonlyMap<string, string>;
 }
 
 /**
- * Returns the spans of a job. Ids are hashes of the tag, so that all jobs of a run make one trace without knowing each
- * other, and what is sent twice is the same.
+ * Returns the spans of a job. Ids are hashes of the run tag, so that all jobs of a run form one trace without
+ * exchanging ids, and a span that is sent twice keeps its id.
  */
 export function spansOfJob(
   { runTag, phase, startedAt, endedAt, beginsSeveral, run, iterations, models }: JobOfRun,
@@ -65,7 +65,7 @@ export function spansOfJob(
     spans: [
       ...(run === null ? [] : [ofRun]),
       ...(phase === 'all' ? [] : [ofJob]),
-      // The job of a loop that was cancelled has sent no span of its own.
+      // A cancelled loop sends no span, so the iterations then belong to the run itself.
       ...iterations.flatMap((one) => spansOfIteration(one, { parent: phase === 'publish' ? root : job, models, idOf })),
     ],
   };
@@ -93,14 +93,14 @@ function spansOfIteration(
       'gen_ai.agent.name': by.agent,
       'gen_ai.conversation.id': by.conversation,
       'gen_ai.request.model': models.get(by.agent ?? '') ?? null,
-      // The conventions count cached tokens among those of the input.
+      // The conventions count cached tokens as input tokens.
       'gen_ai.usage.input_tokens': output === null ? null : Math.max(0, (call.tokens ?? 0) - output),
       'gen_ai.usage.output_tokens': output,
       ...amountsOf(call),
     }),
     failed: agentError?.kind ?? null,
   });
-  // The amounts and the conversation of an iteration are those of all its calls, so with two of them neither is known.
+  // An iteration records the sum over its calls, so the amounts and conversation of one of two calls are unknown.
   const used = madeAgain === null ? { tokens, outputTokens, costUsd } : { tokens: null, costUsd: null };
   const starts = madeAgain === null ? [startedAt] : [startedAt, madeAgain.at];
   const alone = starts.map((from, at) => ({ startedAt: from, endedAt: starts[at + 1] ?? endedAt, ...used }));
@@ -108,7 +108,7 @@ function spansOfIteration(
   const steps = evidence.steps.flatMap(
     ({ name, kind, result, durationMs, calls, agent: own }, at): readonly RunSpan[] => {
       const step = idOf('step', iteration, at);
-      // A record has no instants but those of its calls: steps follow each other from the beginning of the iteration.
+      // A step without calls has no recorded instants, so it is placed directly after the preceding step.
       const begun = calls[0]?.startedAt ?? stepAt;
       stepAt = Math.min(endedAt, begun + durationMs);
       const attributes = { 'ralph.step.name': name, 'ralph.step.kind': kind, 'ralph.step.result': result.kind };
@@ -131,12 +131,12 @@ function spansOfIteration(
   ];
 }
 
-/** OpenTelemetry's conventions have no names for the sum of all tokens, and for a cost. */
+/** Returns the total tokens and the cost, for which OpenTelemetry's conventions have no names. */
 function amountsOf({ tokens, costUsd }: Pick<CallUsage, 'tokens' | 'costUsd'>) {
   return { 'ralph.tokens': tokens, 'ralph.cost_usd': costUsd };
 }
 
-/** Returns the attributes without those that are not known. */
+/** Returns the attributes without unknown ones. */
 function attributesOf(all: Readonly<Record<string, string | number | null>>): RunSpan['attributes'] {
   return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

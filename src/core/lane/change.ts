@@ -13,10 +13,10 @@ import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
 import { cutText } from '../text/phrase.ts';
 
-/** Maximum number of a task's commits that are listed; more are only counted. */
+/** Maximum number of commits listed per task; further ones are only counted. */
 const MAX_COMMITS = 10;
 
-/** Maximum length of an agent's words on a task, in characters. */
+/** Maximum length of the agent's words about a task, in characters. */
 const MAX_WORDS_CHARS = 500;
 
 const MAX_TITLE_CHARS = 120;
@@ -25,15 +25,15 @@ const MAX_LINES = 20;
 
 const MAX_LINE_CHARS = 250;
 
-/** Maximum number of tasks that are listed; older ones are only in the totals. */
+/** Maximum number of tasks listed; older ones count only in the totals. */
 const MAX_SHARES = 60;
 
-/** Maximum number of left-out files that are listed, half of them from earlier runs. */
+/** Maximum number of left-out files listed, half of them from earlier runs. */
 const MAX_LEFT_OUT = 40;
 
 const MAX_PATH_CHARS = 200;
 
-/** Maximum number of reviews that are kept, newest last. */
+/** Maximum number of reviews kept, newest last. */
 const MAX_REVIEWS = 5;
 
 const words = z.string().max(MAX_WORDS_CHARS);
@@ -42,7 +42,7 @@ const sizeSchema = z.object({
   files: countSchema,
   insertions: countSchema,
   deletions: countSchema,
-  /** Parent of its first commit; null if it is unknown. */
+  /** Parent of the task's first commit; null if unknown. */
   since: z.string().max(64).nullable().default(null),
 });
 
@@ -53,7 +53,7 @@ const shareSchema = z.object({
   title: z.string().max(MAX_TITLE_CHARS),
   iterations: countSchema,
   costUsd: amountSchema,
-  /** Number of iterations of unknown cost, which `costUsd` lacks. Absent in older documents. */
+  /** Number of iterations of unknown cost, which `costUsd` does not include. Absent in older documents. */
   unpriced: countSchema.default(0),
   tokens: countSchema,
   durationMs: countSchema,
@@ -66,11 +66,11 @@ const shareSchema = z.object({
   recommendation: words.nullable(),
   /** Result of the newest iteration that ran the verification. */
   verification: z.enum(verificationKinds),
-  /** Agents that worked on it, the latest last. Absent in documents from before there were several agents. */
+  /** Agents that worked on the task, latest last. Absent in documents from versions with a single agent. */
   agents: z.array(z.enum(AGENT_NAMES)).max(AGENT_NAMES.length).default([]),
   /** Size of all the task's commits; null if it was not measured. */
   size: sizeSchema.nullable(),
-  /** The proof by its tests; absent if there was none since its newest iteration. */
+  /** The proof by the task's tests; absent if none was made since its newest iteration. */
   proof: proofSchema.optional(),
 });
 
@@ -81,18 +81,21 @@ export const changeSchema = z.object({
   runs: countSchema,
   iterations: countSchema,
   costUsd: amountSchema,
-  /** See TaskShare. */
+  /** Number of iterations of unknown cost, as in a task's share. */
   unpriced: countSchema.default(0),
   tokens: countSchema,
   durationMs: countSchema,
   tasks: z.record(storedTaskId, shareSchema),
-  /** The iteration of the branch since which `verify` fails; null if it passes or did not run. */
+  /** The number of the branch's iteration since which `verify` fails; null if it passes or did not run. */
   failingSince: countSchema.nullable(),
   /** Claims that the evidence overruled, newest last. */
   overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
-  /** Number of further overruled claims. Absent, like the left-out files, in the earliest documents of version 5. */
+  /**
+   * Number of further overruled claims. This field and the left-out files are absent in the earliest documents of
+   * version 5.
+   */
   overruledMore: countSchema.default(0),
-  /** Files of the work that are not in the branch. */
+  /** Files that the agent changed and that are not in the branch. */
   leftOut: z
     .array(z.object({ path: z.string().max(MAX_PATH_CHARS), why: z.string().max(MAX_LINE_CHARS) }))
     .max(MAX_LEFT_OUT)
@@ -101,9 +104,9 @@ export const changeSchema = z.object({
   leftOutMore: countSchema.default(0),
   /** Changed lines of the branch, without generated and lock files; null if they were not measured. */
   lines: countSchema.nullable(),
-  /** Kinds of files that a reviewer looks at first; null if they were not measured, as by earlier versions. */
+  /** Kinds of files that a reviewer looks at first; null if not measured or in earlier versions. */
   lookAt: z.array(z.enum(lookAtKinds)).nullable().default(null),
-  /** The last review of each task by each step, unless it found nothing. */
+  /** The last review of each task by each step, except reviews without findings. */
   reviews: z
     .array(z.object({ task: storedTaskId, step: z.string(), review: reviewSchema }))
     .max(MAX_REVIEWS)
@@ -111,7 +114,7 @@ export const changeSchema = z.object({
 });
 
 /**
- * The content of a lane's branch since it began, over all runs, as its pull request describes it. Money in US dollars.
+ * The work on a lane's branch since it began, over all runs, as its pull request describes it. Money is in US dollars.
  */
 export type BranchChange = Immutable<z.infer<typeof changeSchema>>;
 
@@ -134,7 +137,7 @@ export const noChange: BranchChange = {
   reviews: [],
 };
 
-/** The share of a task that has no part in the branch. */
+/** The share of a task without any work in the branch. */
 export const noShare: TaskShare = {
   title: '',
   iterations: 0,
@@ -161,18 +164,18 @@ export interface IterationShare {
   readonly tokens: number | null;
   readonly durationMs: number;
   readonly commit: string | null;
-  /** The agent that worked; null if it is unknown or its provider gave no answer. */
+  /** The agent that worked; null if it is unknown or its provider did not answer. */
   readonly agent: AgentName | null;
   readonly verification: Verification['kind'];
   /** True if a step made a call of unknown cost, whatever the other calls cost. */
   readonly isPartlyPriced?: boolean;
   readonly reviews?: ReturnType<typeof listReviews>;
   readonly overruled: readonly string[];
-  /** Tasks that were finished along with it, by id, with their titles. */
+  /** Titles of other tasks that the iteration finished, by id. */
   readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
-/** Returns true if the iteration used an agent at unknown cost. */
+/** Returns true if the iteration used an agent and its cost is unknown. */
 export function isUnpriced(share: Pick<IterationShare, 'costUsd' | 'tokens' | 'agent' | 'isPartlyPriced'>): boolean {
   const { costUsd, tokens, agent, isPartlyPriced } = share;
   const isMute = agent !== null && !AGENTS[agent].cost && !AGENTS[agent].tokens;
@@ -180,7 +183,7 @@ export function isUnpriced(share: Pick<IterationShare, 'costUsd' | 'tokens' | 'a
 }
 
 /**
- * Returns the change after one more iteration. An iteration that answers people or CI only counts in the totals: such
+ * Returns the change after one more iteration. An iteration on feedback counts only in the totals, because feedback
  * tasks have no share.
  */
 export function addIteration(change: BranchChange, iteration: IterationShare): BranchChange {
@@ -199,9 +202,9 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
     commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
     commitCount: before.commitCount + (commit === null ? 0 : 1),
     summary: capWords(signal.summary) ?? before.summary,
-    // An answered question is no longer open.
+    // A question is open only if the newest iteration asks it.
     question: capWords(signal.asks),
-    // An agent that forgets its status block is still quoted.
+    // The agent's last words are quoted if it forgets its status block.
     recommendation: capWords(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,
     verification: verification === 'not-run' ? before.verification : verification,
     agents: agent === null ? before.agents : [...before.agents.filter((other) => other !== agent), agent],
@@ -237,7 +240,7 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
   };
 }
 
-/** Returns the last reviews after an iteration. One that did not run leaves the last one that did. */
+/** Returns the last reviews after an iteration. The earlier review of a step that did not run stays. */
 function withReviews(
   before: BranchChange['reviews'],
   { taskId, reviews = [] }: Pick<IterationShare, 'taskId' | 'reviews'>,
@@ -248,7 +251,7 @@ function withReviews(
   return [...others, ...found.map(({ step, review }) => ({ task: taskId, step, review }))].slice(-MAX_REVIEWS);
 }
 
-/** Returns the claims that fit: of a repeated claim, earlier copies are dropped first. */
+/** Returns at most `MAX_LINES` claims. Earlier copies of repeated claims are dropped first, then the oldest claims. */
 function lastOfEach(claims: readonly string[]): readonly string[] {
   const kept = [...claims];
   while (kept.length > MAX_LINES) {
@@ -259,13 +262,13 @@ function lastOfEach(claims: readonly string[]): readonly string[] {
   return kept;
 }
 
-/** A file of the work that is not in the branch, with the reason. */
+/** A file that the agent changed and that is not in the branch, with the reason. */
 type LeftOut = BranchChange['leftOut'][number];
 
 /**
- * Returns the change with the files that its branch lacks after an iteration. `begun`: the change when the run began;
- * `ofRun`: paths that any iteration of the run left out; `now`: files that are left out in the end. A file of an
- * earlier run stays listed until its path is published: its content was lost with that run's machine.
+ * Returns the change with its left-out files after an iteration. `begun` is the change when the run began, `ofRun` the
+ * paths that any iteration of the run left out, `now` the files that are still left out. A file of an earlier run stays
+ * listed until its path is published, because its content was lost with that run's machine.
  */
 export function withLeftOutFiles(
   change: BranchChange,
@@ -286,7 +289,7 @@ export function withLeftOutFiles(
   return { ...change, leftOut: [...earlier, ...leftOut], leftOutMore: iteration.begun.leftOutMore + leftOutMore };
 }
 
-/** Returns at most `most` files, one of each reason before more of one, so that no flood hides a reason. */
+/** Returns at most `most` files, first one of each reason, so that many files of one reason do not hide another. */
 function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<BranchChange, 'leftOut' | 'leftOutMore'> {
   const byReason = [...Map.groupBy(files, ({ why }) => why).values()];
   const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
@@ -300,14 +303,14 @@ function capPath(path: string): string {
   return cutText(path, MAX_PATH_CHARS);
 }
 
-/** Returns the change of a branch on which one more run works; `begins` is true if it has no earlier runs. */
+/** Returns the change with one more run; `begins` is true if this is the branch's first run. */
 export function addRun(change: BranchChange, begins: boolean): BranchChange {
   const before = begins ? noChange : change;
   const { leftOut, leftOutMore } = oneOfEachReasonFirst(before.leftOut, MAX_LEFT_OUT / 2);
   return { ...before, runs: before.runs + 1, leftOut, leftOutMore: before.leftOutMore + leftOutMore };
 }
 
-/** Returns the change with the measured sizes of its branch. */
+/** Returns the change with measured sizes of the branch and its tasks. */
 export function withMeasuredSizes(
   change: BranchChange,
   measured: {
@@ -324,18 +327,18 @@ export function withMeasuredSizes(
   return { ...change, lines, lookAt: kinds, tasks: Object.fromEntries(tasks) };
 }
 
-/** Returns the change with a task's proof; unchanged if it has no share of the task. */
+/** Returns the change with a task's proof; returns it unchanged if the task has no share. */
 export function withProof(change: BranchChange, task: TaskId, proof: Proof): BranchChange {
   if (!hasShareOf(change, task)) return change;
   return { ...change, tasks: { ...change.tasks, [task]: { ...shareOf(change, task), proof } } };
 }
 
-/** True if the change has a share of a task. */
+/** True if the task has a share in the change. */
 export function hasShareOf({ tasks }: BranchChange, id: TaskId): boolean {
   return Object.hasOwn(tasks, id);
 }
 
-/** True if the change is large enough for a review; a limit of 0 means no limit. */
+/** True if the change has reached a limit and must be reviewed; a limit of 0 means no limit. */
 export function isFull(
   change: BranchChange,
   progress: Readonly<Record<TaskId, TaskProgress>>,
@@ -345,7 +348,7 @@ export function isFull(
   return (maxTasksPerPr > 0 && done >= maxTasksPerPr) || (maxLinesPerPr > 0 && (change.lines ?? 0) >= maxLinesPerPr);
 }
 
-/** Returns the change's share of a task. */
+/** Returns a task's share in the change. */
 export function shareOf({ tasks }: BranchChange, id: TaskId): TaskShare {
   return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? noShare;
 }

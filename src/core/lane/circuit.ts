@@ -11,7 +11,7 @@ export const WINDOW_SIZE = 5;
 
 export const signalsSchema = z.object({
   indicators: z.array(z.boolean()).max(WINDOW_SIZE),
-  /** Overruled claims of EXIT_SIGNAL true whose own task was not finished either. */
+  /** Iterations whose EXIT_SIGNAL true was overruled and whose own task was not finished either. */
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Lengths of the final messages, in characters. */
   outputChars: z.array(countSchema).max(WINDOW_SIZE),
@@ -33,7 +33,7 @@ export const noSignals: Signals = {
   testOnlyInARow: 0,
 };
 
-/** The entry of one iteration in the rolling windows. */
+/** One iteration's entry in the rolling windows. */
 export interface IterationSignals {
   /** True if the agent claims that everything is done and no evidence contradicts that. */
   readonly indicator: boolean;
@@ -46,7 +46,7 @@ export interface IterationSignals {
   readonly outputChars: number | null;
 }
 
-/** Number of iterations in a row with declining output and no progress that trip the circuit. */
+/** Number of consecutive iterations with declining output and no progress that trip the circuit. */
 const DECLINES_TO_TRIP = 2;
 
 const TRACKED_ERRORS = 10;
@@ -68,7 +68,7 @@ export type CircuitReason = (typeof circuitReasons)[number];
 
 const errorStreakSchema = z.object({ fingerprint: z.string().max(MAX_FINGERPRINT_CHARS), count: countSchema });
 
-/** An error and the number of iterations in a row, up to the newest, that had it. */
+/** An error and the number of consecutive iterations, up to the newest, that had it. */
 type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
 
 export const circuitSchema = z.discriminatedUnion('kind', [
@@ -80,9 +80,9 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     denials: countSchema,
     decline: countSchema,
     questionHeld: z.boolean(),
-    /** Iterations in a row in which the agent failed and nothing changed. */
+    /** Number of consecutive iterations in which the agent failed and nothing changed. */
     agentFailures: countSchema.default(0),
-    /** True if the previous task was set aside: the next iteration shows whether the task was the cause. */
+    /** True if the previous task was set aside, so that the next iteration shows whether that task was the cause. */
     probes: z.boolean().default(false),
   }),
   z.object({
@@ -90,14 +90,14 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     totalOpens: countSchema,
     reason: z.enum(circuitReasons),
     openedAt: instantSchema,
-    /** The task whose iteration opened it; null if it is unknown. */
+    /** The task whose iteration opened the circuit; null if unknown. */
     taskId: storedTaskId.nullable().default(null),
   }),
 ]);
 
 /**
- * HALF_OPEN is never stored: it follows from `noProgress` (diagnosis) or from `openedAt` and the clock (probe).
- * `totalOpens` counts trips over the lane's life.
+ * The stored circuit. HALF_OPEN is never stored, because it follows from `noProgress` (diagnosis) or from `openedAt`
+ * and the clock (probe). `totalOpens` counts trips over the lane's life.
  */
 export type Circuit = Immutable<z.infer<typeof circuitSchema>>;
 
@@ -119,14 +119,14 @@ export function createClosedCircuit(totalOpens: number): Closed {
 }
 
 /**
- * Returns the circuit in place of one that was about to open, after the task that caused it was set aside: the next
- * iteration decides. If a question was forgiven, no second one is.
+ * Returns the circuit after the task that was about to open it was set aside: the next iteration decides. If one
+ * question was already forgiven, no second one is.
  */
 export function createProbingCircuit({ totalOpens, questionHeld }: Closed): Closed {
   return { ...createClosedCircuit(totalOpens), questionHeld, probes: true };
 }
 
-/** The circuit for an unreadable state, never CLOSED: it opened so long ago that exactly one probe is due. */
+/** The circuit for an unreadable state. It opened so long ago that exactly one probe is due. */
 export const unreadableCircuit: Circuit = {
   kind: 'open',
   totalOpens: 0,
@@ -145,14 +145,15 @@ export type CircuitView =
 
 export const circuitWords = ['closed', 'half-open', 'open'] as const satisfies readonly CircuitView['kind'][];
 
-/** The facts of one iteration that feed the circuit. */
+/** The facts about one iteration that the circuit needs. */
 export interface CircuitFacts {
   readonly progress: boolean;
-  /** True if the end says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
-  readonly neutral: boolean;
   /**
-   * True if the agent failed and nothing changed, which says something about the environment but not about the task.
+   * True if the iteration's end does not count for or against the agent: a usage limit, the run's deadline, a cancel, a
+   * wrong key.
    */
+  readonly neutral: boolean;
+  /** True if the agent failed and nothing changed, which points to the environment rather than the task. */
   readonly agentFailed: boolean;
   readonly questionOnly: boolean;
   readonly fingerprints: readonly string[];
@@ -160,13 +161,13 @@ export interface CircuitFacts {
   readonly output: 'declined' | 'normal' | 'unmeasured';
   /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** True if the task was set aside before and had another turn: one more idle iteration on it does not count. */
+  /** True if the task was set aside and then had another turn, so that one more idle iteration on it does not count. */
   readonly returned: boolean;
 }
 
 /**
- * Returns the circuit as seen at `now`. An `openedAt` in the future (a clock that was set back) leaves it open, unless
- * it is too far ahead to wait for.
+ * Returns the circuit as seen at `now`. An `openedAt` in the future (because the clock was set back) leaves the circuit
+ * open, unless it is implausibly far ahead.
  */
 export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {
@@ -183,8 +184,8 @@ export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number
 }
 
 /**
- * Returns the circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock
- * says now.
+ * Returns the circuit after an iteration. An iteration on an open circuit counts as its probe, whatever the clock says
+ * now.
  */
 export function recordInCircuit(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
   if (facts.neutral && !facts.progress) return circuit;
@@ -205,20 +206,20 @@ function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitRe
   return agentFailed ? 'agent_error' : 'no_progress';
 }
 
-/** Returns the circuit after a person, or `circuit-auto-reset`, closed it. */
+/** Returns the circuit closed by a person or `circuit-auto-reset`. */
 export function closeCircuit(circuit: Circuit): Circuit {
   return createClosedCircuit(circuit.totalOpens);
 }
 
 function countIteration(circuit: Closed, facts: CircuitFacts): Closed {
-  // The first question since the last progress is forgiven: the next prompt says that nobody can answer.
+  // The first question since the last progress is forgiven, because the next prompt says that nobody can answer.
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
   const isIdle = !facts.progress && !facts.agentFailed && !(facts.returned && !circuit.probes);
   return {
     ...circuit,
     noProgress: facts.progress ? 0 : circuit.noProgress + (isIdle ? 1 : 0),
     agentFailures: facts.agentFailed ? circuit.agentFailures + 1 : 0,
-    // An error that does not stop the work starts no streak.
+    // An error in an iteration with progress starts no streak.
     errorStreaks: facts.progress ? [] : continueStreaks(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
     decline: declinesInARow(circuit.decline, facts),
@@ -241,7 +242,7 @@ function declinesInARow(streak: number, facts: CircuitFacts): number {
 
 function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | null {
   if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
-  // The same limit applies as for idle iterations.
+  // Agent failures have the same limit as idle iterations.
   if (circuit.agentFailures >= policy.noProgress) return 'agent_error';
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';
@@ -279,13 +280,13 @@ export function hasAgentAnswered({
   return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && hasCalledAgent(steps);
 }
 
-/** True if `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
+/** True if `chars` is less than (100 − `percent`) % of the median of the preceding window. */
 export function hasOutputDeclined(signals: Signals, chars: number, percent: number): boolean {
   const median = medianOf(signals.outputChars);
   return median !== null && chars * 100 < median * (100 - percent);
 }
 
-/** Returns how often a flag is set in a window. */
+/** Returns the number of true flags in a window. */
 export function countTrue(window: readonly boolean[]): number {
   return window.filter(Boolean).length;
 }

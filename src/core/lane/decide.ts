@@ -24,13 +24,13 @@ import { completeSentence } from '../text/phrase.ts';
 export interface RunSoFar {
   readonly startedAt: number;
   readonly iterations: number;
-  /** Number of agent calls: more than iterations if a pipeline makes several. */
+  /** Number of agent calls, which may exceed `iterations` if a pipeline makes several calls per iteration. */
   readonly calls: number;
   readonly costUsd: number;
   readonly cancelled: boolean;
   /** The person who ordered the run to end after its iteration; null if nobody did. */
   readonly stoppedBy: string | null;
-  /** `totalOpens` when the run started: a higher count means that the circuit tripped in this run. */
+  /** `totalOpens` at the start of the run; a higher count now means that the circuit tripped in this run. */
   readonly opensAtStart: number;
   readonly last: {
     readonly analysis: Analysis;
@@ -60,7 +60,7 @@ export interface Situation<T extends QueuedTask = QueuedTask> {
   readonly now: number;
 }
 
-/** The usage of a run when a step is about to call the agent. Instants in ms. */
+/** The usage of a run when a step is about to call the agent. Instants are in ms. */
 interface Used {
   readonly windows: Windows;
   readonly startedAt: number;
@@ -73,11 +73,11 @@ type Parked = Extract<Outcome, { kind: 'parked' }>;
 
 /** Minimum time for a call, in ms. */
 const MIN_CALL_MS = MINUTE_MS;
-/** Number of completion indicators in the window that make a project complete. */
+/** Number of completion indicators in the window that complete the project. */
 const INDICATORS_TO_COMPLETE = 2;
 
 /**
- * Returns the next step, before the first call and after every iteration; the order of the rules is the order of
+ * Returns the next step of a run, before its first call and after every iteration. The order of the rules is their
  * precedence.
  */
 export function decideNextStep<T extends QueuedTask>(situation: Situation<T>): LaneDecision<T> {
@@ -93,8 +93,8 @@ export function decideNextStep<T extends QueuedTask>(situation: Situation<T>): L
 }
 
 /**
- * Returns the agent that an iteration would call now. If all are refused, it is the one whose refusal is oldest: the
- * run has not called it yet, and its key may be a new one.
+ * Returns the agent that an iteration would call now. If all are refused, returns the one that was refused first: this
+ * run has not called it yet, and its key may have been replaced.
  */
 export function chooseAgentToCall(situation: Pick<Situation, 'state' | 'policy' | 'now'>): AgentName {
   const { state, policy, now } = situation;
@@ -104,29 +104,29 @@ export function chooseAgentToCall(situation: Pick<Situation, 'state' | 'policy' 
 }
 
 /**
- * Returns the task that an iteration would work on now. Tasks that only wait for a verification of the head come last,
- * but before optional ones that were not begun.
+ * Returns the task that an iteration would work on now. Tasks that only wait for a verification of the head come after
+ * all others except optional tasks that have not been begun.
  */
 function taskToWork<T extends QueuedTask>(situation: Situation<T>): T | null {
   const { state, tasks } = situation;
   const awaiting = listUnverifiedTasks(state);
   const open = tasks.filter(({ id }) => !awaiting.includes(id));
-  const next = chosen(situation, open);
+  const next = chooseTaskAmong(situation, open);
   if (next !== null && (!next.optional || progressOf(state.tasks, next.id).attempts > 0)) return next;
   const waiting = listTasksHeldByOthers(state, tasks);
   const last = tasks.filter(({ id }) => awaiting.includes(id) && !waiting.includes(id));
-  return chosen(situation, last) ?? next;
+  return chooseTaskAmong(situation, last) ?? next;
 }
 
 /**
- * Returns the task for the probe of an open circuit: if possible another one than the task that opened it, and a new
- * one before one that was begun.
+ * Returns the task that an iteration takes, also as the probe of an open circuit: preferably not the task that opened
+ * the circuit, and one that has not been begun.
  */
-function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
+function chooseTaskAmong<T extends QueuedTask>({ state, policy, now }: Situation, tasks: readonly T[]): T | null {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
-  // A call that failed is not an attempt, but its task had its turn.
+  // A failed call does not count as an attempt, but the task has had its turn.
   const unbegun = others.filter(({ id }) => {
     const known = progressOf(progress, id);
     return known.attempts === 0 && (policy.agentFailures === 'idle' || known.state === 'todo');
@@ -138,7 +138,7 @@ function chosen<T extends QueuedTask>({ state, policy, now }: Situation, tasks: 
   );
 }
 
-/** Returns a run that has made no call yet. */
+/** Returns the record of a run that has made no call yet. */
 export function createRunSoFar(state: LaneState, now: number): RunSoFar {
   return {
     startedAt: now,
@@ -194,7 +194,7 @@ function permissionDenied({ run, policy }: Situation): Outcome | null {
   return halts ? { kind: 'halted', reason: 'permission_denied' } : null;
 }
 
-/** Ends the run if people withdrew all tasks that it worked on: nothing is complete then, whatever the agent claims. */
+/** Ends the run if people withdrew all its tasks: the run is then never complete, whatever the agent claims. */
 function withdrawn({ tasks }: Situation): Outcome | null {
   return isAllWithdrawn(tasks) ? { kind: 'paused', reason: 'withdrawn' } : null;
 }
@@ -217,8 +217,8 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
 }
 
 /**
- * Ends the run on a wrong key, missing credit or an unknown model: every call would fail the same way. Key and credit
- * belong to one provider, so another agent is called or waited for if possible.
+ * Ends the run on a wrong key, missing credit or an unknown model, because every call would fail the same way. A key or
+ * credit belongs to one provider, so another agent is called or waited for if possible.
  */
 function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
   const refusal = findStepRefusal(run.last?.steps ?? []);
@@ -231,12 +231,12 @@ function accessProblem({ state, run, policy, now }: Situation): Outcome | null {
     : {
         kind: 'failed',
         reason: 'configuration',
-        // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
+        // The length must not change: earlier journals contain this exact text, and replay compares it.
         message: `${cannotWork(policy.agents)}: ${completeSentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
 }
 
-/** Returns the beginning of a message, which quotes the agent that was called last. */
+/** Returns the beginning of the message that quotes the agent that was called last. */
 function cannotWork(agents: Policy['agents']): string {
   return agents.length === 1
     ? 'The agent cannot work'
@@ -256,8 +256,8 @@ function safety({ state, run }: Situation): Outcome | null {
 }
 
 /**
- * Ends the run if `verify` fails on the base branch itself and one iteration did not fix it: another call would only
- * cost money.
+ * Ends the run if `verify` fails on the base branch itself and one iteration could not fix it, because another call
+ * would only cost money.
  */
 function baseIsRed({ state, run }: Situation): Outcome | null {
   const isRed = run.last?.verdict.baseIsRed === true || state.redBase?.stage === 'tried';
@@ -265,8 +265,8 @@ function baseIsRed({ state, run }: Situation): Outcome | null {
 }
 
 /**
- * Ends the run if all tasks that it read are done, but CI reports more than one run reads: CI's result for the next
- * commit comes first.
+ * Ends the run if its tasks are done but CI reports more failures than one run reads. The next run reads CI's result
+ * for the new commit.
  */
 function checksLeft(situation: Situation): Outcome | null {
   const { state, tasks } = situation;
@@ -277,7 +277,7 @@ function checksLeft(situation: Situation): Outcome | null {
 }
 
 /**
- * Ends the run if the queue's pull request is full: no other task is begun before its review, but feedback on it is
+ * Ends the run if the queue's pull request is full: no new task is begun before people review it, but feedback on it is
  * still answered.
  */
 function waitingForReview(situation: Situation): Outcome | null {
@@ -296,8 +296,8 @@ function waitingForReview(situation: Situation): Outcome | null {
 }
 
 /**
- * Returns true if all remaining work waits for the merge of an approved pull request. Feedback that needs a person is
- * reported first.
+ * Returns true if all remaining work waits for the merge of an approved pull request. Returns false if feedback needs a
+ * person, because that is reported first.
  */
 function isHeldOnly(situation: Situation): boolean {
   const { state, tasks } = situation;
@@ -306,7 +306,7 @@ function isHeldOnly(situation: Situation): boolean {
   return isSaid && isWaiting && taskToWork(situation) === null;
 }
 
-/** Ends the run if nothing can be worked on: open tasks failed, are blocked, or wait for such tasks. */
+/** Ends the run if no task can be worked on: the open ones failed, are blocked, or wait for failed or blocked ones. */
 function blocked(situation: Situation): Outcome | null {
   const stuck = situation.tasks.length > 0 && taskToWork(situation) === null;
   return stuck ? { kind: 'blocked', reason: 'needs_human' } : null;
@@ -317,7 +317,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   const { reason, openedAt, totalOpens } = state.circuit;
   const trippedNow = totalOpens > run.opensAtStart;
   const circuitNow = viewCircuit(state.circuit, policy.circuit, now);
-  // The probe is left to the next run: a circuit that tripped now stays open, however short the cooldown is.
+  // The next run makes the probe: a circuit that tripped in this run stays open, however short the cooldown is.
   if (!trippedNow && circuitNow.kind !== 'open') return null;
   const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;
   return {
@@ -330,7 +330,8 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
 }
 
 /**
- * Parks until the latest end of all limits; if several end then, the provider's limit is named, else the pipeline's.
+ * Parks until the latest end of all limits. If several limits end at that time, the provider's limit is named first,
+ * then a step's.
  */
 function parked({ state, policy, now }: Situation): Outcome | null {
   const window = findExhaustedWindow(state.windows, policy, now);
@@ -341,7 +342,7 @@ function parked({ state, policy, now }: Situation): Outcome | null {
   const steps = findOpenSteps(state.steps, policy, now);
   const waits: readonly Parked[] = [
     ...chosen.flatMap((one) => (one.kind === 'parked' ? [providerLimit(one)] : [])),
-    // An iteration that makes no call, or cannot finish anything, would waste an attempt and its calls.
+    // With a required step's circuit open, an iteration cannot finish anything and would waste an attempt and calls.
     ...(steps === null ? [] : [{ kind: 'parked', reason: 'step_circuit', ...steps } as const]),
     ...(window === null ? [] : [{ kind: 'parked', ...window } as const]),
   ];
@@ -361,7 +362,8 @@ export function findReachedRunLimit(
 ): { readonly kind: 'limit'; readonly reason: RunBound } | null {
   const isOutOfCalls = policy.maxCalls > 0 && run.calls >= policy.maxCalls;
   if (run.iterations >= policy.maxIterations || isOutOfCalls) return { kind: 'limit', reason: 'iterations' };
-  // An iteration that the run's deadline cut off feeds no circuit: it must be the last one, whatever the clock says.
+  // An iteration that the run's deadline cut off does not count for the circuit, so it must be the last one, whatever
+  // the clock says.
   const outOfTime = run.last?.end.kind === 'timeout' && run.last.end.of === 'run';
   if (outOfTime || run.startedAt + policy.maxRunMs - now < MIN_CALL_MS) return { kind: 'limit', reason: 'minutes' };
   if (policy.maxCostUsd > 0 && run.costUsd >= policy.maxCostUsd) return { kind: 'limit', reason: 'cost' };
@@ -369,8 +371,8 @@ export function findReachedRunLimit(
 }
 
 /**
- * Returns why no call may be made now, in words; null if one may be. These are the limits of `decideNextStep`, checked
- * between the steps of an iteration.
+ * Returns a clause that says why no call may be made now, or null if one may. The limits are those of `decideNextStep`,
+ * checked between the steps of an iteration.
  */
 export function findObstacle({ windows, startedAt, calls, costUsd }: Used, policy: Policy, now: number): string | null {
   const window = findExhaustedWindow(windows, policy, now);
@@ -380,20 +382,20 @@ export function findObstacle({ windows, startedAt, calls, costUsd }: Used, polic
   return startedAt + policy.maxRunMs - now < MIN_CALL_MS ? 'the run has no time left' : null;
 }
 
-/** Ends the run if a person ordered it to stop; checked last, since an end for another reason explains more. */
+/** Ends the run if a person ordered it to stop. The rule is checked last, because any other reason explains more. */
 function stopped({ run }: Situation): Outcome | null {
   return run.stoppedBy === null ? null : { kind: 'paused', reason: 'by_person', by: run.stoppedBy };
 }
 
 /**
- * Returns true once the run has iterated: a streak left by a killed run must not end every later run before its first
- * call.
+ * Returns true if the run has made an iteration. Otherwise a streak that a killed run left would end every later run
+ * before its first call.
  */
 function hasIterated(run: RunSoFar): boolean {
   return run.last !== null;
 }
 
-/** Returns true if the last iteration's claim to be done was neither overruled nor contradicted. */
+/** Returns true if the last iteration's completion claim was neither overruled nor contradicted. */
 function isUncontested({ last }: RunSoFar): boolean {
   return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
 }

@@ -6,7 +6,7 @@ import type { Policy } from '../policy.ts';
 /** The kind of a refused call: the agent asked a person, combined allowed commands, or used something forbidden. */
 type DenialKind = 'question' | 'compound' | 'forbidden';
 
-/** Returns the kind of a denial by the tools and allow rules of one agent. Journals keep denials without their kind. */
+/** Returns the kind of a denial under one agent's tools and allow rules. Journals do not record the kind. */
 export type KindOfDenial = (denial: Denial, allowedTools: Policy['allowedTools']) => DenialKind;
 
 /** A refused call with its kind. */
@@ -33,7 +33,7 @@ export function classifyDenials(
   return denials.map((denial) => ({ kind: kindOf(denial, allowedTools), command: denial.command }));
 }
 
-/** Classifies the refused calls of a whole iteration, each step by the rules that it had. */
+/** Classifies the refused calls of a whole iteration; each step's are judged by that step's rules. */
 export function classifyRefused(
   { analysis, evidence }: { readonly analysis: Pick<Analysis, 'denials'>; readonly evidence: Pick<Evidence, 'steps'> },
   policy: Pick<Policy, 'allowedTools'>,
@@ -44,7 +44,10 @@ export function classifyRefused(
   );
 }
 
-/** Separates real denials from advice and questions. After progress none counts: the agent found another way. */
+/**
+ * Separates actual denials from advice and questions. After progress no denial counts, because the agent found another
+ * way.
+ */
 export function judgeDenials(
   denials: readonly ClassifiedDenial[],
   progress: boolean,
@@ -59,7 +62,7 @@ export function judgeDenials(
 }
 
 function adviceFor({ command }: ClassifiedDenial): string {
-  // Journals of earlier versions contain this very text, with half a character at its end, and replay compares it.
+  // The text must not change, even if it ends in half a character: earlier journals contain it, and replay compares it.
   const shown = (command ?? '').replaceAll(/\s+/g, ' ').slice(0, 120);
   return `\`${shown.replaceAll('`', "'")}\` was refused although each part of it is allowed: the agent should run the parts one at a time, or the whole command needs a rule of its own in allowed-tools.`;
 }

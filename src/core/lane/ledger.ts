@@ -9,15 +9,15 @@ export const callUsageSchema = z.object({
   startedAt: anyInstant,
   endedAt: anyInstant,
   tokens: knownAmount,
-  /** Those of `tokens` that the model wrote; missing in earlier journals. */
+  /** Output tokens, which `tokens` includes; missing in earlier journals. */
   outputTokens: knownAmount.optional(),
   costUsd: knownAmount,
 });
 
-/** One agent call: when it was charged, when it ended, and what it used; null if that is unknown. */
+/** One agent call: the instants at which it was charged and ended, and its usage; null if unknown. */
 export type CallUsage = Immutable<z.infer<typeof callUsageSchema>>;
 
-/** The usage of a call, known when it ended. Unknown amounts are 0. */
+/** The usage of a call, measured when it ended. Unknown amounts are 0. */
 export interface Usage {
   readonly tokens: number;
   readonly costUsd: number;
@@ -30,7 +30,7 @@ export const ledgerDaySchema = z.object({
   /** `2026-11-21`, UTC. */
   day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/),
   calls: countSchema,
-  /** Calls of each agent, on a day on which several could be called. */
+  /** Calls of each agent; absent if only one could be called that day. */
   agents: z.partialRecord(z.enum(AGENT_NAMES), countSchema).exactOptional(),
   tokens: countSchema,
   costUsd: amountSchema,
@@ -46,9 +46,9 @@ export function computeAverageCost(ledger: readonly LedgerDay[]): number | null 
   return calls === 0 ? null : ledger.reduce((sum, day) => sum + day.costUsd, 0) / calls;
 }
 
-/** Returns the ledger with one more call on the day of `now`. `agent` is null if there is only one. */
+/** Returns the ledger with one more call on the day of `now`. `agent` is null if the policy has only one agent. */
 export function bookCall(ledger: readonly LedgerDay[], now: number, agent: AgentName | null): readonly LedgerDay[] {
-  return booked(ledger, now, (day) => ({
+  return withChangedDay(ledger, now, (day) => ({
     ...day,
     calls: day.calls + 1,
     ...(agent === null ? {} : { agents: { ...day.agents, [agent]: (day.agents?.[agent] ?? 0) + 1 } }),
@@ -58,7 +58,7 @@ export function bookCall(ledger: readonly LedgerDay[], now: number, agent: Agent
 /** Returns the ledger with the usage of a call, on the day of `now`. */
 export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: number): readonly LedgerDay[] {
   const { tokens, costUsd, durationMs } = boundUsage(usage);
-  return booked(ledger, now, (day) => ({
+  return withChangedDay(ledger, now, (day) => ({
     ...day,
     tokens: day.tokens + tokens,
     costUsd: day.costUsd + costUsd,
@@ -66,7 +66,7 @@ export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: numbe
   }));
 }
 
-function booked(
+function withChangedDay(
   ledger: readonly LedgerDay[],
   now: number,
   change: (day: LedgerDay) => LedgerDay,
@@ -79,7 +79,7 @@ function booked(
 }
 
 /**
- * Bounds amounts from the agent's output: a negative one must not give back usage, and a huge one must not make the
+ * Bounds amounts from the agent's output: a negative amount must not reduce the usage, and a huge one must not make the
  * state unreadable.
  */
 export function boundUsage({ tokens, costUsd, durationMs }: Usage): Usage {

@@ -42,19 +42,19 @@ interface WithSession {
   readonly transitions: readonly Transition[];
 }
 
-/** The part that the rules for several agents need: the current agent, and the sessions of the others. */
+/** The part of the state that the rules for several agents need: the current agent, and the sessions of the others. */
 interface WithTurns extends WithSession {
   readonly agent: AgentName | null;
   readonly resting: Immutable<z.infer<typeof restingSchema>>;
 }
 
 /**
- * Returns the state in which an agent has the turn: `session` is its own, and the previous agent's session rests until
+ * Returns the state after this agent took the turn: `session` is its own, and the previous agent's session rests until
  * that agent's next turn.
  */
 export function switchAgent<State extends WithTurns>(state: State, agent: AgentName, why: string, now: number): State {
   if (state.agent === agent) return state;
-  // A session without an agent belongs to the first agent that is called.
+  // A session whose agent is not recorded belongs to the first agent that is called.
   if (state.agent === null) return { ...state, agent };
   const { [agent]: session, ...others } = state.resting;
   const resting = state.session === null ? others : { ...others, [state.agent]: state.session };
@@ -69,7 +69,7 @@ export function dropExpiredSessions<State extends WithTurns>(state: State, polic
   return fresh.length === entries.length ? state : { ...state, resting: Object.fromEntries(fresh) };
 }
 
-/** True if the lane has a session with any agent. */
+/** True if the lane has a session of any agent. */
 export function hasAnySession({ session, resting }: Pick<WithTurns, 'session' | 'resting'>): boolean {
   return session !== null || Object.keys(resting).length > 0;
 }
@@ -95,7 +95,8 @@ export function dropSession<State extends WithTurns>(
 }
 
 /**
- * Returns every session of the lane with its agent. `first` is the agent of the current one if no turn was taken yet.
+ * Returns every session of the lane with its agent. `first` is the owner of the current session if no agent has taken a
+ * turn yet.
  */
 export function sessionsOf(
   { agent, session, resting }: Pick<WithTurns, 'agent' | 'session' | 'resting'>,
@@ -120,10 +121,7 @@ type SessionReset =
   | 'agent_failed'
   | 'prompt_too_long';
 
-/**
- * Returns the state whose `session` is what the next call may resume (null for a fresh one), with the reason if one was
- * given up.
- */
+/** Returns the state without a session that the next call must not resume, and records the reason. */
 export function resetUnfitSession<State extends WithSession>(
   state: State,
   taskId: TaskId,
@@ -135,7 +133,7 @@ export function resetUnfitSession<State extends WithSession>(
   return reason === null ? state : resetSession(state, reason, now);
 }
 
-/** Returns the state after a call: with the session that it used, or without one if the CLI cannot continue it. */
+/** Returns the state after a call, with the call's session, or without one if the CLI cannot continue it. */
 export function keepSession<State extends WithSession>(
   state: State,
   call: { readonly analysis: Analysis; readonly taskId: TaskId; readonly agentFailed: boolean },
@@ -144,7 +142,7 @@ export function keepSession<State extends WithSession>(
 ): State {
   const { agentError, sessionId } = call.analysis;
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
-  // Resuming would send the same, too long session again.
+  // Resuming would send the same session, which is too long.
   if (agentError?.kind === 'prompt-too-long') return resetSession(state, 'prompt_too_long', now);
   // The session may be the cause of the failed calls.
   if (call.agentFailed) return resetSession(state, 'agent_failed', now);
@@ -174,7 +172,7 @@ function resetReason(session: Session, taskId: TaskId, policy: Policy, now: numb
   return null;
 }
 
-/** Returns true if an id is safe as an argument of the CLI: it must not look like a flag or a path. */
+/** Returns true if an id is safe as an argument of the CLI, because it looks like neither a flag nor a path. */
 function isUsable(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
 }

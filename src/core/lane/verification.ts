@@ -12,10 +12,10 @@ import { noSignals } from './circuit.ts';
 import { type LaneState, MAX_UNPROVEN, MAX_UNPROVEN_CHARS, type VerificationRecord } from './state/state.ts';
 import { withTransition } from './session.ts';
 
-/** The subject of a verification: a commit, and the hash of the verify commands. */
+/** The subject of a verification: a commit and the hash of the verify commands. */
 export type VerificationSubject = Pick<VerificationRecord, 'commit' | 'commands'>;
 
-/** Returns the state's record of a verification in a clean clone, or null if it has no result. */
+/** Returns the record of a verification in a clean clone, or null if the verification has no result. */
 export function verificationRecordOf(
   subject: VerificationSubject,
   verification: Verification,
@@ -38,7 +38,7 @@ export function buildVerificationSubject(
   return { commit, commands: sha256(verify.join('\n')).slice(0, 32) };
 }
 
-/** True if a verification is about these commands at this commit. */
+/** True if a verification ran these commands at this commit. */
 export function isVerificationOf(
   record: VerificationRecord | null,
   { commit, commands }: VerificationSubject,
@@ -46,7 +46,10 @@ export function isVerificationOf(
   return record?.commit === commit && record.commands === commands;
 }
 
-/** The messages of shells, interpreters, package managers and build tools for a missing command, script or task. */
+/**
+ * Matches the messages of shells, interpreters, package managers and build tools about a missing command, script or
+ * task.
+ */
 const NOT_THERE: readonly RegExp[] = [
   /missing script:/i,
   /^(?:npm (?:ERR!|error) )?Unknown command: "/m,
@@ -68,7 +71,7 @@ const NOT_THERE: readonly RegExp[] = [
   /^\s*Command "[^"]*" is not defined/m,
   /^bundler: command not found:/m,
   /^git: '[^']*' is not a git command/m,
-  // Interpreters name the missing file themselves, unlike a traceback of the program.
+  // Interpreters themselves report a missing file in this form; a program's traceback looks different.
   /(?:^|\/)python[\d.]*: (?:can't open file|No module named )/m,
   /^(?:\S*\/)?(?:ba|da|z|k)?sh: (?:\d+: )?(?:cannot open|can't open|\S+: (?:cannot open|No such file or directory))/im,
   /^bash: line \d+: (?:cd: [^\n:]+|\S+\.sh): No such file or directory/m,
@@ -77,13 +80,13 @@ const NOT_THERE: readonly RegExp[] = [
   /^Could not open input file: /m,
   /^(?:ERROR: file or directory not found: |Could not find '[^']*'$)/m,
   /^error: Module not found "file:/im,
-  // Node prints an empty require stack for a main script only.
+  // Node prints an empty require stack only for a main script.
   /Cannot find module '[^']*'[^]{0,2000}code: 'MODULE_NOT_FOUND',\s*requireStack: \[\]/,
 ];
 
 /**
- * Returns true if a failed verification says nothing about the code because its command cannot run at all (127 and 126
- * are a shell's own).
+ * Returns true if a failed verification is not about the code, because its command cannot run at all (a shell's exit
+ * codes 126 and 127, or such a message).
  */
 export function hasUnrunnableCommand(verification: Verification): boolean {
   if (verification.kind !== 'failed') return false;
@@ -95,8 +98,8 @@ export function hasUnrunnableCommand(verification: Verification): boolean {
 }
 
 /**
- * Returns the tasks that a verification of the head decides on: the finished ones, or all of the branch if a complete
- * lane has none.
+ * Returns the tasks that a verification of the head decides: the finished ones or, if a complete lane has none, all
+ * done tasks of the branch.
  */
 export function listVerifiedTasks(state: LaneState, isComplete: boolean): readonly TaskId[] {
   const { tasks, change } = state;
@@ -110,7 +113,7 @@ function finishedIn({ tasks }: Pick<LaneState, 'tasks'>): readonly TaskId[] {
   return Object.keys(tasks).filter((id) => tasks[id]?.state === 'finished');
 }
 
-/** Returns true for an answer without a change, which leaves no commit to prove. */
+/** Returns true if a feedback task was answered without a change, which leaves no commit to prove. */
 function isAnsweredUnchanged({ feedback: { items } }: LaneState, id: TaskId): boolean {
   return Object.hasOwn(items, id) && items[id]?.answer?.kind === 'unchanged';
 }
@@ -120,14 +123,14 @@ export function listUnverifiedTasks({ tasks }: Pick<LaneState, 'tasks'>): readon
   return Object.keys(tasks).filter((id) => tasks[id]?.unproven === true);
 }
 
-/** True if this very commit failed in a clean clone. */
+/** True if this commit failed in a clean clone. */
 export function isKnownRed({ headVerification }: LaneState, commit: ObjectId): boolean {
   return headVerification?.kind === 'failed' && headVerification.commit === commit;
 }
 
 /**
- * Returns the tasks awaiting a verification that no call helps: the work tree is red as well, possibly because of
- * another task in progress.
+ * Returns the tasks that await a verification and that another call cannot help: the work tree fails as well, possibly
+ * because of another task in progress.
  */
 export function listTasksHeldByOthers(state: LaneState, tasks: readonly QueuedTask[]): readonly TaskId[] {
   if (state.change.failingSince === null) return [];
@@ -140,8 +143,8 @@ export function listTasksHeldByOthers(state: LaneState, tasks: readonly QueuedTa
 }
 
 /**
- * Returns the state as others may build on it: a finished task is done if its commit is proven or needs no proof, and
- * otherwise open again.
+ * Returns the state that others may build on: a finished task becomes done if its commit is proven or needs no proof,
+ * and is otherwise reopened.
  */
 export function settleFinished(state: LaneState, isProven: boolean, now: number): LaneState {
   const settled = isProven
@@ -187,7 +190,9 @@ export interface TaskProof {
   readonly proof: Proof;
 }
 
-/** Returns the state after proofs, which decide nothing; the next prompt names the tests that prove too little. */
+/**
+ * Returns the state with proofs added. Proofs decide nothing; the next prompt names the tests that prove too little.
+ */
 export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): LaneState {
   const change = proofs.reduce((next, { task, proof }) => withProof(next, task, proof), state.change);
   const unproven = proofs.flatMap(({ task, proof }) =>
@@ -207,8 +212,8 @@ export function recordProofs(state: LaneState, proofs: readonly TaskProof[]): La
 }
 
 /**
- * Makes tasks done, and is the only place that does: their commit is proven or needs no proof. No call is made or
- * counted for it.
+ * Marks tasks as done whose commit is proven or needs no proof. No other code marks a task as done, and no call is made
+ * or counted.
  */
 function makeDone(
   state: LaneState,
@@ -233,8 +238,8 @@ function makeDone(
 }
 
 /**
- * Reopens tasks that are finished or done, and is the only place that does: no verification of the head passed, or a
- * person withdrew them.
+ * Reopens finished or done tasks, because no verification of the head passed or a person withdrew them. No other code
+ * reopens them.
  */
 export function reopenTasks(
   state: LaneState,
@@ -256,11 +261,11 @@ export function reopenTasks(
       { at: now, subject: 'task', from: `${id} ${before.state}`, to: 'in-progress', reason },
     );
   }, state);
-  // A task in progress continues first: it may be the reason why the verification fails.
+  // A task in progress continues first, because it may be what makes the verification fail.
   return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
-/** Returns the state when no verification has seen the newest head: what was done since `before` waits for one. */
+/** Returns the state if no verification has run on the newest head: tasks finished since `before` wait for one. */
 export function reopenDoneSince(state: LaneState, before: LaneState, now: number): LaneState {
   const ids = Object.keys(state.tasks).filter(
     (id) =>
@@ -272,8 +277,8 @@ export function reopenDoneSince(state: LaneState, before: LaneState, now: number
 }
 
 /**
- * Returns the state after `verify` ran on the base. A base that still has the failures that an iteration could not fix
- * holds back the next call as well; a base that passes again must be merged first.
+ * Returns the state after `verify` ran on the base. A base with the same failures that an iteration could not fix
+ * allows no call. A base that passes again must first be merged.
  */
 export function recordBaseVerification(
   state: LaneState,
@@ -293,7 +298,7 @@ export function recordBaseVerification(
 }
 
 /**
- * Returns true if the base verification of this subject is known and needs no run of `verify`. States of earlier
+ * Returns true if the base's result for this subject is known, so that `verify` need not run. States of earlier
  * versions lack the failures of a red base.
  */
 export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: VerificationSubject): boolean {
@@ -301,20 +306,20 @@ export function isBaseKnown({ baseVerification, redBase }: LaneState, subject: V
   return baseVerification?.kind === 'passed' || (redBase !== null && redBase.stage !== 'reverify');
 }
 
-/** Returns the state after an iteration tried to fix the red base without success: no more calls are made. */
+/** Returns the state after an iteration failed to fix the red base: no more calls are made. */
 export function holdForBase(state: LaneState): LaneState {
   return state.redBase === null ? state : { ...state, redBase: { ...state.redBase, stage: 'tried' } };
 }
 
 /**
- * Time in ms after which an unchanged red base is verified again, without a call: a network or a service may have
- * failed instead. Outages last for hours, and each verification costs the machine's time.
+ * Time in ms after which an unchanged red base is verified again without a call, because a network or a service may
+ * have caused the failure. Outages last for hours, and each verification takes machine time.
  */
 const REVERIFY_MS = 6 * HOUR_MS;
 
 /**
- * Returns the state, at the start of a run, of a lane that waits for its base: a person's request gets one more
- * attempt, and a base is verified again after some time, or if it or `verify` changed.
+ * Returns the state of a lane that waits for its base, at the start of a run. A person's request allows one more
+ * attempt. The base is verified again after some time, or if it or `verify` changed.
  */
 export function reconsiderBase(
   state: LaneState,
@@ -331,7 +336,7 @@ export function reconsiderBase(
   if (redBase.stage !== 'tried') return state;
   if (now.asked) return { ...state, redBase: { ...redBase, stage: 'found' } };
   const isSame = redBase.commit === now.subject.commit && redBase.commands === now.subject.commands;
-  // Runs that end in the gate do not count.
+  // `lastRun` leaves out runs that end in the gate.
   const isRecent = lastRun !== null && Math.abs(now.at - lastRun.at) < REVERIFY_MS;
   return isSame && isRecent ? state : { ...state, redBase: { ...redBase, stage: 'reverify' } };
 }

@@ -4,32 +4,32 @@ import { amountSchema, countSchema, type Immutable, instantSchema, type Policy }
 import { boundUsage, type Usage } from './ledger.ts';
 import { DAY_MS, HOUR_MS, isTooFarAhead } from '../countdown.ts';
 
-/** The value of an unreadable counter: more than any limit, with room to count on. */
+/** The value that stands for an unreadable counter: more than any limit, but small enough to be added to. */
 const USED_UP_AMOUNT = 1e15;
 
 const hourSchema = z.object({ openedAt: instantSchema, calls: countSchema, tokens: countSchema }).nullable();
 const daySchema = z.object({ openedAt: instantSchema, costUsd: amountSchema }).nullable();
 export const windowsSchema = z.object({ hour: hourSchema, day: daySchema });
-/** Windows, each parsed separately. */
+/** The two windows, each of which is parsed separately. */
 const partsSchema = z.object({ hour: z.unknown().optional(), day: z.unknown().optional() });
 const openedSchema = z.object({ openedAt: instantSchema });
 
 /**
- * Usage windows, opened by their first call. `hour` ends an hour later, `day` at the next midnight UTC; null means that
- * none is open.
+ * The usage windows. A window opens with its first call; `hour` ends an hour later, `day` at the next midnight UTC.
+ * null means that the window is not open.
  */
 export type Windows = Immutable<z.infer<typeof windowsSchema>>;
 
-/** Charges a call at its start, so that a call that fails or is killed counts as well. */
+/** Charges a call at its start, so that failed and killed calls count as well. */
 export function chargeCall(windows: Windows, now: number): Windows {
   const hour = currentHour(windows, now);
-  // The usage of an earlier call may have opened the window; the first call counts. A clock that was set back does not
-  // move it.
+  // If only the usage of an earlier call opened the window, the window starts with its first own call. A clock that was
+  // set back does not move the start.
   const openedAt = hour.calls === 0 ? Math.max(hour.openedAt, now) : hour.openedAt;
   return { hour: { ...hour, openedAt, calls: hour.calls + 1 }, day: currentDay(windows, now) };
 }
 
-/** Charges the usage of a call, at its end. */
+/** Charges the usage of a call when it ends. */
 export function chargeUsage(windows: Windows, usage: Usage, now: number): Windows {
   const hour = currentHour(windows, now);
   const day = currentDay(windows, now);
@@ -37,7 +37,7 @@ export function chargeUsage(windows: Windows, usage: Usage, now: number): Window
   return { hour: { ...hour, tokens: hour.tokens + tokens }, day: { ...day, costUsd: day.costUsd + costUsd } };
 }
 
-/** Returns the window that is used up at `now` and ends last, or null if a call may start. */
+/** Returns the limit that is reached at `now` and ends last, or null if a call may start. */
 export function findExhaustedWindow(
   windows: Windows,
   policy: Policy,
@@ -71,13 +71,13 @@ export function combineWindows(a: Windows, b: Windows): Windows {
   return { hour, day };
 }
 
-/** The usage of the open windows, and the instants at which they end; null if none is open. */
+/** The usage of the open windows and the instants at which they end in ms; a window that is not open is null. */
 export interface OpenUsage {
   readonly hour: { readonly calls: number; readonly tokens: number; readonly endsAt: number } | null;
   readonly day: { readonly costUsd: number; readonly endsAt: number } | null;
 }
 
-/** Returns the usage of the windows that are open at `now`, each with the instant of its end in ms. */
+/** Returns the usage of the windows that are open at `now`. */
 export function measureUsageAt(windows: Windows, now: number): OpenUsage {
   const { hour, day } = keepOpenWindows(windows, now);
   return {
@@ -86,19 +86,19 @@ export function measureUsageAt(windows: Windows, now: number): OpenUsage {
   };
 }
 
-/** Returns the number of calls that the hour window at `now` still grants. */
+/** Returns the number of calls that remain in the hour window at `now`. */
 export function countCallsRemaining(windows: Windows, policy: Policy, now: number): number {
   return Math.max(0, policy.maxCallsPerHour - (keepOpenWindows(windows, now).hour?.calls ?? 0));
 }
 
-/** Returns both windows as used up from `openedAt` on. */
+/** Returns both windows, opened at `openedAt` and used up. */
 export function useUpWindows(openedAt: number): Windows {
   return { hour: usedUpHour(openedAt), day: usedUpDay(openedAt) };
 }
 
 /**
- * Parses stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was
- * saved, counts as used up.
+ * Parses stored windows. A corrupt window counts as used up, so that it never grants calls; its start is the readable
+ * start or `savedAt`.
  */
 export function parseWindows(
   json: unknown,
@@ -122,8 +122,8 @@ export function parseWindows(
 }
 
 /**
- * Returns the windows with implausible starts, which no correct clock can have written, moved to `now`, keeping their
- * usage. Returns the same object if all are plausible.
+ * Returns the windows with implausibly late starts, which only a wrong clock can have written, moved to `now`. Usage is
+ * kept. Returns the same object if all starts are plausible.
  */
 export function limitWindows(windows: Windows, now: number): Windows {
   const { hour, day } = windows;
@@ -134,9 +134,7 @@ export function limitWindows(windows: Windows, now: number): Windows {
   };
 }
 
-/**
- * Returns the windows that are open at `now`. A clock that was set back does not end a window: only its own end does.
- */
+/** Returns the windows that are open at `now`. A window ends only at its own end, not because a clock was set back. */
 export function keepOpenWindows(windows: Windows, now: number): Windows {
   return {
     hour: windows.hour !== null && now < windows.hour.openedAt + HOUR_MS ? windows.hour : null,

@@ -19,17 +19,18 @@ import { tryJson } from '../text/try-json.ts';
 import { describeLeft, type LayoutName, LEFT_PATHS, LAYOUT_MARKS } from './layouts.ts';
 
 /**
- * The ways in which a run uses one kind of file, as ends of sentences. The first existing path is the one that counts.
+ * The uses that a run makes of one kind of file, as ends of sentences. Only the first existing path counts, unless
+ * `others` is null.
  */
 interface Kind {
   readonly paths: readonly string[];
-  /** The use of the file that counts. */
+  /** The use of the first existing file. */
   readonly first: string | ((text: string, steps: number | null | undefined) => string);
-  /** The use of all files but the first; null if all count equally. */
+  /** The use of all further files; null if all files are used like the first. */
   readonly others: string | null;
-  /** The use of a symbolic link at the path that counts; null if links are neither followed nor used. */
+  /** The use of a symbolic link in place of the first file; null if links are not used at all. */
   readonly link: string | null;
-  /** The task source that must be enabled for it to count; null if it always counts. */
+  /** The task source that must be enabled for the files to be used; null if they are always used. */
   readonly source: TaskSourceName | null;
 }
 
@@ -37,12 +38,11 @@ const IF_WITHIN_REPOSITORY = 'if it leads to a file of this repository';
 
 const BRANCH_OF = z.object({ branchName: z.string().min(1) });
 
-/** Files that are named to the agent, wherever links lead. */
+/** Files that the prompt names to the agent, even if they are links. */
 const NAMED: readonly string[] = [...INSTRUCTION_PLACES, '.ralph/SPECS_INDEX.md'];
 
 /**
- * One row for each kind of file that is read, in the order in which they are shown. The settings file has lines of its
- * own.
+ * The kinds of files that a run reads, in the order in which they are shown. The settings file is described elsewhere.
  */
 const KINDS: readonly Kind[] = [
   {
@@ -61,9 +61,9 @@ const KINDS: readonly Kind[] = [
   },
   {
     paths: [SETUP_MARKER_PATH],
-    first: 'says that the set-up is done',
+    first: 'marks the set-up as done',
     others: null,
-    link: 'a symbolic link; without a pipeline it says that the set-up is done',
+    link: 'a symbolic link; without a pipeline it marks the set-up as done',
     source: null,
   },
   {
@@ -97,7 +97,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     paths: PROGRESS_PLACES,
-    first: 'shown to the agent as what earlier iterations learned',
+    first: 'shown to the agent as the notes of earlier iterations',
     others: 'not used, another one comes before it',
     link: null,
     source: null,
@@ -112,15 +112,15 @@ const KINDS: readonly Kind[] = [
   {
     paths: PIPELINE_FILES,
     first: pipelineOf,
-    others: 'used only where what comes before it has no `steps`',
+    others: 'used only if the files before it have no `steps`',
     link: null,
     source: null,
   },
   {
     paths: LEFT_CIRCUIT_PATHS,
-    first: 'a circuit that is open there is honoured once',
+    first: 'an open circuit in it is honoured once',
     others: 'not used, another one comes before it',
-    link: `a symbolic link; a circuit that is open there is honoured once ${IF_WITHIN_REPOSITORY}`,
+    link: `a symbolic link; an open circuit in it is honoured once ${IF_WITHIN_REPOSITORY}`,
     source: null,
   },
 ];
@@ -130,32 +130,34 @@ const SPECS = ['.ralph/specs', 'specs'];
 
 const KNOWN: readonly string[] = [...new Set([...LAYOUT_MARKS, ...KINDS.flatMap(({ paths }) => paths)])];
 
-/** Files that are looked for in every repository: those that identify a layout, and those that a run reads. */
+/** Files to look for in every repository: those that identify a layout, and those that a run reads. */
 export const FIRST_PATHS: readonly string[] = KNOWN.filter(
   (path) => LAYOUT_MARKS.includes(path) || !(path.endsWith('/') || NAMED.includes(path)),
 );
 
-/** Names that are looked for once a layout is known; a folder ends with a slash, and `*` matches any part of a name. */
+/**
+ * Paths to look for in addition if a layout is known. A folder ends with a slash, and `*` matches any part of a name.
+ */
 export const FURTHER_PATHS: readonly string[] = [
   ...new Set([...KNOWN, ...ROOT_PROMPTS, ...LEFT_PATHS].filter((path) => !FIRST_PATHS.includes(path))),
 ];
 
-/** Every path that identifies a layout or appears in a description. */
+/** Every path that identifies a layout or occurs in a description. */
 export const LAYOUT_PATHS: readonly string[] = [
   ...FIRST_PATHS,
   ...FURTHER_PATHS,
   ...SPECS.map((folder) => `${folder}/`),
 ];
 
-/** Patterns of the folders that are looked for once a layout is known. */
+/** Patterns for folders to look for in addition if a layout is known. */
 export const SPECS_PATTERNS: readonly string[] = SPECS.map((folder) => `${folder}/**`);
 
 /**
- * Describes how a run uses files of another Ralph: one line for each kind that exists, what is used, what is not and
- * why. Without a layout (null), only links are worth a line. `links` are symbolic links among the paths that identify a
- * layout, and folders on the way to them; `texts` are readable files by path; `steps` is the number of steps in a
- * pipeline file, or null; `promptFile` and `taskSources` are the inputs; `folder` is where the run works: all paths are
- * relative to it, but shown from the root.
+ * Describes the uses of another Ralph's files: one line for each kind that exists, with the file that is used, those
+ * that are not, and the reason. If `layout` is null, only links are described. `links` are symbolic links among the
+ * layout's paths and their parent folders; `texts` are readable files by path; `steps` has the number of steps of each
+ * pipeline file, or null for one without `steps`; `promptFile` and `taskSources` are the inputs. All paths are relative
+ * to `folder`, where the run works, but shown relative to the root.
  */
 export function describeLayout(
   layout: LayoutName | null,
@@ -217,14 +219,13 @@ export function describeLayout(
   ];
 }
 
-/** Names that are looked for at the root if a run works in a folder: those that no other tool uses. */
+/** Names to look for at the root if a run works in a folder: those that no other tool uses. */
 export const ROOT_PATHS: readonly string[] = FIRST_PATHS.filter(
   (path) => !(isSharedFileName(path) || path === ROOT_PLAN),
 );
 
 /**
- * Says in one line that a run in a folder does not use these files at the root; no line without names from
- * `ROOT_PATHS`.
+ * Returns one line which says that a run in a folder does not use these files at the root; empty if there are no names.
  */
 export function describeUnusedRootFiles(names: readonly string[], folder: Folder): readonly string[] {
   if (names.length === 0) return [];
@@ -232,7 +233,7 @@ export function describeUnusedRootFiles(names: readonly string[], folder: Folder
   return [`${namesOf(inOrder.map((name) => `\`${name}\``))}: not used, this run works in \`${folder}\`.`];
 }
 
-/** Describes links that are not followed: those in the place of a file, and folders. */
+/** Describes links that are not followed: links to files, and links to folders. */
 function describeLinks(links: readonly string[], renderUsage: RenderUsage): readonly string[] {
   const said = [...KINDS.flatMap(({ paths, link }) => (link === null ? [] : paths)), ...LEFT_PATHS];
   const files = links.filter((path) => LAYOUT_PATHS.includes(path) && !said.includes(path));
@@ -247,7 +248,7 @@ function describeLinks(links: readonly string[], renderUsage: RenderUsage): read
 
 type RenderUsage = (paths: readonly string[], said: string) => readonly string[];
 
-/** Returns one line about the paths, or none without paths. */
+/** Returns one line about the paths; empty if there are none. */
 function usageLine(folder: Folder, paths: readonly string[], said: string): readonly string[] {
   if (paths.length === 0) return [];
   return [`${paths.map((path) => `\`${toRootPath(folder, path)}\``).join(', ')}: ${said}.`];
@@ -255,11 +256,11 @@ function usageLine(folder: Folder, paths: readonly string[], said: string): read
 
 function listOf(text: string): string {
   const isNamed = BRANCH_OF.safeParse(tryJson(text)).success;
-  return `used as the list of stories${isNamed ? ', but for its `branchName`: the work is on the branch of the queue' : ''}`;
+  return `used as the list of stories${isNamed ? ", except for its `branchName`, because the work is on the queue's branch" : ''}`;
 }
 
 function pipelineOf(_text: string, count: number | null | undefined): string {
-  // An unreadable file is left to its own reader, which reports it.
+  // An unreadable file is reported when the pipeline is loaded.
   if (count === undefined) return 'the pipeline of an iteration, where it has `steps`';
   return count === null
     ? 'not a pipeline, it has no `steps`'

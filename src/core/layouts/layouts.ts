@@ -10,16 +10,16 @@ export type LayoutName =
   | 'snarktank/ralph'
   | 'the first Ralph in bash';
 
-/** A layout of a repository that is set up for another Ralph. */
+/** The files of a repository that is set up for another Ralph. */
 interface Layout {
   readonly name: LayoutName;
-  /** Files of which one suffices, since no other tool uses these names. */
+  /** Files that identify the layout on their own, because no other tool uses these names. */
   readonly marks: readonly string[];
-  /** Files that count only together; empty if there are none. */
+  /** Files that identify the layout only together; empty if there are none. */
   readonly together: readonly string[];
 }
 
-/** The layouts, the more specific ones first. Files that `ralph init` writes identify none of them. */
+/** The layouts, most specific first. None of them is identified by files that `ralph init` writes. */
 const LAYOUTS: readonly Layout[] = [
   {
     name: 'bmalph',
@@ -83,7 +83,7 @@ const LAYOUTS: readonly Layout[] = [
     ],
     together: [],
   },
-  // Listed after ralph-claude-code, whose older versions had these names as well.
+  // Listed after ralph-claude-code, because its older versions used these names as well.
   { name: 'bmalph', marks: ['.ralph/@fix_plan.md', '.ralph/@AGENT.md'], together: [] },
   {
     name: 'snarktank/ralph',
@@ -117,7 +117,7 @@ const LAYOUTS: readonly Layout[] = [
 /** Every path that identifies a layout. */
 export const LAYOUT_MARKS: readonly string[] = LAYOUTS.flatMap(({ marks, together }) => [...marks, ...together]);
 
-/** Files of other Ralphs that no run reads by itself, described together in one line. A folder ends with a slash. */
+/** Files of other Ralphs that a run does not read by itself, described in one line. A folder ends with a slash. */
 interface LeftFiles {
   /** The use of these files. */
   readonly fate: string;
@@ -127,7 +127,7 @@ interface LeftFiles {
 
 const NOT_USED = 'Not used';
 
-/** Files that the other systems create under names that no other tool uses. */
+/** Files that other Ralphs create under names that no other tool uses. */
 const LEFT: readonly LeftFiles[] = [
   {
     fate: 'Read by the agent',
@@ -189,7 +189,7 @@ const LEFT: readonly LeftFiles[] = [
       'scripts/ralph/.last-branch',
       '.last-branch',
     ],
-    why: 'what earlier runs did is in the state and the journal',
+    why: 'the state and the journal record earlier runs',
   },
   {
     fate: NOT_USED,
@@ -202,8 +202,8 @@ const LEFT: readonly LeftFiles[] = [
     why: 'logs and archives of earlier runs',
   },
   { fate: NOT_USED, paths: ['.ralph/.ralph_lock'], why: 'a lease keeps runs apart' },
-  { fate: NOT_USED, paths: ['.ralph/queue.json'], why: 'the queue is the label and the lists' },
-  { fate: NOT_USED, paths: ['.ralph/commit_message.txt'], why: 'the loop writes the message of a commit' },
+  { fate: NOT_USED, paths: ['.ralph/queue.json'], why: 'the queue consists of labeled issues and task lists' },
+  { fate: NOT_USED, paths: ['.ralph/commit_message.txt'], why: 'the loop writes commit messages itself' },
   {
     fate: NOT_USED,
     paths: [
@@ -242,7 +242,7 @@ const LEFT: readonly LeftFiles[] = [
   },
 ];
 
-/** Files that they create under common names, which count as theirs only if that layout is known. */
+/** Files that a Ralph creates under common names. They count as its files only if its layout is identified. */
 const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
   {
     layout: 'the first Ralph in bash',
@@ -277,19 +277,22 @@ const LEFT_BY: readonly (LeftFiles & { readonly layout: LayoutName })[] = [
   { layout: 'snarktank/ralph', fate: NOT_USED, paths: ['prd.json.example'], why: 'it is an example' },
 ];
 
-/** Every path of the tables; `*` matches any part of a name. */
+/** Every path of `LEFT` and `LEFT_BY`; `*` matches any part of a name. */
 export const LEFT_PATHS: readonly string[] = [...LEFT, ...LEFT_BY].flatMap(({ paths }) => paths);
 
 /** Maximum number of names in a line. */
 const MAX_SHOWN = 16;
 
 /**
- * Describes which of `there`, relative to the run's folder, a run does not read by itself: one line for each reason.
+ * Describes the files of `there` (relative to the run's folder) that a run does not read by itself: one line per
+ * reason.
  */
 export function describeLeft(layout: LayoutName, there: readonly string[], folder: Folder): readonly string[] {
   return [...LEFT, ...LEFT_BY.filter((one) => one.layout === layout)].flatMap(({ fate, paths, why }) => {
     const found = there.filter((path) => paths.some((known) => matchesKnownPath(path, known)));
-    return found.length === 0 ? [] : [`${fate}: ${shown(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
+    return found.length === 0
+      ? []
+      : [`${fate}: ${formatPaths(found.map((path) => toRootPath(folder, path)))}: ${why}.`];
   });
 }
 
@@ -300,7 +303,7 @@ function matchesKnownPath(path: string, known: string): boolean {
     : path.length >= before.length + after.length && path.startsWith(before) && path.endsWith(after);
 }
 
-function shown(paths: readonly string[]): string {
+function formatPaths(paths: readonly string[]): string {
   const more = paths.length - MAX_SHOWN;
   return `${paths
     .slice(0, MAX_SHOWN)
@@ -308,7 +311,7 @@ function shown(paths: readonly string[]): string {
     .join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
 }
 
-/** Returns the layout of the existing files, or null if the repository is not set up for another Ralph. */
+/** Returns the layout that the existing files identify, or null if the repository is not set up for another Ralph. */
 export function layoutOf(paths: readonly string[]): LayoutName | null {
   const isThere = (path: string): boolean => paths.includes(path);
   const layout = LAYOUTS.find(

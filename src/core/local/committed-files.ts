@@ -17,9 +17,9 @@ export function listTaskFiles(folder: Folder): readonly string[] {
 }
 
 /**
- * Returns the task files, prompts and pipelines that a run takes only from the last commit, without files of the same
- * name that belong to other tools. Paths are relative to the root, with `*` for any part of a name. `there` contains
- * the names in the folder that `ROOT_LOOP` lists.
+ * Returns the paths of task files, prompts and pipelines that a run reads only from the last commit. Files under shared
+ * names that belong to other tools are left out. Paths are relative to the root, and `*` stands for any part of a name.
+ * `there` lists the existing files of `ROOT_LOOP` in the folder.
  */
 export function listCommittedFiles(
   folder: Folder,
@@ -34,8 +34,8 @@ export function listCommittedFiles(
 }
 
 /**
- * Returns the files to delete so that at most `most` files and `mostBytes` bytes remain. The order of names is that of
- * age, oldest first. The newest file always remains.
+ * Returns the files to delete so that at most `most` files and `mostBytes` bytes remain. Files sort by name from oldest
+ * to newest. The newest file always remains.
  */
 export function selectFilesToDelete(
   files: readonly LogFile[],

@@ -1,14 +1,14 @@
-/** The limits of what is copied for a local run. */
+/** Limits on the ignored files that are copied for a local run, or the size of such files. */
 export interface CopyLimits {
-  /** The number of files, links and folders. */
+  /** Number of files, links and folders. */
   readonly files: number;
   readonly bytes: number;
 }
 
-/** Limits that are several times as large as the installed packages of a large project. */
+/** The limits in use, several times the size of a large project's installed packages. */
 export const copyLimits: CopyLimits = { files: 200_000, bytes: 4 * 2 ** 30 };
 
-/** A path that is copied completely or not at all, because half of an installed package is worse than none. */
+/** A path that is copied completely or not at all, because half of an installed package is useless. */
 export interface MeasuredPath {
   readonly path: string;
   /** The size, or null if the path alone exceeds the limits. */
@@ -16,8 +16,7 @@ export interface MeasuredPath {
 }
 
 /**
- * Returns what is copied, from the smallest to the largest, so that a huge folder excludes only itself, and what is
- * left out.
+ * Returns the paths to copy, smallest first (so that a huge folder excludes only itself), and the paths to leave out.
  */
 export function selectCopies(
   measured: readonly MeasuredPath[],

@@ -10,8 +10,8 @@ const instant = z.iso.datetime();
 const positiveAmount = z.number().nonnegative();
 
 /**
- * The status of a local run in `.ralph/status.json`, under the key `run`, next to the fields that readers of other
- * Ralphs know. Instants are ISO (UTC); a limit of 0 means no limit.
+ * The status of a local run, stored in `.ralph/status.json` under the key `run` beside the fields that readers of other
+ * Ralphs know. Instants are ISO (UTC), and a limit of 0 means no limit.
  */
 export const runStatusSchema = z.object({
   version: z.literal(1),
@@ -27,13 +27,13 @@ export const runStatusSchema = z.object({
   task: z.object({ id: z.string().max(120), title: z.string().max(300) }).nullable(),
   tasks: z.object({ done: countSchema, all: countSchema }),
   circuit: z.enum(['closed', 'half-open', 'open']),
-  /** Agent calls of the hour. */
+  /** Agent calls in the current hour. */
   calls: z.object({ used: countSchema, limit: countSchema }),
   /** Cost in US dollars. */
   cost: z.object({ run: positiveAmount, runLimit: positiveAmount, day: positiveAmount, dayLimit: positiveAmount }),
   /**
-   * Done signals in a row with the number that completes the work, and test-only iterations in a row with the number
-   * that halts the run.
+   * Number of consecutive done signals and the number that completes the work; the same for test-only iterations and
+   * the number that halts the run.
    */
   signals: z.object({ done: countSchema, doneLimit: countSchema, testOnly: countSchema, testOnlyLimit: countSchema }),
   /** The instant until which the run waits, or null if it does not wait. */
@@ -48,7 +48,9 @@ export type RunStatus = Immutable<z.infer<typeof runStatusSchema>>;
 
 const text = z.string().max(2000);
 
-/** A schema that accepts missing, empty or mistyped values of a shell script's file, so that the rest can be shown. */
+/**
+ * Makes a schema accept missing, empty or mistyped values from a shell script's file, so that the rest can be shown.
+ */
 const lenient = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodNullable<T>> => schema.nullable().catch(null);
 
 const otherStatusSchema = z.object({
@@ -61,7 +63,7 @@ const otherStatusSchema = z.object({
   timestamp: lenient(z.iso.datetime({ offset: true })),
 });
 
-/** The status of a run of another Ralph; null for unknown values. */
+/** The status of another Ralph's run; unknown values are null. */
 export const otherRunSchema = z.object({
   status: z.string().nullable(),
   lastAction: z.string().nullable(),
@@ -101,10 +103,10 @@ const blank = {
   timestamp: null,
 };
 
-/** Values next to the run that readers of other Ralphs need. */
+/** Values outside of the run that readers of other Ralphs need. */
 interface StatusBeside {
   readonly now: number;
-  /** Tokens of the hour, and their limit; 0 = no limit. */
+  /** Tokens used in the current hour and their limit; 0 means no limit. */
   readonly tokens: { readonly used: number; readonly limit: number };
   /** The instant when the hour's window ends, or null if no window is open. */
   readonly hourEndsAt: number | null;
@@ -136,12 +138,12 @@ export function parseFoundStatus(content: string): FoundStatus {
     const at = ours.error.issues[0];
     return {
       kind: 'unreadable',
-      why: `says something of its run that this version cannot read (run${at === undefined ? '' : at.path.map((key) => `.${String(key)}`).join('')})`,
+      why: `has a value that this version cannot read (run${at === undefined ? '' : at.path.map((key) => `.${String(key)}`).join('')})`,
     };
   }
   const other = otherStatusSchema.safeParse({ ...blank, ...json });
   if (!other.success || (other.data.status === null && other.data.loop_count === null))
-    return { kind: 'unreadable', why: 'has neither a run, nor a loop_count or a status' };
+    return { kind: 'unreadable', why: 'has no run, loop_count or status' };
   const { status, last_action, exit_reason, loop_count, calls_made_this_hour: used, max_calls_per_hour } = other.data;
   return {
     kind: 'other',
@@ -161,7 +163,7 @@ export function laneOfStatus({ branchId }: Pick<RunStatus, 'branchId'>): LaneId 
   return isLaneId(branchId) ? branchId : QUEUE;
 }
 
-/** Parses the text of a `progress.json`; returns null if it contains nothing known. */
+/** Parses the text of a `progress.json`; returns null if it has no known content. */
 export function parseProgress(content: string): AgentProgress | null {
   const parsed = progressSchema.safeParse(withBlanks(tryJson(content)));
   if (!parsed.success) return null;
@@ -169,7 +171,7 @@ export function parseProgress(content: string): AgentProgress | null {
   return { status, elapsedSeconds: elapsed_seconds, lastOutput: last_output === '' ? null : last_output };
 }
 
-/** Returns the state in the circuit file of another Ralph, or null if it has no known state. */
+/** Returns the state from another Ralph's circuit file, or null if it has no known state. */
 export function parseOtherCircuit(content: string): RunStatus['circuit'] | null {
   const parsed = z.object({ state: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']) }).safeParse(tryJson(content));
   if (!parsed.success) return null;
@@ -182,8 +184,8 @@ function withBlanks(json: unknown): unknown {
 }
 
 /**
- * Returns the content of `.ralph/status.json`: the fields that ralph-claude-code's monitor and bmalph read, and the run
- * itself under `run`.
+ * Returns the content of `.ralph/status.json`: fields for ralph-claude-code's monitor and bmalph, and the run itself
+ * under `run`.
  */
 export function buildLocalStatus(run: RunStatus, { now, tokens, hourEndsAt }: StatusBeside): object {
   const { word, action } = statusWordsOf(run);
@@ -204,7 +206,10 @@ export function buildLocalStatus(run: RunStatus, { now, tokens, hourEndsAt }: St
   };
 }
 
-/** Returns the content of `.ralph/progress.json` during and after a call. `lastOutput` is the agent's last line. */
+/**
+ * Returns the content of `.ralph/progress.json` during and after a call. `lastOutput` is the last line of the agent's
+ * output.
+ */
 export function buildProgressDocument(
   doing: 'executing' | 'completed' | 'failed' | 'idle',
   call: { readonly startedAt: number; readonly now: number; readonly lastOutput: string },
@@ -224,7 +229,7 @@ export function buildProgressDocument(
   };
 }
 
-/** Returns an instant in UTC in the form of other Ralphs' logs: `2026-11-21 17:00:05`. */
+/** Formats an instant in UTC as in other Ralphs' logs: `2026-11-21 17:00:05`. */
 export function formatLogInstant(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replace('T', ' ');
 }

@@ -23,19 +23,19 @@ import type { Task } from '../tasks/task.ts';
 
 type Moment = Pick<Situation, 'run' | 'policy' | 'now'>;
 
-/** Approximate time in ms for starting another run. */
+/** Maximum wait in ms for a step's circuit, about the time that starting another run takes. */
 const MAX_SHORT_WAIT_MS = 2 * MINUTE_MS;
 
 type Iterate = Extract<LaneDecision, { kind: 'iterate' }>;
 
 type Parked = Extract<Outcome, { kind: 'parked' }>;
 
-/** The last action on the branch. */
+/** The last action completed on the branch. */
 type Stage = 'unopened' | 'ready' | keyof typeof AFTER_STAGE;
 
 /**
- * The action that follows each stage: what was begun on the branch is finished before anything that became due in
- * between, so that every commit is pushed.
+ * The action that follows each stage. Work begun on the branch is finished before anything that became due in between,
+ * so that every commit is pushed.
  */
 const AFTER_STAGE = {
   opened: 'verify-base',
@@ -46,36 +46,36 @@ const AFTER_STAGE = {
   iterated: 'push',
 } as const;
 
-/** The decision to end a run: the outcome, the instant, and whether the run was cancelled by then. */
+/** The decision to end a run: the outcome, its instant, and whether the run was cancelled by then. */
 interface Ending<End extends Outcome = Outcome> {
   readonly outcome: End;
   readonly decidedAt: number;
   readonly cancelled: boolean;
 }
 
-/** The loop's knowledge besides its work, grouped by how long it holds. */
+/** The loop's knowledge besides its work, grouped by validity. */
 export interface LoopFacts {
   readonly stage: Stage;
-  /** The outcome with which the run breaks off; null if it does not. */
+  /** The outcome with which the run breaks off; null while it continues. */
   readonly failure: Outcome | null;
 
-  // The following fields hold until the next iteration, the verification of the head also until the next merge.
-  /** The task before whose call people's changes were looked up; null if there is none. */
+  // The following fields are valid until the next iteration; `isHeadVerified` also ends with a merge.
+  /** The task for which people's changes were looked up before its call; null if there is none. */
   readonly lookedFor: TaskId | null;
   readonly isHeadVerified: boolean;
-  /** True if the run asked for more than it had reserved. */
+  /** True if the run asked for more than its reservation. */
   readonly hasAskedForMore: boolean;
 
-  // The following fields hold until the next action that takes time.
-  /** People's orders; null if the store was not asked. */
+  // The following fields are valid until the next lengthy action.
+  /** People's orders; null if the store has not been asked. */
   readonly orders: readonly Order[] | null;
-  /** The task for which the work tree is prepared, with its unfinished merge (null if there is none). */
+  /** The task for which the work tree is prepared, and its unfinished merge or null. */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
-  /** A decided end that must not be reconsidered, since the remaining budget is unknown; null if there is none. */
+  /** A decided end that must not be reconsidered, because the remaining budget is unknown; null if there is none. */
   readonly ending: Ending | null;
 }
 
-/** The knowledge of a run as it begins. */
+/** The knowledge at the beginning of a run. */
 export const NOTHING_KNOWN: LoopFacts = {
   stage: 'unopened',
   failure: null,
@@ -87,10 +87,10 @@ export const NOTHING_KNOWN: LoopFacts = {
   ending: null,
 };
 
-/** The knowledge of a run after an iteration. */
+/** The knowledge after an iteration. */
 export const ITERATED: LoopFacts = { ...NOTHING_KNOWN, stage: 'iterated' };
 
-/** Drops the facts that a lengthy action made stale, and adds the new ones. */
+/** Drops the facts that a lengthy action made stale and adds new ones. */
 export function updateFacts(known: LoopFacts, news: Partial<LoopFacts>): LoopFacts {
   return { ...known, orders: null, prepared: null, ending: null, ...news };
 }
@@ -106,10 +106,10 @@ export type LoopAction =
         | 'ask-orders';
     }
   | { readonly kind: 'look-at-people'; readonly task: Task }
-  /** `finished` are the tasks that the verification decides on. */
+  /** `finished` are the tasks that the verification decides. */
   | { readonly kind: 'verify-head'; readonly subject: VerificationSubject; readonly finished: readonly TaskId[] }
   | { readonly kind: 'prepare-merge'; readonly task: Task }
-  /** `startedAt` is the instant of the decision, at which the call is charged. */
+  /** `startedAt` is the instant of the decision; the call is charged at that time. */
   | {
       readonly kind: 'iterate';
       readonly step: Iterate;
@@ -119,31 +119,31 @@ export type LoopAction =
     }
   | { readonly kind: 'wait'; readonly ending: Ending<Parked> }
   | { readonly kind: 'ask-for-more'; readonly ending: Ending }
-  /** `waitSkippedBy` is the bound of the run because of which it does not wait for a limit; null if there is none. */
+  /** `waitSkippedBy` is the run's bound that prevents waiting for a limit; null if there is none. */
   | { readonly kind: 'end'; readonly ending: Ending; readonly waitSkippedBy: RunBound | null }
-  /** Ends the run without a decision by the loop. */
+  /** Ends the run with a failure instead of a decision of the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };
 
-/** All inputs of the next action. `cancelled` and `endingBy` replace the fields of `run`. */
+/** All inputs of the next decision. `cancelled` and `endingBy` replace the corresponding fields of `run`. */
 export interface LoopSituation extends Situation<Task> {
   readonly known: LoopFacts;
   readonly cancelled: boolean;
-  /** The person who asked only this run to end after its iteration; null if nobody did. */
+  /** The person who asked to end this run only, after its iteration; null if nobody did. */
   readonly endingBy: string | null;
-  /** The head with the verify commands. */
+  /** The head and the hash of the verify commands. */
   readonly head: VerificationSubject;
   /** True if this job can see people's changes on GitHub. */
   readonly canLook: boolean;
-  /** The user's policy, without the bounds of a reservation; null if the run cannot ask for more. */
+  /** The user's policy without the bounds of the run's reservation; null if the run cannot ask for more. */
   readonly unreserved: Policy | null;
 }
 
-/** Returns the next action: the first clause that holds decides. */
+/** Returns the next action; the first clause that applies decides. */
 export function decideLoopAction(situation: LoopSituation): LoopAction {
   const { known, cancelled, endingBy, now } = situation;
   if (known.failure !== null) return { kind: 'break-off', outcome: known.failure };
   if (known.stage !== 'unopened' && known.stage !== 'ready') return { kind: AFTER_STAGE[known.stage] };
-  if (known.ending !== null) return end(situation, known.ending, null);
+  if (known.ending !== null) return endAfterVerification(situation, known.ending, null);
   const ordered = known.orders === null ? null : stopRequesterOf(situation.state, known.orders);
   const run = { ...situation.run, cancelled, stoppedBy: situation.run.stoppedBy ?? ordered ?? endingBy };
   const step = decideNextStep({ ...situation, run });
@@ -155,7 +155,7 @@ export function decideLoopAction(situation: LoopSituation): LoopAction {
 function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const { known, state, run, now } = situation;
   const { task } = step;
-  // A run that has just begun has obeyed every order.
+  // At its beginning, a run has already obeyed every order.
   if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
   // The gate has just looked up people's changes.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
@@ -171,28 +171,29 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
 function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): LoopAction {
   const { known, now, policy: own, unreserved } = situation;
   const { outcome } = ending;
-  // After a limit, a run that can ask gets more to use. The time that earlier waits cost still counts.
+  // If the run can ask for more after a limit, only the user's policy bounds it. The time spent in earlier waits still
+  // counts.
   const { maxRunMs, maxWaitMs } = own;
   const asks = unreserved !== null && own.onLimit === 'wait';
   const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
   const moment = { run, policy, now };
   const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundAfterWait(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
-  if (run.stoppedBy !== null) return end(situation, ending, null);
-  // The window of its reservation may have ended before its first call.
+  if (run.stoppedBy !== null) return endAfterVerification(situation, ending, null);
+  // The reservation's window may have ended before the first call.
   const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
   if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
-  return end(situation, ending, skippedBy);
+  return endAfterVerification(situation, ending, skippedBy);
 }
 
-/** Returns the action at the end of a run: its head is verified first if that can still change which tasks are done. */
-function end(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): LoopAction {
+/** Returns the action at the end of a run. The head is verified first if this can still change which tasks are done. */
+function endAfterVerification(situation: LoopSituation, ending: Ending, waitSkippedBy: RunBound | null): LoopAction {
   return dueHeadVerification(situation, ending.outcome) ?? { kind: 'end', ending, waitSkippedBy };
 }
 
 /**
- * Returns the verification of the head that is due before the run ends with the outcome, or before another call (null).
- * Returns null if none is due.
+ * Returns the verification of the head that is due before the run ends with `outcome`, or before a call if `outcome` is
+ * null. Returns null if none is due.
  */
 function dueHeadVerification(
   { known, state, policy, head }: LoopSituation,
@@ -200,7 +201,7 @@ function dueHeadVerification(
 ): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
   const finished = listVerifiedTasks(state, outcome?.kind === 'complete');
-  // A run that was ended early has left its proofs to the next one.
+  // An earlier run that was stopped may have left proofs unfinished.
   const lacksProof =
     state.lastRun?.outcome !== 'complete' &&
     Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isProofCutOff(proof));
@@ -209,14 +210,14 @@ function dueHeadVerification(
   const isDue =
     outcome === null ||
     ((finished.length > 0 || outcome.kind === 'complete') && !isKnown) ||
-    // A failure in the work tree would also fail in the clone: a verification would say nothing new.
+    // If the work tree fails, a clone would fail as well, so a verification would add nothing.
     (listUnverifiedTasks(state).length > 0 && state.lastIteration?.verification !== 'failed');
   return isDue ? { kind: 'verify-head', subject: head, finished } : null;
 }
 
 /**
- * True if a run waits instead of parking: the policy says so or a step's circuit opens only briefly, and time for
- * a call is left afterwards. A run that can ask for more passes its policy without the reservation's bounds.
+ * True if a run waits instead of parking: the policy says so or a step's circuit is open only briefly, and time for a
+ * call remains afterwards. A run that can ask for more passes its policy without the reservation's bounds.
  */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
@@ -228,19 +229,19 @@ export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): 
   );
 }
 
-/** Returns the bound that would keep the run from a call after the wait; null if a call would be possible. */
+/** Returns the bound that would prevent a call after the wait; null if a call would be possible. */
 function boundAfterWait({ resumeAt }: Parked, { run, policy, now }: Moment): RunBound | null {
   return findReachedRunLimit(run, extendPolicyByWait(policy, resumeAt - now), Math.max(now, resumeAt))?.reason ?? null;
 }
 
-/** Returns true if only the reservation keeps a run from another call, so that the run may ask for more. */
+/** Returns true if only the reservation prevents another call, so that the run may ask for more. */
 function isHeldByReservation(outcome: Outcome, { run, policy, now }: Moment): boolean {
   return outcome.kind === 'limit' && policy.onLimit === 'wait' && findReachedRunLimit(run, policy, now) === null;
 }
 
 /**
- * Returns why a run must not begin. Null if it may call or wait for a call, or if completed work or unposted answers
- * (`hasUnpostedAnswers`) must be published.
+ * Returns why a run must not begin. Returns null if the run may call or wait for a call, or if it must publish
+ * completed work or unposted answers (`hasUnpostedAnswers`).
  */
 export function stopBeforeWork(
   { state, tasks, hasUnpostedAnswers }: Pick<Situation, 'state' | 'tasks'> & { readonly hasUnpostedAnswers: boolean },
@@ -255,6 +256,6 @@ export function stopBeforeWork(
     (hasUnpostedAnswers && step.outcome.kind === 'blocked')
   )
     return null;
-  // The lane belongs to this run while it waits.
+  // A run that waits keeps its lane.
   return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }

@@ -12,7 +12,7 @@ import { capText, namesOf, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, parseValueParts, findVariablesIn } from './values.ts';
 
-/** The address of a server; `path` is everything after the host. */
+/** A server's address; `path` is everything after the host. */
 interface McpAddress {
   readonly secure: boolean;
   readonly target: HostAndPort;
@@ -26,12 +26,12 @@ const HTTPS_PORT = 443;
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|0:0:0:0:0:0:0:1)$/;
 
 /**
- * The access of servers to a variable: `given` to the agent, `unnamed` and so unseen by it, or `never` because it holds
- * a token of the job or a key.
+ * A server's access to a variable: `given` if the agent gets it, `unnamed` if `agent-env` does not name it, `never` if
+ * it may hold a job's token or an agent's key.
  */
 export type VariableAccess = 'given' | 'unnamed' | 'never';
 
-/** The servers of a configuration. `problems` are clauses that begin with the position. */
+/** The servers of a configuration. `problems` are clauses that begin with a position in it. */
 type ParsedServers =
   | { readonly kind: 'servers'; readonly servers: readonly McpServer[] }
   | { readonly kind: 'wrong'; readonly problems: readonly string[] };
@@ -52,7 +52,7 @@ const SERVER_KEYS = ['type', 'command', 'args', 'env', 'url', 'headers', 'tools'
 
 const TOP_KEYS = ['mcpServers'] as const;
 
-/** Matches names without `__`, which separates a server from its tool. */
+/** Matches names without `__`, which separates a server's name from its tool's. */
 const SERVER_NAME = /^[a-z0-9](?:[a-z0-9-]|_(?!_))*$/;
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -63,7 +63,7 @@ const HEADER = /^[A-Za-z0-9!#$%&'*+.^`|~-][\w!#$%&'*+.^`|~-]*$/;
 
 type Entries = Readonly<Record<string, unknown>>;
 
-/** Accepts the name `__proto__`, which a record of zod would drop. */
+/** Accepts any object. In contrast to zod's own record, it keeps the key `__proto__`. */
 const record = z.custom<Entries>((given) => typeof given === 'object' && given !== null && !Array.isArray(given));
 
 const strings = z.array(z.string()).max(MAX_ITEMS);
@@ -73,12 +73,12 @@ const pairs = record.refine((given) => {
   return values.length <= MAX_ITEMS && values.every((value) => typeof value === 'string');
 }) as z.ZodType<Readonly<Record<string, string>>>;
 
-/** The context while a server is read; `wrong` collects problems. */
+/** The context of parsing one server. */
 interface Reading {
   readonly place: string;
   readonly given: Entries;
   readonly accessOf: (variable: string) => VariableAccess;
-  /** Reports a problem of a part of `place`, or of `place` itself for an empty part. */
+  /** Reports a problem with a part of `place`, or with `place` itself if the part is empty. */
   readonly wrong: (part: string, why: string) => void;
 }
 
@@ -95,7 +95,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
       problems.push(`${place}${part} ${why}`);
     };
     if (!SERVER_NAME.test(name) || name.length > MAX_NAME_CHARS)
-      wrong('', `is not a name of a server: use a-z, 0-9, - and single _, at most ${String(MAX_NAME_CHARS)} of them`);
+      wrong('', `is not a server name: use at most ${String(MAX_NAME_CHARS)} characters of a-z, 0-9, - and single _`);
     const body = record.safeParse(given);
     if (!body.success) {
       wrong('', 'is not an object: give it a `command`, or a `url`');
@@ -112,7 +112,7 @@ export function parseMcpServers(text: string, accessOf: (variable: string) => Va
   };
 }
 
-/** Parses the text as far as `mcpServers`, whose value it returns; empty if that is unusable. */
+/** Parses the text and returns the value of `mcpServers`; empty if the text is unusable. */
 function parseTopEntries(text: string, wrong: (why: string) => void): Entries {
   if (text.length > MAX_CHARS) {
     wrong(`is longer than ${String(MAX_CHARS)} characters`);
@@ -143,7 +143,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
   const type = given['type'];
   const isRemote = type === undefined ? given['url'] !== undefined : type !== 'stdio';
   if (type !== undefined && type !== 'stdio' && type !== 'http' && type !== 'sse') {
-    wrong('.type', `${shown(type)} is not known: use stdio, http or sse`);
+    wrong('.type', `${quoteValue(type)} is not known: use stdio, http or sse`);
     return null;
   }
   const misplaced = (isRemote ? ['command', 'args', 'env'] : ['url', 'headers']).filter((key) => key in given);
@@ -162,7 +162,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
     name,
     tools,
     command: commandOf(reading),
-    args: listOf('args', reading).map((value, index) => checked(value, `.args[${String(index)}]`, reading)),
+    args: listOf('args', reading).map((value, index) => checkValue(value, `.args[${String(index)}]`, reading)),
     env: pairsOf('env', reading),
   };
 }
@@ -170,7 +170,7 @@ function serverOf(name: string, reading: Reading): McpServer | null {
 function toolsOf(reading: Reading): readonly string[] {
   const tools = listOf('tools', reading);
   for (const tool of tools)
-    if (!TOOL_NAME.test(tool)) reading.wrong('.tools', `has ${shown(tool)}, which is not a name of a tool`);
+    if (!TOOL_NAME.test(tool)) reading.wrong('.tools', `has ${quoteValue(tool)}, which is not a tool name`);
   return [...new Set(tools)];
 }
 
@@ -180,11 +180,14 @@ function commandOf(reading: Reading): string {
     reading.wrong('', 'has no `command` and no `url`: give it one of the two');
     return '';
   }
-  // A command line instead of a program is a common mistake.
+  // Writing a whole command line here is a common mistake.
   if (/\s/.test(command.data))
-    reading.wrong('.command', `${shown(command.data)} is not one program: write what follows its name as \`args\``);
-  if (command.data.startsWith('-')) reading.wrong('.command', `${shown(command.data)} is not a program`);
-  return checked(command.data, '.command', reading);
+    reading.wrong(
+      '.command',
+      `${quoteValue(command.data)} is not one program: put the words after its name into \`args\``,
+    );
+  if (command.data.startsWith('-')) reading.wrong('.command', `${quoteValue(command.data)} is not a program`);
+  return checkValue(command.data, '.command', reading);
 }
 
 function urlOf({ given, wrong }: Reading): string {
@@ -194,16 +197,16 @@ function urlOf({ given, wrong }: Reading): string {
     return '';
   }
   if (/^[a-z]+:\/\/[^/?#]*@/i.test(url.data)) {
-    wrong('.url', 'has a user name or password: give those as a header whose value names a variable');
+    wrong('.url', 'has a user name or password: pass them in a header whose value names a variable');
     return '';
   }
   if (url.data.includes('$')) {
-    wrong('.url', 'names a variable: the address must be known before; give secrets as a header');
+    wrong('.url', 'names a variable, but the address must be known in advance: pass secrets in a header');
     return '';
   }
   const address = parseMcpAddress(url.data);
   // The part after the host may contain a secret.
-  const where = shown(url.data.replace(/[?#].*$/s, ''));
+  const where = quoteValue(url.data.replace(/[?#].*$/s, ''));
   if (address === null) wrong('.url', `${where} is not an address such as https://mcp.example.com/mcp`);
   else if (!address.secure && !isLoopback(address.target))
     wrong('.url', `${where} is not encrypted: use https, or http on localhost`);
@@ -218,7 +221,7 @@ function listOf(key: 'args' | 'tools', { given, wrong }: Reading): readonly stri
   return [];
 }
 
-/** Returns names and values. A list of names in `env` passes on the variables of these names. */
+/** Returns names and values. A list of names in `env` passes on the variables with these names. */
 function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<string, string>> {
   const { given, wrong } = reading;
   if (given[key] === undefined) return {};
@@ -242,21 +245,21 @@ function pairsOf(key: 'env' | 'headers', reading: Reading): Readonly<Record<stri
         wrong(place, `is not a name of ${key === 'env' ? 'an environment variable' : 'a header'}`);
         return [];
       }
-      return [[name, checked(value, place, reading)] as const];
+      return [[name, checkValue(value, place, reading)] as const];
     }),
   );
 }
 
-/** Returns the value after checking its form and the variables that it names. */
-function checked(value: string, place: string, { accessOf, wrong }: Reading): string {
+/** Checks the form of a value and the variables that it names, and returns it. */
+function checkValue(value: string, place: string, { accessOf, wrong }: Reading): string {
   if (value.length > MAX_VALUE_CHARS) wrong(place, `is longer than ${String(MAX_VALUE_CHARS)} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(value)) wrong(place, 'has a line break or another control character');
   if (parseValueParts(value) === null)
-    wrong(place, 'has a `$` that begins no variable: write variables as ${NAME} or ${NAME:-default}');
+    wrong(place, 'has a `$` that does not begin a variable: write variables as ${NAME} or ${NAME:-default}');
   for (const name of new Set(findVariablesIn(value).map((variable) => variable.name))) {
     const access = accessOf(name);
     if (access === 'never')
-      wrong(place, `names \`${name}\`, which may hold a token of the job or a key of the agent: no server gets that`);
+      wrong(place, `names \`${name}\`, which may hold a job token or an agent's key, so no server may get it`);
     else if (access === 'unnamed')
       wrong(place, `names \`${name}\`, which the agent does not see: add it to \`agent-env\``);
   }
@@ -265,7 +268,7 @@ function checked(value: string, place: string, { accessOf, wrong }: Reading): st
 
 function unknownKey(key: string, known: readonly string[]): string {
   const near = findNearest(key, known);
-  return `has ${shown(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
+  return `has ${quoteValue(key)}, which is not known: ${near === null ? `use ${namesOf(known)}` : `did you mean ${near}?`}`;
 }
 
 /** Formats a name as part of a position. */
@@ -273,13 +276,13 @@ function formatPosition(name: string): string {
   return /^[\w.-]{1,80}$/.test(name) ? name : JSON.stringify(toOneLine(capText(name, 40), 40));
 }
 
-function shown(value: unknown): string {
+function quoteValue(value: unknown): string {
   return capText(toOneLine(JSON.stringify(value), 200), 80);
 }
 
 /**
- * Parses an address without user name, fragment and unencoded special characters. A URL parser is avoided because it
- * tolerates too much.
+ * Parses an address without user name, fragment and unencoded special characters. No URL parser is used, because URL
+ * parsers accept too much.
  */
 export function parseMcpAddress(url: string): McpAddress | null {
   const [, protocol, host = '', path = ''] = /^(https?):\/\/([^/?#@]+)([/?][!-~]*)?$/i.exec(url) ?? [];
@@ -289,19 +292,19 @@ export function parseMcpAddress(url: string): McpAddress | null {
   return target === null ? null : { secure, target, path };
 }
 
-/** Returns true if an address is on this machine. */
+/** Returns true if an address belongs to this machine. */
 function isLoopback({ host }: HostAndPort): boolean {
   return LOOPBACK.test(host);
 }
 
-/** Returns the hosts that an isolated agent must reach for its servers, as far as they may be allowed. */
+/** Returns the servers' public hosts, which an isolated agent must be able to reach. */
 export function listMcpHosts(servers: readonly McpServer[]): readonly HostRule[] {
   return sortUniqueHosts(targetsOf(servers).filter(({ host }) => isPublicHost(host)));
 }
 
 /**
- * Returns the server addresses that no isolated agent can reach, as `host:port`: those of this machine except for
- * `localPorts`, and those of its network.
+ * Returns the server addresses that an isolated agent cannot reach, as `host:port`: those on this machine except
+ * `localPorts`, and those in its network.
  */
 export function listUnreachableHosts(servers: readonly McpServer[], localPorts: readonly number[]): readonly string[] {
   return targetsOf(servers)

@@ -9,7 +9,9 @@ interface Named {
   readonly tools: readonly string[];
 }
 
-/** A program that communicates over its standard input and output. Values may name variables, see `parseValueParts`. */
+/**
+ * A program that communicates over its standard input and output. Its values may name variables, see `parseValueParts`.
+ */
 export interface CommandServer extends Named {
   readonly kind: 'command';
   readonly command: string;
@@ -17,7 +19,7 @@ export interface CommandServer extends Named {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A server at an address, which names no variables. */
+/** A server at an address. Its `url` names no variables. */
 export interface RemoteServer extends Named {
   readonly kind: 'remote';
   readonly transport: 'http' | 'sse';
@@ -28,9 +30,9 @@ export interface RemoteServer extends Named {
 /** The value of the input `mcp-config`. */
 export type McpAsked =
   | { readonly kind: 'none' }
-  /** The text of a configuration. */
+  /** `text` is the configuration itself. */
   | { readonly kind: 'inline'; readonly text: string }
-  /** Path of a file of the base branch, relative to the working directory. */
+  /** `path` is a file of the base branch, relative to the working directory. */
   | { readonly kind: 'file'; readonly path: string };
 
 /** A part of a value. `fallback` replaces a variable that is not set; null if there is none. */
@@ -38,7 +40,7 @@ type ValuePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'variable'; readonly name: string; readonly fallback: string | null };
 
-/** Matches a variable, or a `$` that only some agents take for the beginning of one. */
+/** Matches a variable, or a `$` that only some agents interpret as a variable. */
 const REFERENCE = /\$\{([A-Za-z_]\w*)(?::-((?:(?!:-)[^${}])*))?\}|\$(?=[\w{])/g;
 
 /** Splits a value with `${NAME}` and `${NAME:-default}` into parts; returns null if it has any other `$` form. */
@@ -59,7 +61,7 @@ export function findVariablesIn(value: string): readonly Extract<ValuePart, { re
   return (parseValueParts(value) ?? []).flatMap((part) => (part.kind === 'variable' ? [part] : []));
 }
 
-/** Returns the name of a variable without default that is the whole value; null for any other value. */
+/** Returns the name of the variable if the whole value is one variable without a default; otherwise null. */
 export function findSoleVariable(value: string): string | null {
   const [first, ...others] = parseValueParts(value) ?? [];
   return first?.kind === 'variable' && first.fallback === null && others.length === 0 ? first.name : null;
@@ -73,7 +75,7 @@ export function valuesOf(server: McpServer): readonly string[] {
 }
 
 /**
- * Returns sentences about variables that keep servers from starting. `shown` are the variables that servers may get;
+ * Returns sentences about variables that prevent servers from starting. `shown` are the variables that servers may get;
  * `others` belong to the agent, such as its keys.
  */
 export function describeVariableProblems(
@@ -88,7 +90,7 @@ export function describeVariableProblems(
       .flatMap(({ name, fallback }) => {
         if (Object.hasOwn(others, name))
           return [
-            `The server ${server.name} names \`${name}\`, which belongs to the agent's login: no server gets that.`,
+            `The server ${server.name} names \`${name}\`, which belongs to the agent's login, so no server may get it.`,
           ];
         return fallback === null
           ? [
@@ -101,15 +103,15 @@ export function describeVariableProblems(
 }
 
 /**
- * Servers in the form of one agent. `unmapped` are sentences about those left out because the agent cannot represent
- * them.
+ * Servers in one agent's form. `unmapped` are sentences about servers that are left out because the agent cannot
+ * represent them.
  */
 export interface MappedServers<Own> {
   readonly own: Own;
   readonly unmapped: readonly string[];
 }
 
-/** One server in the form of an agent, or why it cannot be mapped, as a clause that follows the agent's name. */
+/** One server in an agent's form, or the reason why it cannot be mapped, as a clause that follows the agent's name. */
 export type Mapped<Entry> =
   | { readonly kind: 'mapped'; readonly entry: Entry }
   | { readonly kind: 'unmapped'; readonly why: string };
@@ -129,7 +131,7 @@ export function mapServers<Entry>(
   };
 }
 
-/** Replaces the variables of a value; one that is not set and has no default becomes empty. */
+/** Replaces the variables of a value. A variable that is neither set nor has a default becomes empty. */
 export function replaceVariables(value: string, variables: Readonly<Record<string, string>>): string {
   return (parseValueParts(value) ?? [])
     .map((part) => {
@@ -149,18 +151,20 @@ export function buildMcpToolRules(servers: readonly McpServer[]): readonly strin
 }
 
 /**
- * Returns the servers with the tools that the rules allow, because some agents allow every tool that they know. The
- * names of tools that are not listed may contain stars.
+ * Returns the servers with only the tools that the rules allow, because some agents allow every tool that a server
+ * lists. Tool names may contain stars, unless the server lists its tools.
  */
 export function selectAllowedServers(servers: readonly McpServer[], rules: readonly string[]): readonly McpServer[] {
   return servers.flatMap((server) => {
     const begin = `mcp__${server.name}`;
     if (rules.some((rule) => rule === begin || rule === `${begin}__*`)) return [server];
     const named = rules.filter((rule) => rule.startsWith(`${begin}__`));
-    const isNamed = (tool: string): boolean =>
+    const isAllowedTool = (tool: string): boolean =>
       buildMcpToolRules([{ ...server, tools: [tool] }]).some((name) => named.some((rule) => createGlob(rule)(name)));
     const tools =
-      server.tools.length === 0 ? named.map((rule) => rule.slice(begin.length + 2)) : server.tools.filter(isNamed);
+      server.tools.length === 0
+        ? named.map((rule) => rule.slice(begin.length + 2))
+        : server.tools.filter(isAllowedTool);
     return tools.length === 0 ? [] : [{ ...server, tools }];
   });
 }

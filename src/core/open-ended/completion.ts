@@ -6,16 +6,15 @@ import type { LaneState } from '../lane/state/state.ts';
 import { withTransition } from '../lane/session.ts';
 
 /**
- * True if the run ended because the agent claimed completion often enough to be believed. A prompt cannot be completed
- * in any other way.
+ * True if the run ended because the agent claimed completion repeatedly. A prompt cannot be completed in any other way.
  */
 export function endsOpenEnded({ kind, reason }: Outcome): boolean {
   return kind === 'complete' && reason !== 'plan_complete';
 }
 
 /**
- * Returns the state at the end of a run that worked on `taskId`; if it is a prompt and the run completed, it is
- * finished at `commit`.
+ * Returns the state at the end of a run that worked on `taskId`. If that task is a prompt and the run is complete, the
+ * task is finished at `commit`.
  */
 export function settleOpenEnded(
   state: LaneState,
@@ -32,8 +31,8 @@ export function settleOpenEnded(
 }
 
 /**
- * Returns the state in which a finished task is also finished under another id. A prompt's id changes with its
- * documents, and changes that the run itself made in them must not start the task again.
+ * Returns the state with a finished task recorded under another id as well. A prompt's id changes with its documents,
+ * and the run's own changes to them must not start the task again.
  */
 export function markDoneUnder(state: LaneState, taskId: TaskId, other: TaskId): LaneState {
   const done = progressOf(state.tasks, taskId);

@@ -6,39 +6,37 @@ import type { Task } from '../tasks/task.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Specifications that every prompt refers to, even without naming them. */
+/** Specifications that belong to every prompt, even if it does not name them. */
 const SPECIFICATIONS: readonly string[] = ['specs/**', '.ralph/specs/**', '.ralph/SPECS_INDEX.md'];
-/** Maximum number of documents named by a prompt that count. */
+/** Maximum number of named documents that count. */
 const MAX_NAMED = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_TITLE_CHARS = 120;
 
 /**
- * Returns the paths to read first: the candidates for the prompt, and the specifications (`**` is everything below a
- * folder).
+ * Returns the paths to read first: candidates for the prompt, and specifications (`**` matches everything in a folder).
  */
 export function listPromptFiles(promptFile: string): readonly string[] {
   return [...promptCandidates(promptFile), ...SPECIFICATIONS];
 }
 
 /**
- * Returns the files that can be the prompt, with those of another Ralph at the root whose presence makes `ROOT_PROMPTS`
- * count.
+ * Returns the files that can be the prompt, and another Ralph's root files, without which `ROOT_PROMPTS` do not count.
  */
 function promptCandidates(promptFile: string): readonly string[] {
   return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];
 }
 
 /**
- * Returns the paths of documents (such as `.md` and `.txt`) that the prompt names, since they may contain the request.
- * Task files and agents' notes do not count.
+ * Returns the paths of documents (such as `.md` and `.txt`) that the prompt names, because they may contain the
+ * request. Task files and agents' notes are left out.
  */
 export function findNamedDocuments(texts: Texts, promptFile: string): readonly string[] {
   const prompt = findFirstPrompt(texts, promptFile);
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
-    // `@specs/api.md` is one way to write it; a file at the root may really be called `@AGENT.md`.
+    // `@specs/api.md` is a way to reference a file, but a root file may really be called `@AGENT.md`.
     return path.startsWith('@') ? [path, path.slice(1)] : [path];
   });
   return [...new Set(found)].filter((path) => isDocument(path, texts)).slice(0, MAX_NAMED);
@@ -56,7 +54,7 @@ function isDocument(path: string, texts: Texts): boolean {
   );
 }
 
-/** Returns true if agents keep this file up to date as they work, so that a change in it is not a new request. */
+/** Returns true if agents update this file as they work, so that a change in it is not a new request. */
 function isKeptByAgents(path: string): boolean {
   const name = path.replace(/^.*\//, '').replace(/^@/, '').toLowerCase();
   return KEPT_BY_AGENTS.has(name) || Object.values(taskFilePaths).some((paths) => paths.includes(path));
@@ -77,9 +75,9 @@ const KEPT_BY_AGENTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the prompt as one open-ended task, or null if there is no prompt. `texts` are the files of `listPromptFiles`
- * and `findNamedDocuments` that the checkout has. The task's id is a hash of them, so a change in any of them is a new
- * task. `sha256` returns the hash of a text in hex digits.
+ * Returns the prompt as one open-ended task, or null if there is no prompt. `texts` are the existing files of
+ * `listPromptFiles` and `findNamedDocuments`. The task's id is a hash of these files, so a change in any of them makes
+ * a new task. `sha256` returns a text's hash in hex digits.
  */
 export function createPromptTask(
   texts: Texts,
@@ -100,15 +98,15 @@ export function createPromptTask(
     comments: [],
     priority: 1,
     dependsOn: [],
-    // Listed tasks come first, and none of them waits for an open-ended one.
+    // Listed tasks come first and never wait for an open-ended task.
     optional: true,
     obstacle: null,
   };
 }
 
 /**
- * Returns the prompt as the only task if no list contains tasks, done or not. Beside a list it only accompanies the
- * list's tasks.
+ * Returns the prompt as the only task if there are no required tasks, done or open; otherwise returns an empty list,
+ * because the prompt then only accompanies the listed tasks.
  */
 export function selectPromptTask(prompt: Task | null, listed: readonly Pick<Task, 'optional'>[]): readonly Task[] {
   return prompt !== null && listed.every(({ optional }) => optional) ? [prompt] : [];

@@ -6,22 +6,22 @@ import type { LaneState } from '../lane/state/state.ts';
 import { toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** Reason of the transition to an open circuit that another Ralph had left. */
+/** The reason recorded when a circuit opens because another Ralph left its own open. */
 const LEFT_OPEN = 'left open by another Ralph';
 
 /**
- * The cause of an open circuit: consecutive iterations, the one iteration that probed it, or another Ralph that left
- * its own open.
+ * The cause of an open circuit: consecutive iterations, a failed probe, or another Ralph that left its own circuit
+ * open.
  */
 export type CircuitOpener = 'streak' | 'probe' | 'another-ralph';
 
-/** Paths of the circuit in ralph-claude-code and bmalph, and in their first versions. */
+/** Paths of the circuit file in ralph-claude-code and bmalph, and in their first versions. */
 export const LEFT_CIRCUIT_PATHS: readonly string[] = ['.ralph/.circuit_breaker_state', '.circuit_breaker_state'];
 
-/** Maximum size in bytes; they write a few hundred. */
+/** Maximum size in bytes; other Ralphs write a few hundred. */
 export const MAX_LEFT_CIRCUIT_BYTES = 16 * 1024;
 
-/** The circuit file of another Ralph. `text` is at most its last 16 KiB; `hash` is that of the text. */
+/** Another Ralph's circuit file. `text` is at most its last 16 KiB; `hash` is the hash of `text`. */
 export interface LeftCircuit {
   readonly path: string;
   readonly text: string;
@@ -36,9 +36,9 @@ const leftSchema = z.object({
 });
 
 /**
- * Honours a circuit that another Ralph left open: the lane's own circuit opens at the same instant, so that it cools
- * down and is probed as usual. Each such file counts once; an unreadable one counts as open until one probe. `warning`
- * is a sentence for people, or null if nothing changes.
+ * Honours a circuit that another Ralph left open: the lane's own circuit opens as of the same instant, so that it cools
+ * down and is probed as usual. Each such file counts once; an unreadable file counts as an open circuit that is due for
+ * a probe. `warning` is a sentence for people, or null if nothing changes.
  */
 export function honourLeftCircuit(
   state: LaneState,
@@ -50,11 +50,11 @@ export function honourLeftCircuit(
   const isOpen = !left.success || left.data.state.trim().toUpperCase() === 'OPEN';
   if (!isOpen) return { state, warning: null };
   const known: LaneState = { ...state, leftCircuit: hash };
-  // The lane's own circuit is open already, so it will be probed anyway.
+  // The lane's own circuit is already open, so it will be probed anyway.
   if (state.circuit.kind === 'open') return { state: known, warning: null };
   if (!left.success)
     return {
-      state: opened(known, { ...unreadableCircuit, totalOpens: state.circuit.totalOpens }, now),
+      state: withOpenCircuit(known, { ...unreadableCircuit, totalOpens: state.circuit.totalOpens }, now),
       warning: `The circuit that another Ralph left in ${path} cannot be read, so the queue begins with one probe iteration.`,
     };
   const { opened_at: at, last_change: change } = left.data;
@@ -62,7 +62,7 @@ export function honourLeftCircuit(
   const why = typeof left.data.reason === 'string' ? toOneLine(left.data.reason, 200) : '';
   const since = openedAt === 0 ? '' : ` at ${formatInstant(openedAt)}`;
   return {
-    state: opened(
+    state: withOpenCircuit(
       known,
       { kind: 'open', totalOpens: state.circuit.totalOpens, reason: circuitReasonOf(why), openedAt, taskId: null },
       now,
@@ -71,14 +71,14 @@ export function honourLeftCircuit(
   };
 }
 
-function opened(state: LaneState, circuit: Circuit, now: number): LaneState {
+function withOpenCircuit(state: LaneState, circuit: Circuit, now: number): LaneState {
   return withTransition(
     { ...state, circuit },
     { at: now, subject: 'circuit', from: 'closed', to: 'open', reason: LEFT_OPEN },
   );
 }
 
-/** Returns a past instant, or null for anything else. */
+/** Returns the instant if it is in the past, otherwise null. */
 function instantOf(written: unknown, now: number): number | null {
   const at = typeof written === 'string' ? Date.parse(written) : Number.NaN;
   return Number.isNaN(at) || at < 0 || at > now ? null : at;
@@ -91,7 +91,10 @@ function circuitReasonOf(why: string): CircuitReason {
   return /output/i.test(why) ? 'output_decline' : 'no_progress';
 }
 
-/** Returns what opened the lane's circuit last according to its transitions, or a streak if they do not name it. */
+/**
+ * Returns the last cause that opened the lane's circuit according to its transitions, or `streak` if they do not
+ * contain it.
+ */
 export function circuitOpenerOf(transitions: readonly Omit<Transition, 'at'>[]): CircuitOpener {
   const ofCircuit = transitions.filter(({ subject }) => subject === 'circuit');
   const opening = ofCircuit.findLastIndex(({ to }) => to === 'open');

@@ -3,35 +3,35 @@ import { isEligible, chooseNextTask, progressOf, listTasksWithinReach } from '..
 import { isBegun, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { type PredictedFiles, findSharedFile } from './predict-files.ts';
 
-/** A lane that works beside the queue in this run, or in another one, with the files that it probably touches. */
+/** A lane and the files that its work probably touches. */
 export interface LaneFiles {
   readonly lane: LaneId;
   readonly files: PredictedFiles;
 }
 
-/** The queue's lane and everything that decides which of its tasks get a lane of their own. */
+/** The queue's lane and all facts that decide which of its tasks get their own lane. */
 export interface QueueNow {
   readonly tasks: readonly QueuedTask[];
   readonly progress: Readonly<Record<TaskId, TaskProgress>>;
   readonly currentTask: TaskId | null;
   readonly maxIterations: number;
-  /** Files that the queue's branch has changed already. */
+  /** Files that the queue's branch has already changed. */
   readonly changed: readonly string[];
   readonly filesOf: (id: TaskId) => PredictedFiles;
-  /** True if the task may get a lane of its own, as far as the state of that lane is concerned. */
+  /** Returns true if the state of a task's own lane allows the task to move there. */
   readonly mayLeave: (id: TaskId) => boolean;
-  /** Lanes that other runs work on now. */
+  /** Lanes that other runs are working on. */
   readonly busy: readonly LaneFiles[];
-  /** Lanes whose pull requests this run works on first. */
+  /** Lanes whose pull requests this run must work on first. */
   readonly urgent: readonly LaneFiles[];
   /** Unfinished lanes that this run can continue, in the order of the queue. */
   readonly continuable: readonly LaneFiles[];
-  /** Maximum number of lanes beside the queue, and how many of them may be new. */
+  /** Maximum number of lanes beside the queue, and maximum number of new ones among them. */
   readonly maxBeside: number;
   readonly maxNew: number;
 }
 
-/** A task that waits for a lane. `path` is the file that both touch; null if the files of one of them are unknown. */
+/** A task that waits for a lane. `path` is a file that both touch; null if the files of either are unknown. */
 export interface WaitingTask {
   readonly task: TaskId;
   readonly lane: LaneId;
@@ -39,8 +39,8 @@ export interface WaitingTask {
 }
 
 /**
- * The queue's own lane, the lanes beside it, continued or new, and the tasks that wait for those. `own` is null if the
- * whole queue waits for an urgent lane.
+ * The queue's own lane, the continued and new lanes beside it, and the tasks that wait for one of these. `own` is null
+ * if the whole queue waits for an urgent lane.
  */
 export interface ChosenLanes {
   readonly own: LaneFiles | null;
@@ -50,10 +50,10 @@ export interface ChosenLanes {
 }
 
 /**
- * Chooses the lanes that work side by side, greedily in the order of the queue. The first task, tasks that the queue
- * has begun, and all that are not issues stay on the queue's lane. Two lanes work side by side only if the files of
- * both are known and have none in common. A task with a dependency on the list gets no lane of its own, because that
- * dependency is not in the base branch yet.
+ * Chooses the lanes that work side by side, greedily in the order of the queue. The queue's lane keeps its first task,
+ * tasks that it has begun, and tasks that are not issues. Two lanes work side by side only if the files of both are
+ * known and do not overlap. A task that depends on a listed task gets no lane of its own, because that dependency is
+ * not in the base branch yet.
  */
 export function chooseLanes(queue: QueueNow): ChosenLanes {
   const { tasks, progress, filesOf, changed, busy, urgent } = queue;
@@ -90,7 +90,7 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
   return { own, continued, begun, waiting };
 }
 
-/** Returns the lane that the task of an issue would have, which has the same id. */
+/** Returns an issue's own lane, whose id is the task's id. */
 function ownLaneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
   return { lane: id, files: filesOf(id) };
 }
@@ -99,14 +99,14 @@ function ownLaneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
 function conflictOf(one: LaneFiles, other: LaneFiles): WaitingTask | null {
   const { lane: task } = one;
   const { lane } = other;
-  // A lane without work touches nothing.
+  // A lane without work touches no files.
   if (one.files?.size === 0 || other.files?.size === 0) return null;
   if (one.files === null || other.files === null) return { task, lane, path: null };
   const path = findSharedFile(one.files, other.files);
   return path === null ? null : { task, lane, path };
 }
 
-/** Returns all files; null if some are unknown. */
+/** Returns the union of the files; null if some are unknown. */
 function unionOf(all: readonly (PredictedFiles | readonly string[])[]): PredictedFiles {
   return all.some((files) => files === null) ? null : new Set(all.flatMap((files) => [...(files ?? [])]));
 }

@@ -4,7 +4,10 @@ import type { LaneRecord } from '../sharing/lane-record.ts';
 import { parseBudgetIn, type SnapshotChange, withBudget, withLane } from '../snapshot/snapshot.ts';
 import { isIssueTask, nameOfLane } from '../tasks/ids.ts';
 
-/** The answer to one of several claims. `dropped`: the first lane could not be claimed, or nothing is left for it. */
+/**
+ * The answer to one of several claims. `dropped`: the first lane could not be claimed, or no budget is left for this
+ * one.
+ */
 export type SideClaimAnswer = ClaimAnswer | { readonly kind: 'dropped' };
 
 /** The claims of one run, the most important lane first. */
@@ -12,8 +15,8 @@ export interface ClaimingLanes {
   readonly claims: readonly Omit<Claiming, 'reserve'>[];
   readonly now: number;
   /**
-   * Reserves for these claims in place of earlier reservations of the run, and returns for how many of them, from the
-   * first on, something is left.
+   * Reserves budget for these claims, replacing the run's earlier reservations, and returns the number of claims,
+   * counted from the first, that got some.
    */
   readonly reserve: (
     budget: Budget,
@@ -22,13 +25,14 @@ export interface ClaimingLanes {
 }
 
 /**
- * Claims the lanes of a run in one change, and reserves what each may use. A lane that another run has is left out; if
- * it is the first, none is claimed. Counters of a newer version allow one lane only, since they cannot be divided.
+ * Claims the lanes of a run in one change and reserves each lane's budget. A lane that another run holds is left out;
+ * if this is the first lane, none is claimed. Only one lane is claimed with counters of a newer version, because they
+ * cannot be divided.
  */
 export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<readonly SideClaimAnswer[]> {
   const { claims, now, reserve } = claiming;
   return (snapshot) => {
-    const tried = claims.map((claim) => ({ claim, ...claimInSnapshot({ ...claim, reserve: keep })(snapshot) }));
+    const tried = claims.map((claim) => ({ claim, ...claimInSnapshot({ ...claim, reserve: keepBudget })(snapshot) }));
     const free = tried.filter(({ answer }) => answer.kind === 'claimed').map(({ claim }) => claim);
     const answersFor = (taken: readonly unknown[]): readonly SideClaimAnswer[] =>
       tried.map(({ claim, answer }) =>
@@ -39,7 +43,7 @@ export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<re
     const reserved = known.kind === 'newer' ? { budget: null, count: 1 } : reserve(known.budget, free);
     const taken = free.slice(0, reserved.count);
     const leased = taken.reduce((next, claim) => {
-      const claimed = claimInSnapshot({ ...claim, reserve: keep })(next).snapshot;
+      const claimed = claimInSnapshot({ ...claim, reserve: keepBudget })(next).snapshot;
       return taken.length > 1 ? withLane(claimed, claim.lane, leftUntilPublished) : claimed;
     }, snapshot);
     const message = tried.find(({ claim }) => claim === taken.at(-1))?.message ?? '';
@@ -53,13 +57,13 @@ export function claimLanesInSnapshot(claiming: ClaimingLanes): SnapshotChange<re
 }
 
 /**
- * Returns the record of an issue's lane as unfinished until its work is published. Its branch takes the issue from the
- * queue, so a run that is killed before would leave it to nobody.
+ * Returns the record of an issue's lane, marked as unfinished until its work is published. The issue has left the queue
+ * for its own branch, so that a killed run would otherwise leave it to no lane.
  */
 function leftUntilPublished(record: LaneRecord): LaneRecord {
   return record.goesOn === null && isIssueTask(record.lane) ? { ...record, goesOn: 'unfinished' } : record;
 }
 
-function keep(budget: Budget): Budget {
+function keepBudget(budget: Budget): Budget {
   return budget;
 }

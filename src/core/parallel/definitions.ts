@@ -1,32 +1,32 @@
-/** The files that define each symbol, found by a search for the usual keywords. */
+/** The files that define each symbol, found by searching for the usual keywords. */
 export type Definitions = ReadonlyMap<string, readonly string[]>;
 
-/** Maximum number of symbols that are searched for. */
+/** Maximum number of symbols searched for. */
 const MAX_SYMBOLS = 300;
 
-/** Words in front of a name that is defined, in the languages that have them. */
+/** Keywords that precede a defined name in various languages. */
 const KEYWORDS =
   'class|const|def|defmodule|enum|fn|fun|func|function|impl|interface|let|module|object|struct|trait|type|var';
 
-/** Returns the identifiers of a text, as opposed to words of its prose, each once. */
+/** Returns the identifiers of a text without words of its prose and without duplicates. */
 export function findSymbols(text: string): readonly string[] {
   const inCode = findCodeSpans(text).flatMap(identifiersIn);
   const inProse = identifiersIn(text).filter((word) => /_|[a-z][A-Z]/.test(word));
   return [...new Set([...inCode, ...inProse])].slice(0, MAX_SYMBOLS);
 }
 
-/** Returns the contents of the `code` in a text. */
+/** Returns the contents of the code spans (between backticks) in a text. */
 export function findCodeSpans(text: string): readonly string[] {
   return [...text.matchAll(/`([^`\n]{1,300})`/g)].map(([, code = '']) => code);
 }
 
-/** Returns the extended regular expression that matches the definitions of these symbols. */
+/** Returns an extended regular expression that matches the definitions of these symbols. */
 export function buildDefinitionPattern(symbols: readonly string[]): string {
-  // The dollar sign is the only character of a symbol that has a meaning in a pattern.
+  // The dollar sign is the only character of a symbol that is special in a pattern.
   return `(${KEYWORDS})[*]? +(${symbols.map((symbol) => symbol.replaceAll('$', '[$]')).join('|')})`;
 }
 
-/** Parses what `git grep -z -o` found in a tree: lines of the tree's name, a colon, the path, NUL, and the match. */
+/** Parses the output of `git grep -z -o` in a tree: lines of the tree's name, a colon, the path, NUL, and the match. */
 export function parseDefinitions(found: string): Definitions {
   const definitions = new Map<string, string[]>();
   for (const line of found.split('\n')) {

@@ -1,8 +1,8 @@
 import { findCodeSpans, type Definitions, findSymbols } from './definitions.ts';
 
 /**
- * The files of a repository, those that each of its newest commits changed, and where symbols are defined. Paths are
- * relative to its root.
+ * The files of a repository, the files that each of its newest commits changed, and the definitions of symbols. Paths
+ * are relative to the root.
  */
 export interface FileHistory {
   readonly files: readonly string[];
@@ -10,34 +10,38 @@ export interface FileHistory {
   readonly definitions: Definitions;
 }
 
-/** The files that a task probably touches; null if nothing is known about that. */
+/** The files that a task probably touches; null if unknown. */
 export type PredictedFiles = ReadonlySet<string> | null;
 
 /** A repository's history, indexed for predictions. */
 export interface FileIndex extends Pick<FileHistory, 'definitions'> {
   readonly paths: ReadonlySet<string>;
-  /** All paths in the order of their characters, in which those of a folder follow one another. */
+  /** All paths in sorted order, so that the paths of a folder are adjacent. */
   readonly sorted: readonly string[];
   readonly byName: ReadonlyMap<string, readonly string[]>;
   readonly byStem: ReadonlyMap<string, readonly string[]>;
-  /** The commits that change each file, each with all of its files. */
+  /** The commits that changed each file, each with all of its files. */
   readonly commitsOf: ReadonlyMap<string, readonly { readonly paths: readonly string[] }[]>;
 }
 
-/** A name that more files share, such as `index.ts`, names none of them. */
+/** Maximum number of files with a mentioned name; a more common name, such as `index.ts`, is ignored. */
 const MAX_NAMESAKES = 5;
 
-/** A symbol that more files define names none of them. */
+/** Maximum number of files that define a mentioned symbol; a symbol with more definitions is ignored. */
 const MAX_DEFINITIONS = 3;
 
-/** A commit that changes more files says nothing about which of them belong together. */
+/** Maximum number of files in a commit that counts; a larger commit does not show which files belong together. */
 const MAX_FILES_OF_COMMIT = 50;
 
-/** Minimum number of commits that change two files, and minimum part of one file's commits, for them to go together. */
+/**
+ * Minimum number of commits that change two related files, and their minimum share of the commits of one of the files.
+ */
 const MIN_COMMON_COMMITS = 3;
 const MIN_CONFIDENCE = 0.5;
 
-/** Maximum number of leading folders of a named path that the repository may lack: those of a machine or of a URL. */
+/**
+ * Maximum number of leading folders of a mentioned path that the repository lacks, such as those of a machine or a URL.
+ */
 const MAX_FOREIGN_FOLDERS = 12;
 
 /** Indexes a history. */
@@ -57,15 +61,17 @@ export function indexHistory({ files, commits, definitions }: FileHistory): File
 }
 
 /**
- * Predicts the files of a task without a model: those that its text names by path, folder, file name or symbol, those
- * that were `touched` for it before, and those that often change together with these.
+ * Predicts the files of a task without a model: files that its text names by path, folder, file name or symbol, files
+ * that were `touched` for it before, and files that often change together with these.
  */
 export function predictFiles(
   index: FileIndex,
   { text, touched }: { readonly text: string; readonly touched: readonly string[] },
 ): PredictedFiles {
   const named = [...new Set(mentionedNames(text))].flatMap((name) => filesNamed(index, name));
-  const defined = findSymbols(text).flatMap((symbol) => few(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS));
+  const defined = findSymbols(text).flatMap((symbol) =>
+    unlessAmbiguous(index.definitions.get(symbol) ?? [], MAX_DEFINITIONS),
+  );
   const seeds = new Set([...named, ...defined, ...touched]);
   if (seeds.size === 0) return null;
   return new Set([...seeds, ...[...seeds].flatMap((path) => companionsOf(index, path))]);
@@ -89,7 +95,7 @@ function splitWords(text: string): readonly string[] {
     .filter((word) => word.length > 2 && word.length < 300);
 }
 
-/** Returns true for words that prose lacks: paths, names with an extension, and identifiers of several words. */
+/** Returns true for words that do not occur in prose: paths, names with an extension, and compound identifiers. */
 function isNameLike(word: string): boolean {
   return /[/_]|\p{L}\.\p{L}|\p{Ll}\p{Lu}|\p{L}-\p{L}|^\p{Lu}{4,}$/u.test(word);
 }
@@ -103,20 +109,23 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       const inFolder = filesBelow(sorted, `${path}/`);
       if (inFolder.length > 0) return inFolder;
     }
-    return few(
+    return unlessAmbiguous(
       (byName.get(nameOfPath(word)) ?? []).filter((path) => path.endsWith(`/${word}`)),
       MAX_NAMESAKES,
     );
   }
-  // A dotted word that names no file is a property or a host.
-  return few(byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])), MAX_NAMESAKES);
+  // A word with a dot that matches no file is a property or a host.
+  return unlessAmbiguous(
+    byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])),
+    MAX_NAMESAKES,
+  );
 }
 
-function few(found: readonly string[], most: number): readonly string[] {
+function unlessAmbiguous(found: readonly string[], most: number): readonly string[] {
   return found.length <= most ? found : [];
 }
 
-/** Returns the files that most commits of a file changed as well. */
+/** Returns the files that most commits of this file changed as well. */
 function companionsOf({ paths, commitsOf }: FileIndex, path: string): readonly string[] {
   const commits = commitsOf.get(path) ?? [];
   const common = new Map<string, number>();
@@ -129,7 +138,10 @@ function nameOfPath(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** Returns the name up to its first dot, in one spelling: `waiting-pulls.test.ts` and `WaitingPulls` are alike. */
+/**
+ * Returns a file name up to its first dot in a normalized spelling: `waiting-pulls.test.ts` and `WaitingPulls` are
+ * equal.
+ */
 function normalizedStem(name: string): string {
   return name.replace(/^\./, '').split('.', 1)[0]?.replace(/[-_]/g, '').toLowerCase() ?? '';
 }

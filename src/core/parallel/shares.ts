@@ -2,10 +2,10 @@ import { countMaxCalls, type Policy } from '../policy.ts';
 import { planReservation, type Reservation, type RunUsage } from '../sharing/budget.ts';
 import type { Windows } from '../lane/windows.ts';
 
-/** Cost of a call in US dollars that is assumed before the first one of a repository. */
+/** Assumed cost of a call in US dollars before a repository's first call. */
 const ASSUMED_COST_USD = 0.5;
 
-/** One lane's part of what a run may use: the lane at place `at`, from 0, of `of` lanes. */
+/** One lane's share of a run's limits: lane number `at` (from 0) of `of` lanes. */
 export interface LaneShare {
   readonly at: number;
   readonly of: number;
@@ -19,8 +19,8 @@ export function policyOfShare(policy: Policy, share: LaneShare): Policy {
 }
 
 /**
- * Returns the reservation of one lane: its part of what the run would reserve if it had one lane. `windows` are those
- * that limit the whole run.
+ * Returns the reservation of one lane: its share of the reservation that the run would make with a single lane.
+ * `windows` are those that limit the whole run.
  */
 export function reservationOfShare(
   run: Omit<Reservation, keyof RunUsage>,
@@ -36,8 +36,8 @@ export function reservationOfShare(
 }
 
 /**
- * Returns on how many of the wanted lanes a run can work with what is free: each needs an iteration, and the tokens and
- * money of a call as far as they are limited. `costOfCallUsd` is what a call probably costs; null if that is unknown.
+ * Returns the number of wanted lanes that the free budget allows: each needs an iteration and, where these are limited,
+ * the tokens and money of a call. `costOfCallUsd` is the expected cost of a call; null if unknown.
  */
 export function countAffordableLanes(
   wanted: number,
@@ -62,7 +62,7 @@ function lanesFor(freeUsd: number, costOfCallUsd: number | null): number {
   return cost > 0 ? freeUsd / cost : Infinity;
 }
 
-/** Returns a whole part of a number; the remainder goes to the first lanes. */
+/** Returns a lane's integer share of a number; the first lanes get the remainder. */
 function partOf(whole: number, { at, of }: LaneShare): number {
   return Math.floor(whole / of) + (at < whole % of ? 1 : 0);
 }

@@ -20,7 +20,7 @@ export async function ensureAnswer(
   }
 }
 
-/** Returns the intake; if it makes no call and answers nothing, it answers with the status after an order. */
+/** Returns the intake; an end without an answer gets the status after the order as its answer. */
 export function withReceipt(intake: Intake, thread: number | null, receipt: Receipt | null): Intake {
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }

@@ -99,7 +99,7 @@ export async function obeyCommand(
   }
 }
 
-/** A person asks for a run of the queue by name. */
+/** The request of a person who asks for a run of the queue by name. */
 export const QUEUE_NOW = { asked: true, byHand: true, purpose: FOR_TASKS } as const;
 
 /** Returns the intake with its answer addressed to the thread of the command. */
@@ -147,7 +147,7 @@ async function obeyOnQueue(
   }
 }
 
-/** Stores the order to retry a task for the lane that has it, and returns the lane; throws a UserError if none does. */
+/** Stores an order to retry a task for the lane that has the task; returns the lane, or throws a UserError if none. */
 export async function orderRetry(deps: GateDeps, named: TaskId, by: Pick<OrderGiven, 'by' | 'from'>): Promise<LaneId> {
   const { topic, task } = retryTarget({ kind: 'queue' }, named);
   const lane = await laneToRetry(deps, topic, task);
@@ -172,9 +172,9 @@ async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   return reportStatus(deps, lane, { thread, text: { kind: 'status', receipt } });
 }
 
-/** Keeps the order first: a run that may not work now leaves it to the lane's next run, and the answer says so. */
+/** Saves the order first: if this run cannot work now, the lane's next run obeys it, and the answer says so. */
 async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
-  // Without a store, nothing has failed before.
+  // Without a store there is no record of an earlier failure, so there is nothing to reset.
   const receipt = deps.config.stateStore === 'none' ? null : await saveOrder(deps, lane, given);
   const number = issueOfId(lane);
   const intake =
@@ -265,8 +265,8 @@ async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): P
 }
 
 /**
- * Returns true if the lane's pull request has this thread or review: the lane's state lacks a thread that a run without
- * a call left to a person.
+ * Returns true if the lane's pull request has this thread or review. Asks GitHub, because the lane's state lacks
+ * threads that a run without a call left to a person.
  */
 async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: TaskId): Promise<boolean> {
   if (!isFeedback(task)) return false;
@@ -278,7 +278,7 @@ async function isOnPullRequest({ forge, config }: GateDeps, lane: LaneId, task: 
 
 type LaneToOrder = { readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string };
 
-/** Works like `laneAt`, but sends an order to the queue where the queue works. */
+/** Works like `laneAt`, but returns a reason instead of the queue for an issue that the queue does not work on. */
 async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   const id = await laneAt(deps, topic);
   if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };

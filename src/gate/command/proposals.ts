@@ -45,7 +45,7 @@ export async function requestProposal(
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then ask again.');
   const { title, body } = then;
   const intake = await admitWork(deps, {
-    // Whatever it waits for, it can be read.
+    // The call only reads the issue, so its dependencies do not matter.
     ...createOwnRequest({ ...issue, title, body, blockedBy: 0, openSubIssues: 0 }, { kind: 'proposal', by: by.login }),
     ...{ requested: 'by-name', asked: true, byHand: true, redo: true },
   });
@@ -55,8 +55,8 @@ export async function requestProposal(
 }
 
 /**
- * Makes exactly the proposed sub-tasks as sub-issues, if people see in the comment what is kept, and nobody has changed
- * the issue since the agent read it. Safe to repeat: what was made before is found again.
+ * Creates exactly the proposed sub-tasks as sub-issues, provided that the comment still shows the stored proposal and
+ * nobody has changed the issue since the agent read it. Safe to repeat: finds the sub-issues of an earlier attempt.
  */
 export async function approveProposal(deps: GateDeps, { number, by, then }: Asked): Promise<Intake> {
   const refused = (why: string): Intake => refuseCommand(deps, number, why);
@@ -65,7 +65,7 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
   const record = read.kind === 'snapshot' ? findProposal(read.snapshot, number) : null;
   if (record === null) return refused('There are no proposed sub-tasks for this issue. Comment `/ralph plan` first.');
   if (record.isComplete) return approved(record, number, false);
-  // An approval that was given before is finished, whatever people wrote since.
+  // An earlier approval is completed, whatever people have written since.
   const voided = record.approved === null ? await whyVoid(deps, record, then) : null;
   if (voided !== null) return refused(voided);
   const at = then?.at ?? deps.clock.now();
@@ -78,14 +78,14 @@ export async function approveProposal(deps: GateDeps, { number, by, then }: Aske
       return refused('Other sub-tasks were proposed in the meantime. Read them, then approve again.');
     case 'busy':
       return refused(
-        `Another run makes the sub-issues now. If it was killed, comment \`/ralph approve\` again after ${formatInstant(begun.until)}: nothing is made twice.`,
+        `Another run is creating the sub-issues. If it was killed, comment \`/ralph approve\` again after ${formatInstant(begun.until)}: nothing is created twice.`,
       );
     case 'begun':
       return approved({ ...begun.record, made: await makeSubIssues(deps, begun.record) }, number, true);
   }
 }
 
-/** Returns why nobody can approve what was proposed, or null. */
+/** Returns the reason why the proposal can no longer be approved, or null if it can. */
 async function whyVoid(
   { forge, sha256 }: GateDeps,
   record: ProposalRecord,
@@ -99,13 +99,13 @@ async function whyVoid(
   if (shown === null)
     return `The comment with the proposed sub-tasks is gone, so nobody can read what they are. ${AGAIN}`;
   if (shown.isEdited || hashOfComment(shown.body, sha256) !== record.comment)
-    return `The comment with the proposed sub-tasks was edited, so it may not show what would be made. ${AGAIN}`;
+    return `The comment with the proposed sub-tasks was edited, so it may not show what would be created. ${AGAIN}`;
   return then !== null && then.at < shown.at
     ? 'The sub-tasks were proposed after this command was written. Read them, then approve again.'
     : null;
 }
 
-/** Makes what is missing, the labels last, and records it. Throws a UserError that says what to do. */
+/** Creates and records the missing sub-issues, then adds their labels. Throws a UserError that says what to do. */
 async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<readonly MadeIssue[]> {
   const { issue } = record;
   const own = { issue, runTag: deps.runTag };
@@ -117,7 +117,7 @@ async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<re
         const awaited = made.find((one) => one.position === other);
         if (awaited !== undefined) await deps.forge.addDependency(number, awaited.id);
       }
-    // The label may start a run at once, which must know what they wait for and may cost.
+    // Record the sub-issues before labelling: a label may start a run at once, which must know their dependencies.
     await update(deps, recordMaking(own, { made, isComplete: false, isOver: false }));
     for (const { number } of made) await addTaskLabel(deps, number);
   } catch (error) {
@@ -125,7 +125,7 @@ async function makeSubIssues(deps: GateDeps, record: ProposalRecord): Promise<re
     if (!(error instanceof UserError)) throw error;
     throw new UserError(
       error.kind,
-      `Not all sub-issues could be made: ${completeSentence(error.message)} Then comment \`/ralph approve\` again: nothing is made twice.`,
+      `Not all sub-issues could be created: ${completeSentence(error.message)} Then comment \`/ralph approve\` again: nothing is created twice.`,
     );
   }
   await update(deps, recordMaking(own, { made, isComplete: true, isOver: true }));
@@ -141,7 +141,7 @@ async function addTaskLabel({ forge, config }: GateDeps, number: number): Promis
   if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
 }
 
-/** Makes each sub-issue that an earlier run has not made; those are known by their first line, in issues of our own. */
+/** Creates the sub-issues that are missing. Existing ones are issues of this account with the task's first line. */
 async function openSubIssues(
   { forge, sha256 }: GateDeps,
   { issue, hash, tasks }: ProposalRecord,

@@ -42,8 +42,8 @@ export async function requestOnPull(
 }
 
 /**
- * Works on an issue as a comment on it says, which the agent reads. The request is the person's consent, like the
- * label, which is added.
+ * Works on an issue as a comment on it asks; the agent reads the comment. The request counts as the person's consent,
+ * so the task label is added.
  */
 export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen }: Asked): Promise<Intake> {
   const { number } = thread;
@@ -63,7 +63,7 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
   const then = issueThen ?? { ...issue, at: deps.clock.now() };
   const isLabelled = hasLabel(issue.labels, taskLabel);
   const isSame = then.title === issue.title && then.body === issue.body && !hasLabel(then.labels, taskLabel);
-  // By a token of a person, the label would be that person's consent to the issue as it is now.
+  // With a person's token, adding the label would count as that person's consent to the issue as it is now.
   if (!isLabelled && !isSame)
     return refused(
       `After your comment, the text of this issue was changed, or the label "${taskLabel}" was removed. Look at it, then comment again.`,

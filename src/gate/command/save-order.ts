@@ -21,9 +21,9 @@ import { listTasks } from '../tasks/sources.ts';
 import { listQueuedIssues } from '../tasks/queued-issues.ts';
 
 /**
- * Leaves the order for the lane's next run. The cache alone keeps no orders, so there the state is changed as that run
- * would change it. Returns null if an earlier attempt of this run gave the order: it is not given twice. Throws a
- * UserError if it cannot be kept.
+ * Saves the order for the lane's next run. The cache alone cannot keep orders, so there the state is changed as that
+ * run would change it. Returns null if an earlier attempt of this run has already given the order. Throws a UserError
+ * if the order cannot be saved.
  */
 export async function saveOrder(
   deps: GateDeps,
@@ -34,7 +34,7 @@ export async function saveOrder(
   const given: OrderGiven = { ...words, run: context.runId, at: clock.now() };
   if (config.stateStore === 'none')
     throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
-  // Before anything is written: no order goes to a lane that this version cannot read.
+  // Loaded before anything is written, because a lane that this version cannot read gets no order.
   const kept = await loadLane({ lane, deps });
   const restored = judgeLane(kept, { lane, expected: false, elsewhere: [], deps });
   if (wasGiven(deps, kept, given)) {

@@ -39,8 +39,8 @@ export const NO_TICKS: ObeyedTicks = { seen: null, wantsRun: false, retried: [] 
 
 /**
  * Reads the dashboard, and turns each tick by somebody with write permission into an order. Takes one request, and a
- * few more for each tick. A dashboard that people have closed gives no orders. Of several runs that read it at once,
- * the one whose update of the state takes a tick obeys it.
+ * few more for each tick. A dashboard that people have closed gives no orders. If several runs read it at once, each
+ * tick is obeyed only by the run whose state update takes it.
  */
 export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   const { config, store, forge, runTag } = deps;
@@ -58,7 +58,7 @@ export async function obeyTicks(deps: GateDeps): Promise<ObeyedTicks> {
   if (taken !== record) {
     const message = 'dashboard: its ticks are obeyed';
     const updated = await store.update(changeDashboard((newest) => takeTicks(newest, page, taking), message));
-    // The run that writes the page at its end remembers the ticks for the next one.
+    // The ticks are not lost: the run that writes the page at its end records them for the next run.
     if (updated.kind !== 'updated') return NO_TICKS;
     taken = updated.answer;
   }

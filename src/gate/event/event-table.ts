@@ -28,7 +28,7 @@ import {
   meaningOfWithdrawal,
 } from './meanings.ts';
 
-/** An event with its types, and what a run does for it. */
+/** An event with its types, and the reaction of a run to it. */
 export interface EventRow {
   readonly event: string;
   /** The types of the event; null if it has no types, or all count. */
@@ -179,7 +179,7 @@ export const EVENTS: readonly EventRow[] = [
             ...pullRequestBranchOf(pull),
             merged: pull.merged === true,
             closedAt: pull.closed_at == null ? null : Date.parse(pull.closed_at),
-            // GitHub names a commit of its own for one that was not merged.
+            // For an unmerged pull request, GitHub gives the commit of its own test merge here.
             mergeCommit: pull.merged === true ? (pull.merge_commit_sha ?? null) : null,
           },
           actor,
@@ -241,7 +241,7 @@ export const EVENTS: readonly EventRow[] = [
       const paths = [run.path, workflow?.path].map((path) => path?.replace(/@.*/, ''));
       if (inputs.ownWorkflow !== null && paths.includes(inputs.ownWorkflow))
         return dismissEvent("The run is Ralph's own.");
-      // The branch of the run may belong to a fork, where it means nothing here.
+      // The branch may belong to a fork, whose branches do not count here.
       return run.head_repository?.id === repository.id
         ? meaningOfCheck({ ...run, branches: [run.head_branch ?? ''], home: repository.id }, inputs)
         : dismissEvent('The run belongs to a fork. Ralph works on branches of this repository only.');

@@ -211,7 +211,7 @@ export function meaningOfWithdrawal(
   inputs: EventInputs,
 ): Meaning | null {
   if (because === 'unlabeled' && typeof label?.name !== 'string') return null;
-  // A search may have found the issue.
+  // A search can make an issue without the task label a task; our own labels then mark it.
   const isMarked = because === 'closed' && computeLabelChange(issue.labels, null).remove.length > 0;
   const dismissed =
     because === 'unlabeled'
@@ -313,8 +313,8 @@ export function findMentionedBot({ user }: { readonly user?: Account | null | un
 }
 
 /**
- * Returns the meaning of a command in a review thread or in a review's own text, or null if there is no command: the
- * text, also that of a request, is then answered as part of the review.
+ * Returns the meaning of a command in a review thread or in a review's own text; null if there is no command, because
+ * any other text, even a request, is answered as part of the review.
  */
 export function meaningOfReviewCommand(
   { body, reactTo }: { readonly body: string; readonly reactTo: ReactionTarget | null },

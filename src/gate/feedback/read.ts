@@ -95,7 +95,7 @@ export async function readFeedback(
   const { items } = known.feedback;
   const comments = now.comments.filter(({ id }) => Object.hasOwn(items, formatCommentTaskId(id)));
   if (!reviews && !answersChecks && comments.length === 0) return { ...nothing, standing: now };
-  // A request was addressed to Ralph by name, whatever is answered otherwise.
+  // Comments that address Ralph by name are answered even if reviews are not.
   const said = reviews ? { ...now, comments } : { ...now, comments, threads: [], moreThreads: 0, reviews: [] };
   const people = await reviewTasks(deps, said, known);
   const { feedback } = known;
@@ -283,7 +283,7 @@ function judgeChecksNow(
   }
   const own = ownRuns(context);
   const judged = judgeChecks({ head: checks.head, base: [...earlier, ...checks.base] }, own);
-  // A person's push starts workflows by itself.
+  // No time counts after a person's push, which always starts workflows.
   const sincePushMs = lastRun?.published?.head === head ? clock.now() - lastRun.at : 0;
   const ranBefore = feedback.rounds.some(
     (round) => round.checks !== null && round.checks.passed + round.checks.failed > 0,

@@ -96,7 +96,7 @@ export async function readSettings(deps: GateDeps, { id }: WorkRequest): Promise
   return { ...pipeline, warnings, mcpServers: await readMcpServers(deps) };
 }
 
-/** Opens the lane that this run has claimed, and gives it back if that fails. */
+/** Opens the lane that this run has claimed, and releases it if that fails. */
 export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, claimed: ClaimedWork): Promise<Intake> {
   try {
     return await open(deps, decided, claimed);
@@ -110,11 +110,11 @@ export async function openOrRelease(deps: GateDeps, decided: AdmissibleLane, cla
 export interface ClaimedWork {
   readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
   readonly read: SettingsInCheckout;
-  /** A lane that this run has opened, so that what holds for both is not asked again; null if this is the first. */
+  /** Facts from a lane that this run has already opened, which hold for this one too; null for the first lane. */
   readonly beside: OpenedBeside | null;
 }
 
-/** `base` is the tip of the base branch; `fresh` a lane that began there, which any other such lane equals. */
+/** `base` is the tip of the base branch; `fresh` is a lane that began there, the same for every new lane. */
 export interface OpenedBeside {
   readonly base: ObjectId;
   readonly fresh: OpenedLane | null;
@@ -242,7 +242,7 @@ async function missingReviewEvent(
   const { workflowPath: path } = context;
   // Files are read below the working directory, which the workflow is outside of.
   if (lane === QUEUE || !config.answers.reviews || path === null || config.workingDirectory !== '') return null;
-  // An unreadable file keeps no run from working.
+  // An unreadable file must not stop the run.
   const read = await repository.readTexts([path], null).catch(() => null);
   const text = read?.base[path];
   if (text === undefined || /\bpull_request_review\b/.test(text)) return null;

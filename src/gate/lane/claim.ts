@@ -72,9 +72,9 @@ type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'clock' | 'runT
 const NOT_ELSEWHERE: ReadonlyMap<TaskId, number> = new Map();
 
 /**
- * Makes this run the only one that works on these lanes, with one update, and divides among them what it may use. The
- * first matters most: if nothing keeps runs apart, only that one is claimed. Throws a UserError if the store does not
- * answer, since other runs and the budget are then unknown.
+ * Makes this run the only one that works on these lanes, with one update, and divides the run's budget among them. The
+ * first lane matters most: if nothing keeps runs apart, only that one is claimed. Throws a UserError if the store does
+ * not answer, since other runs and the budget are then unknown.
  */
 export async function claimLanes(
   deps: ClaimDeps,
@@ -122,7 +122,7 @@ export async function claimLanes(
     case 'unguarded':
       // With the cache alone, the limitation is reported where the cache is chosen.
       if (config.stateStore === 'cache') return alone({ ...unguarded, warnings: [] });
-      // Only now is it known that a copy may be where this lane's runs save.
+      // Without a shared store, runs of this lane save only to a copy, which this run's decision may have missed.
       if (await hasNewerState(deps, first)) return alone({ kind: 'changed' });
       return alone({
         ...unguarded,
@@ -183,13 +183,13 @@ export function outcomeOfHeldLane(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
     reason: 'another_run',
-    message: `Another run works on ${nameOfLane(lane)}: ${lease.runUrl || lease.runId}. If it was killed, its claim ends at ${formatInstant(expiryOf(lease))} at the latest.`,
+    message: `Another run is working on ${nameOfLane(lane)}: ${lease.runUrl || lease.runId}. If it was killed, its claim ends at ${formatInstant(expiryOf(lease))} at the latest.`,
   };
 }
 
 /**
- * Returns the counters with this run's reservations, in place of earlier ones of its own, and for how many of the lanes
- * something is left.
+ * Returns the counters with this run's reservations, which replace its earlier ones, and the number of lanes for which
+ * some budget is left.
  */
 function reservedFor(
   { config: { policy, ...config }, context: { runUrl, runId, runAttempt } }: ClaimDeps,
@@ -212,7 +212,7 @@ function reservedFor(
     const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
   };
-  // The first lane comes last: it leaves to the others what they have reserved.
+  // The first lane reserves last, so that it does not take the shares of the others.
   const shared = wanted.slice(0, count).map((one, at) => ({ one, share: { at, of: count } }));
   const reserved = shared.toReversed().reduce<Budget>((known, { one, share }) => reserve(known, one, share), others);
   return { budget: reserved, count };
@@ -236,7 +236,7 @@ function grantedTo(
 }
 
 /**
- * Asks the repository's counters what a run may use from now on if its whole time is `maxRunMs`, and reserves it. Never
+ * Reserves the budget that the repository's counters allow from now on to a run whose whole time is `maxRunMs`. Never
  * throws.
  */
 export async function renewReservation(
@@ -264,7 +264,7 @@ export async function renewReservation(
     reserveUsage(seedBudget(stored, state.windows), renewed(stored).reservation, now);
   const message = `${nameOfLane(lane.id)}: run ${runId} has waited, and reserves again`;
   const written = await store.update(changeUsage(change, { message, now }));
-  // Nothing is counted for the whole repository.
+  // Without a shared store there are no counters for the whole repository, so only the lane's own windows count.
   if (written.kind === 'unguarded') return { kind: 'renewed', windows: keepOpenWindows(state.windows, now), policy };
   if (written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
   const counted = parseBudgetIn(written.snapshot, now);

@@ -99,7 +99,7 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const { pause } = restored.state;
   if (pause !== null) return ended(await endPaused(deps, request, { look, restored, by: pause.by }));
 
-  // Another run works on the lane, so this run cannot answer anything now and need not read anything.
+  // Another run is working on the lane, so this run cannot answer anything now and need not read anything.
   if (request.purpose.kind === 'answers' && restored.claimedBy !== null)
     return ended({
       ...endIntake(outcomeOfHeldLane(request.id, restored.claimedBy)),
@@ -154,7 +154,7 @@ export function listTasksAskedFor({ requested, issues, purpose }: WorkRequest): 
     : [];
 }
 
-/** Returns true if no work is left for this lane. */
+/** Returns true if this lane has no issues, files or prompt to work on: all its issues have their own lanes. */
 function isWorkedElsewhere({ config }: GateDeps, request: WorkRequest, { branches }: LaneLookup): boolean {
   const { purpose, files, prompt } = request;
   return (
@@ -221,7 +221,7 @@ async function findWork(
     request.issues.map(({ number }) => number),
   );
   const listed = await findTasks(deps, request, { ...look, start: found?.start ?? null, state: reopened, grants });
-  // Whatever an issue waits for, it can be read.
+  // A proposal only reads the issue, so its dependencies do not matter.
   const judged = isProposal
     ? { ...listed, tasks: listed.tasks.map((task) => ({ ...task, dependsOn: [], obstacle: null })) }
     : listed;

@@ -58,8 +58,8 @@ export async function endLane(
       claimedBy === null
         ? ''
         : jobsOf(deps.config) === 'one'
-          ? ` A run works on it now (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and marks none of its work as done.`
-          : ` A run works on it now (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes marks none of its work as done.`;
+          ? ` A run is working on it (${claimedBy.runUrl}): it ends its call within two minutes, makes no other, and marks none of its work as done.`
+          : ` A run is working on it (${claimedBy.runUrl}): its agent cannot be reached while it works; the job that publishes marks none of its work as done.`;
     return {
       ...endAsUpdated(
         deps,
@@ -136,7 +136,7 @@ function othersSentence(train: Train | null): string {
     : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;
 }
 
-/** Ends the session, whose subject is merged now. Returns what went wrong, as a sentence. */
+/** Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null. */
 async function endSession(
   { store, config, context, clock }: GateDeps,
   { lane, session }: LaneState,
@@ -177,7 +177,7 @@ function continuationSentence({ lane, tasks }: LaneState, deleted: BranchDeleted
 }
 
 function branchSentence(branch: string, deleted: BranchDeleted | null, remains: Remains | null): string {
-  if (deleted === null && remains === 'unfinished') return `The branch ${branch} stays: a run works on it now.`;
+  if (deleted === null && remains === 'unfinished') return `The branch ${branch} stays: a run is working on it.`;
   if (deleted === null)
     return `The branch ${branch} stays while its issue is open and labelled, or the queue would start the issue again.`;
   switch (deleted.kind) {
@@ -195,7 +195,7 @@ function branchSentence(branch: string, deleted: BranchDeleted | null, remains: 
   }
 }
 
-/** Removes our labels from an issue that stopped being a task. No permission is needed, since no work starts. */
+/** Removes our labels from an issue that is no longer a task. Checks no permission, since no work starts. */
 export async function withdrawIssue(
   deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,
@@ -241,10 +241,10 @@ async function workingRunSentence({ store, config, clock, runTag }: GateDeps, nu
   const known = await store.read();
   const read = known.kind === 'snapshot' ? parseBudgetIn(known.snapshot, clock.now()) : null;
   if (read?.kind !== 'budget')
-    return 'A run that works on it now makes no further call for it, and does not mark it as done.';
+    return 'A run that is working on it makes no more calls for it, and does not mark it as done.';
   const id = taskIdOfIssue(number);
   const [run] = listOtherReservations(read.budget, runTag, clock.now()).filter(({ tasks }) => tasks.includes(id));
-  if (run === undefined) return 'No run works on it.';
+  if (run === undefined) return 'No run is working on it.';
   const at = `A run that has it among its tasks is at work (${run.runUrl}).`;
   return jobsOf(config) === 'one'
     ? `${at} It ends a call that runs for it within two minutes, makes no other for it, and does not mark it as done.`

@@ -57,7 +57,7 @@ export async function endRenamed(
   );
   if (found === null || found.renamedTo === null || isResumed || request.requested === 'by-name') return null;
   const by = describeRemoval(look.branch, found.renamedTo);
-  // The next run finds out again if the order cannot be kept.
+  // If the pause cannot be saved, the next run detects the renaming again.
   await saveOrder(deps, request.id, { kind: 'pause', by, task: null, from: 'event' }).catch(() => null);
   return endPaused(deps, request, { look, restored, by });
 }
@@ -118,6 +118,6 @@ export function endOfSplitOrBegun(
   return remoteHead === null
     ? null
     : refused(
-        `Ralph works on this issue already. Merge its pull request, or delete the branch ${branch}, and ask again.`,
+        `Ralph is already working on this issue. Merge its pull request, or delete the branch ${branch}, and ask again.`,
       );
 }

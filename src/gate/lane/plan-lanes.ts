@@ -29,7 +29,7 @@ export interface LanePlan extends Pick<ChosenLanes, 'waiting'> {
   readonly files: readonly LaneFiles[];
 }
 
-/** The lanes that a run could work on, before it chooses those that it works on at once. */
+/** The lanes that a run could work on, before it chooses those for this run. */
 export interface LaneCandidates {
   /** The lane whose pull request comes first; null if there is none. */
   readonly urgent: PlannedLane | null;
@@ -199,7 +199,7 @@ function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {
   return lane.pullRequest !== null;
 }
 
-/** Returns the lane of a task that the queue has admitted and nothing has begun. */
+/** Returns a new lane for a task that the queue has admitted and that has not been begun. */
 function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task): AdmissibleLane {
   const { id } = task;
   const fresh = createInitialState(id, clock.now());
@@ -208,7 +208,7 @@ function newLane({ config, clock }: GateDeps, queue: AdmissibleLane, task: Task)
   const lane = { ...queue.lane, id, branch, start: { kind: 'fresh' } as const, pullRequest: null };
   const unread = { warnings: [], notices: [], claimedBy: null, checks: null, held: null };
   const notes = { ...queue.notes, ...unread, restored: 'none yet (first run)' };
-  // Its dependencies are done and merged, which the state of a new lane does not know.
+  // The task's dependencies are done and merged, but the state of a new lane does not show that.
   const tasks = [{ ...task, dependsOn: [] }];
   return {
     ...{ kind: 'admissible', lane, tasks, state, notes, ownWindows: fresh.windows, look: queue.look },

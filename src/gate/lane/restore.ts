@@ -146,7 +146,7 @@ export function judgeLane(
         judgeState(restored, { lane, expected: expected && !isClaimed, now });
   const answers = snapshot === null ? [] : listLaneAnswers(snapshot, (issue) => lane === QUEUE || issue.task === lane);
   const known = snapshot === null ? found.state : withAnswers(found.state, answers, elsewhere);
-  // Before the orders: a person who closes the circuit also means this one.
+  // Applied before the orders, so that a person's order to close the circuit also closes this one.
   const honoured = left === null ? { state: known, warning: null } : honourLeftCircuit(known, left, now);
   const obeyed = found.isLost ? obeyAfterLoss(honoured.state, orders) : applyOrders(honoured.state, orders);
   const state =
@@ -298,8 +298,8 @@ export function dropStaleProgress(
 }
 
 /**
- * Returns the end of a run whose people have as many open pull requests to review as they allow; null if the run may
- * open another one, or a person asks for it.
+ * Returns the end of a run if the maximum number of pull requests is open; null if the run may open another one, or a
+ * person asks for it.
  */
 export async function endIfTooManyPulls(
   { config, forge }: GateDeps,

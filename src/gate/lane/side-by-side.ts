@@ -62,14 +62,14 @@ export async function admitWork(deps: GateDeps, request: WorkRequest): Promise<I
   return { ...intake, state, pipeline: null, proposes: hashOfText(issue, deps.sha256) };
 }
 
-/** Admits the queue's work, on several lanes at once if `parallel` asks for that and the tasks allow it. */
+/** Admits the queue's work, on several lanes in parallel if `parallel` and the tasks allow that. */
 export async function admitQueue(deps: GateDeps, request: WorkRequest): Promise<GateResult> {
   return deps.config.parallel === 1 || request.purpose.kind !== 'tasks'
     ? admitAlone(deps, request)
     : admitLanes(deps, request, () => planForQueue(deps, request));
 }
 
-/** Admits work on a pull request that needs it, and beside it the queue's work if both can be worked on at once. */
+/** Admits work on a pull request that needs it, and in parallel the queue's work if the two do not conflict. */
 export async function admitUrgent(
   deps: GateDeps,
   request: WorkRequest,
@@ -81,8 +81,8 @@ export async function admitUrgent(
 }
 
 /**
- * Decides on the queue as it is now, without claiming anything. The log names the lanes that a run would work on at
- * once, and what would wait.
+ * Decides on the queue as it is now, without claiming anything. Logs the lanes that a run would work on in parallel,
+ * and the tasks that would wait.
  */
 export async function previewLanes(deps: GateDeps, request: WorkRequest): Promise<Preview> {
   if (deps.config.parallel === 1) return previewLane(deps, request);
@@ -182,7 +182,7 @@ async function candidatesOf(
 ): Promise<Pick<LaneCandidates, 'queue' | 'unfinished'> & { readonly unnotified: EndWithoutCall['intake'] | null }> {
   if (decided.kind === 'end') {
     const mayContinue = mayServeOtherLanes(decided.intake.outcome);
-    // Without work of its own, the run can ask for more.
+    // Without work on the queue itself, the run can afford to examine more lanes.
     const continuable = mayContinue ? decided.continuable.slice(0, Math.max(deps.config.parallel, MAX_EXAMINED)) : [];
     return { queue: null, ...(await decideOnUnfinished(deps, continuable)) };
   }
@@ -233,7 +233,7 @@ async function claimAndOpen(
     wanted(first),
     ...others.map(wanted),
   ]);
-  // Nothing is claimed, so nothing has to be given back.
+  // Nothing is claimed, so nothing has to be released.
   if (claim.kind !== 'claimed') claiming([]);
   if (claim.kind === 'refused')
     return gateResultOfLane(first, { ...first.decided.end(claim.outcome), notes: first.decided.notes });
@@ -276,8 +276,8 @@ async function claimAndOpen(
 }
 
 /**
- * Logs the lanes that a run works on at once, and what waits for them, which is returned. `isShort` is set if a limit
- * allows no more of the planned ones.
+ * Logs the lanes that a run works on in parallel, and the tasks that wait for them, which it returns. `isShort` is set
+ * if a limit allows fewer lanes than planned.
  */
 function announceLanes(
   { log }: Pick<GateDeps, 'log'>,
@@ -334,6 +334,6 @@ function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]):
 function sentenceOnWaiting({ task, lane, path }: WaitingTask): string {
   const [name, other] = [capitalizeFirst(nameOfLane(task)), nameOfLane(lane)];
   return path === null
-    ? `${name} waits for a later run: ${other} is worked on now, and the files of one of them are unknown.`
-    : `${name} waits for a later run: it probably touches ${path}, on which ${other} is worked on now.`;
+    ? `${name} waits for a later run: ${other} is being worked on, and the files of one of them are unknown.`
+    : `${name} waits for a later run: it probably touches ${path}, on which ${other} is being worked on.`;
 }

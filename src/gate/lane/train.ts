@@ -81,9 +81,9 @@ async function compare(
 }
 
 /**
- * Returns the closed pull requests of the train with those that the last known snapshot takes for open although the
- * list has none of them. One request asks for these by number; without an answer, the next run asks again. Merges on
- * them that people have edited are without their messages.
+ * Returns the closed pull requests of the train, and those that the last known snapshot records as open but that are
+ * not listed. One request reads these by number; if it fails, the next run sends it again. A merge commit on them that
+ * a person has edited comes without its message.
  */
 export async function withOlderEnds(
   { forge, store, repository }: Pick<GateDeps, 'forge' | 'store' | 'repository'>,
@@ -113,7 +113,7 @@ export async function rememberEnds(
   const news = { closed, reverts: [] };
   if (seen === null || withPullNews(seen, news) === seen) return;
   const message = `pull requests: run ${context.runId} saw how they ended`;
-  // After a failure, the next run sees the same.
+  // If this fails, the next run finds the same ends again.
   await store.update(rememberPullsToo((snapshot) => ({ snapshot, message, answer: null }), null, news));
 }
 

@@ -22,7 +22,7 @@ export const MAX_EXAMINED = 3;
 
 /** The result of examining the open pull requests that wait for people. */
 export interface ExaminedWaiting {
-  /** Work on one of them; null if none needs any that this run can do. */
+  /** The work on one of these pull requests; null if this run can do nothing for any of them. */
   readonly work: Intake | null;
   /** The end for a pull request that needs a person who was not notified; null if there is none. */
   readonly unnotified: EndIntake | null;
@@ -69,8 +69,8 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: ${NEED_TEXTS[one.need]}.`);
-        // If this run achieves nothing, the next ones work on the queue for some hours; if it dies, the next one
-        // resumes this lane.
+        // Recorded so that, if this run achieves nothing, the next runs work on the queue for some hours. If this run
+        // dies, the next one resumes this lane anyway.
         await rememberExamined(deps, one);
         return { ...nothingExamined, work: { ...own, notes: { ...own.notes, train } } };
       }
@@ -153,7 +153,7 @@ export async function continueIssueLane(
   return unnotified;
 }
 
-/** Records that lanes have nothing to do: runs leave them alone until somebody asks something of them. */
+/** Records that lanes have nothing to do, so that runs ignore them until somebody asks them for something. */
 export async function rememberResting(
   { store, context }: Pick<GateDeps, 'store' | 'context'>,
   resting: readonly LaneId[],

@@ -71,7 +71,7 @@ async function judgeWithAnyState(deps: GateDeps, issue: Issue) {
     (await judgeIssues(deps, [issue], { tasks, isFinished: () => false, grants })).get(issue.number);
   let first = await judge({});
   if (first?.kind !== 'given') {
-    // Ralph itself has labelled the sub-issues of an approved proposal, and a request came without a label.
+    // No person labelled the sub-issues of an approved proposal, or an issue that a comment asked for.
     const read = await deps.store.read();
     if (read.kind === 'snapshot') grants = listGrants(read.snapshot, [issue.number]);
     if (grants.has(issue.number)) first = await judge({});

@@ -83,7 +83,7 @@ export async function readTasks(
   }));
   const problems = [...ofUnread, ...ofBase.problems];
   const unreadable = unreadableTasks(problems, sources);
-  // Tasks in a file that only the agent added were not asked for.
+  // Nobody asked for tasks in a file that only the agent added.
   const texts =
     lane === null
       ? null
@@ -96,7 +96,7 @@ export async function readTasks(
     .map(sentence)
     .filter((text) => !sentences.includes(text))
     .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  // While a file is broken, tasks that people removed from it are unknown.
+  // While a file is broken, it is unknown which tasks people removed from it.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
   const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources, optionalSections).tasks.filter(isReadable);

@@ -121,7 +121,7 @@ export async function findTasks(deps: GateDeps, request: WorkRequest, lane: Lane
   const beginsAgain = lane.start?.kind !== 'continue';
   const { retriesAll, tasks: known } = lane.state;
   const allFilesRead = unreadable.length === 0;
-  // Without files nothing changes: a person's request holds until they are there again.
+  // Without files, keep the state as it is: a person's request stays open until the files exist again.
   const state: LaneState =
     read === null
       ? lane.state
@@ -190,7 +190,7 @@ export function issuesOfLane(
     : issues;
 }
 
-/** Returns the issues that have a branch of their own. */
+/** Returns the issues that have their own branch. */
 export function listIssuesWithBranch(
   branches: LaneNow['branches'],
   { branchPrefix }: Pick<Config, 'branchPrefix'>,

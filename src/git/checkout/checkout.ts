@@ -36,7 +36,7 @@ export interface Checkout extends Repository {
   files(filesOf: (top: string) => WorkTreeFiles): WorkTreeFiles;
 }
 
-/** Creates the checkout behind the port Repository. Nothing is read or written before the first call. */
+/** Creates the checkout, which implements the port Repository. Reads and writes nothing before the first call. */
 export function createRepository(options: RepositoryOptions): Checkout {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
   const { workingDirectory } = options;

@@ -62,8 +62,8 @@ export interface Committer {
 }
 
 /**
- * Maximum number of commits of one iteration that are kept apart; more are folded into one, since each takes a process
- * to make again.
+ * Maximum number of commits of one iteration that are kept apart. More are folded into one, since remaking each takes a
+ * process.
  */
 const MOST_COMMITS = 100;
 
@@ -214,7 +214,7 @@ async function remake(
 
 const noObjections: ReadonlyMap<string, string> = new Map();
 
-/** Returns what must not be published in any of the commits, even if a later commit removes it again. */
+/** Returns the paths that must not be published from any of the commits, even if a later commit removes them again. */
 async function objectionsTo(
   { repository, inspection }: Committer,
   objects: ObjectReader,
@@ -277,7 +277,7 @@ function withTrailers(message: string, trailers: Readonly<Record<string, string>
   return [message.replaceAll('\0', '').trim(), ...(lines.length > 0 ? [lines.join('\n')] : [])].join('\n\n') + '\n';
 }
 
-/** Makes a commit in our name, signed off by it if that is wanted. */
+/** Makes a commit in our name, with a sign-off line if `signOff` is set. */
 export async function commitTree(
   { repository, identity, signOff }: Pick<Committer, 'repository' | 'identity' | 'signOff'>,
   commit: Pick<IterationCommit, 'message' | 'trailers'> & { tree: ObjectId; parents: readonly ObjectId[] },
@@ -302,8 +302,8 @@ export async function withheldOf(
   const changedSince = async (tree: ObjectId): Promise<ReadonlySet<string>> =>
     new Set((await objects.changesBetween(tree, now.tree)).map((change) => change.path));
   const before = iteration.before.tree;
-  // Evidence is measured without the files that were withheld before; compared with it, they would count as changed
-  // each time.
+  // The evidence before this iteration lacks the files that were withheld earlier: compared with it alone, they would
+  // count as changed each time.
   const [changed, changedAgain] = [await changedSince(before), await changedSince(withheldBefore.tree ?? before)];
   const left = [...found.withheld].filter(([path]) =>
     (withheldBefore.paths.has(path) ? changedAgain : changed).has(path),

@@ -18,7 +18,7 @@ const WITHIN_MS = 20_000;
 /** Marks the beginning of a commit's files; no path begins with it. */
 const MARK = '\u{1}';
 
-/** Reads the files and commits of the checkout; null if git fails. Objects of fetched branches stay in it. */
+/** Reads the files and commits of the checkout; null if git fails. Objects of fetched branches stay in the checkout. */
 export async function readHistory(
   { remote }: Pick<OpenOptions, 'remote'>,
   { repository, startHead }: OpenedCheckout,
@@ -116,7 +116,7 @@ async function listChanged(
   if (!branches.every(({ branch }) => isBranchName(branch))) return null;
   const isFetched = await fetchBeside(git, { remote, heads: branches.map(({ branch }) => `+refs/heads/${branch}`) });
   const tips = isFetched ? await listNames(git, ['rev-parse', ...branches.map((_, at) => refAt(at))]) : null;
-  // A branch that moved in the meantime belongs to a run that has just ended.
+  // A branch that has moved is no longer the one asked about: its run has just ended.
   if (tips?.join('').trim() !== branches.map(({ head }) => head).join('\n')) return null;
   const lists = await Promise.all(
     branches.map(({ head }) =>
@@ -129,7 +129,7 @@ async function listChanged(
     : null;
 }
 
-/** Fetches these refs to the places of `refAt`; returns whether that worked. */
+/** Fetches these refs to the names that `refAt` returns; returns true if that worked. */
 async function fetchBeside(
   git: Git,
   { remote: { url, token }, heads }: Pick<OpenOptions, 'remote'> & { readonly heads: readonly string[] },

@@ -107,7 +107,7 @@ export async function takeRemadeHead(
     work.refusedFiles.set(path, { why, content: whatever ? null : (contents.get(path) ?? null) });
   const { merge } = work;
   const isSame = merge !== null && (await treeOf(quarantine.git, head)) === (await treeOf(quarantine.git, before));
-  // An open merge continues on commits of the same content. One that was made but not accepted is not part of the lane.
+  // An open merge continues on commits with the same content. A merge commit that was left out is not in the lane.
   work.merge = isSame ? { ...merge, tip: head } : null;
   work.committed = null;
   work.lane = { ...lane, tip: head };

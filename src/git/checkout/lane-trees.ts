@@ -9,7 +9,7 @@ import { type PathChange, diffTrees, treeOf } from '../objects.ts';
 import { removeTree } from '../remove-tree.ts';
 import type { FoundCredentials } from './credentials/credentials.ts';
 import type { OpenedCheckout, RepositoryOptions } from './lane.ts';
-import { layOwnRepository } from './private-repository.ts';
+import { createUncheckedRepository } from './private-repository.ts';
 import type { Quarantine } from './quarantine.ts';
 import {
   type ToleratedChange,
@@ -45,11 +45,11 @@ export interface LaneAtOpening {
 export interface WorkTree {
   readonly top: string;
   readonly access: WorkTreeAccess;
-  /** Bound to the tree if this process may work in it. */
+  /** The quarantine, bound to the tree if this process may work in the tree. */
   readonly quarantine: Quarantine;
   /** Files that git writes differently from the commit (line ends, filters); they count as unchanged. */
   readonly tolerated: readonly ToleratedChange[];
-  /** Reads its files; null if this process does. */
+  /** Reads the tree's files as their owner; null if this process can read them itself. */
   readonly files: WorkTreeFiles | null;
   /** Ends the processes that run in the tree, so that it may be removed. Throws UserError if some cannot be ended. */
   leave(): Promise<void>;
@@ -133,12 +133,12 @@ export function createLaneTrees(
           if (left.length > 0)
             throw new UserError(
               'infrastructure',
-              `Processes of the isolated agent cannot be ended: ${namesOf(left)}. What was finished before is published. Restart the runner.`,
+              `Processes of the isolated agent cannot be ended: ${namesOf(left)}. Work finished before that is published. Restart the runner.`,
             );
         };
         return { top, access, quarantine: detached, tolerated, files: access.files, leave };
       }
-      const own = await layOwnRepository(tree, {
+      const own = await createUncheckedRepository(tree, {
         ...repository.setup,
         folder: join(workFolder, 'tree-repository'),
         objects: join(tree.gitFolder, 'objects'),
@@ -157,7 +157,7 @@ export function createLaneTrees(
 
     async checkOutCommitAlone(commit, signal) {
       const given = await agentSandboxOf();
-      // The base contains only what the job checked out; the lane also contains what was worked on since.
+      // The base has only files that the job checked out; the lane may also have changed others.
       const sparseSince = base.commit === commit ? commit : start;
       const { top } = await checkOut(given, { kind: 'clean', commit, branch: null, sparseSince }, signal);
       await given?.agentSandbox.give(top);

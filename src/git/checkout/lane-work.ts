@@ -25,8 +25,8 @@ import {
 const MOST_EXAMINED = 10;
 
 /**
- * The work tree as it was read last. `tree` is what evidence is taken from; `head` is its HEAD, or null if that cannot
- * be read.
+ * The work tree as it was read last. `tree` is the content that counts as evidence; `head` is the work tree's HEAD, or
+ * null if HEAD cannot be read.
  */
 export interface LastRead {
   readonly content: WorkTreeContent;
@@ -53,7 +53,7 @@ export interface LaneWork {
   lane: LaneBranch;
   /** The commit at which the lane left the base branch. */
   fork: ObjectId;
-  /** Bound to the tree if this process may work in it. */
+  /** The quarantine, bound to the tree if this process may work in the tree. */
   quarantine: Quarantine;
   committer: Committer;
   access: WorkTreeAccess;
@@ -64,7 +64,7 @@ export interface LaneWork {
   committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly PathChange[] } | null;
   /** The files that are kept out of the branch. */
   withheld: WithheldPaths;
-  /** The work tree in which the withheld files were when they were withheld; null while no file was withheld. */
+  /** The work tree that contained the withheld files when they were withheld; null while no file is withheld. */
   withheldIn: ObjectId | null;
   /** The paths that differ from their commit although nobody changed them. */
   tolerated: readonly ToleratedChange[];
@@ -77,7 +77,7 @@ export interface LaneWork {
    * work tree does not contain yet.
    */
   beside: { readonly known: readonly BesideWork[] | null; readonly standing: readonly BesideWork[] };
-  /** Paths that git ignores and that the last reading found first. */
+  /** Ignored paths that the last reading found for the first time. */
   newlyIgnored: readonly string[];
 }
 
@@ -114,7 +114,7 @@ function judgedIn(
   return { quarantine, committer: { repository: quarantine, inspection, identity, signOff, folder } };
 }
 
-/** Makes this the tree of the lane's work; null: there is no tree any longer. */
+/** Makes this the tree of the lane's work; null means that it no longer has one. */
 export function bindToTree(work: LaneWork, tree: WorkTree | null): void {
   const { quarantine, committer } = judgedIn(tree?.quarantine ?? work.start.detached, work);
   work.quarantine = quarantine;
@@ -143,7 +143,7 @@ export async function rememberRead(work: LaneWork, read: Omit<LastRead, 'tree'>)
 export async function readContent(work: LaneWork, wanted: ReadPart = 'all'): Promise<Omit<LastRead, 'tree'>> {
   const { access } = work;
   const { head, beside: found, ignored, ...content } = await access.read(work.lane.tip, work.tolerated, wanted);
-  // Work that existed before the agent began is not its work.
+  // Work beside the tree that existed before the agent began is not the agent's.
   work.beside = { ...work.beside, known: work.beside.known ?? found };
   return { head, beside: found, ignored, content: contentOf(content, await access.withoutNotes(content.tree)) };
 }

@@ -168,9 +168,10 @@ async function beginOn(
 }
 
 /**
- * Returns how many commits the lane has that the base branch lacks, how many of them are below the first of a run, the
- * base commits that they build on (several if the base was merged), the newest of a person, and the tasks that its
- * commits name. `own` is the address with which the loop makes commits.
+ * Returns facts about the lane's commits that the base branch lacks: `ahead` is their number, `below` the number of
+ * those before the first commit of a run, `edge` the base commits that they build on (several if the base was merged),
+ * `personHead` the newest commit of a person, and `tasks` the tasks that the lane's commits name. `own` is the address
+ * with which the loop makes commits.
  */
 async function commitsOfLane(
   git: Git,
@@ -193,7 +194,7 @@ async function commitsOfLane(
     0,
     runs.findIndex((line) => line.length > 2),
   );
-  // Commits that were merged into the base meanwhile count as well, and each task that a squashed commit names.
+  // Includes commits that are already merged into the base; a squashed commit may name several tasks.
   const named = await tasksOfCommits(git, tip);
   const isKnown = ahead === 0 || named.some(({ commit, tasks }) => tasks.length > 0 && listed.includes(commit));
   return { ahead, below, edge, personHead, tasks: isKnown ? [...new Set(named.flatMap(({ tasks }) => tasks))] : null };
@@ -353,13 +354,13 @@ export function describeNoWorkTree(folder: string, why: string): string {
 /**
  * Fetches the missing parts of a checkout: the older commits of a shallow one, without which the point where a branch
  * left the base is unknown, and the files of a partial one, which `sparse-checkout` of actions/checkout leaves on the
- * server. Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is missing any
- * longer.
+ * server. Uses our own git directory, as each fetch does. Returns why it failed, or null if nothing is
+ * missing.
  */
 async function deepen({ workspace, repository, url, variables }: BranchSource): Promise<string | null> {
   const theirs = join(workspace.commonFolder, 'shallow');
   const missing = await readLinked(theirs);
-  // A partial clone's own settings say that git fetches the content of files only on demand.
+  // The config shows a partial clone: git fetches the content of its files only on demand.
   const isPartial = /promisor|partialclone/i.test((await readConfig(workspace))?.toString() ?? '');
   if (missing === null && !isPartial) return null;
   const branch = await branchOf(workspace);

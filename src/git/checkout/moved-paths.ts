@@ -16,8 +16,8 @@ const LARGEST_TEXT_BYTES = 256 * 1024;
 const AT_ONCE = 64;
 
 /**
- * Rewrites the content of `paths` in `folder`: absolute links, and absolute paths in small texts of known kinds, that
- * lead into a moved folder lead into its copy afterwards.
+ * Rewrites absolute links, and absolute paths in small texts of known kinds, at and below `paths` in `folder`: those
+ * that lead into a moved folder then lead into its copy.
  */
 export async function movePaths(
   folder: string,

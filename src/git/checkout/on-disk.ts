@@ -37,7 +37,7 @@ export interface BaseOnDisk {
   /** A folder in the checkout. */
   readonly folder: string;
   readonly paths: readonly string[];
-  /** The base branch; if null (unknown), every branch counts that is not a Ralph branch. */
+  /** The base branch; if null (unknown), every branch counts except Ralph's. */
   readonly baseBranch: string | null;
   /** The prefix of Ralph's branches. */
   readonly branchPrefix: string;

@@ -20,7 +20,8 @@ export interface PrivateRepository {
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;
   /**
-   * Writes config and excludes again: the agent runs as the same user and could have found them. Call before each use.
+   * Writes config and excludes again, because an agent that runs as the same user may have changed them. Call before
+   * each use.
    */
   seal(): Promise<void>;
   /** Runs `body` with the path of a temporary index that begins as a copy of `indexFile` or empty. */
@@ -49,7 +50,7 @@ interface OwnFolders {
 }
 
 /**
- * The files that one of our git directories is for. `gitFolder` is named in errors if its objects are lost;
+ * The files over which one of our git directories works. `gitFolder` is named in errors if its objects are lost;
  * `removePipes` removes pipes on which git would wait in vain.
  */
 export type OwnTree = Pick<Workspace, 'top' | 'gitFolder' | 'removePipes'>;
@@ -90,13 +91,13 @@ export async function setupOfWholeWorkspace(workspace: Workspace, env: NodeJS.Pr
 
 /** Creates a repository in `folder`, with an empty index. */
 export async function createOwnRepository(tree: OwnTree, options: OwnSetup & OwnFolders): Promise<OwnRepository> {
-  const repository = await layOwnRepository(tree, options);
+  const repository = await createUncheckedRepository(tree, options);
   await repository.seal();
   return repository;
 }
 
 /** Creates the repository without checking that its objects exist. */
-export async function layOwnRepository(
+export async function createUncheckedRepository(
   tree: OwnTree,
   { folder, objects, borrowed, shallow, ...setup }: OwnSetup & OwnFolders,
 ): Promise<OwnRepository> {
@@ -172,7 +173,7 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
   await rm(indexFile, { force: true });
   const head = await headOf(workspace);
-  // The index cannot start empty: only its entry shows a tracked file that is also ignored.
+  // The index cannot start empty: only an index entry shows that an ignored file is tracked.
   if (head !== null) await git.answer(['read-tree', head]);
 }
 
@@ -187,7 +188,7 @@ export function createLostObjectsError({ gitFolder }: Pick<Workspace, 'gitFolder
   return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${gitFolder}.)`);
 }
 
-/** A section of its own, which is safe: a config file may contain several of one name. */
+/** A separate section is safe: a config file may contain several sections of one name. */
 const SPARSE = '[core]\n\tsparseCheckout = true\n';
 
 /** Returns the patterns of the files that the job checked out, or null for all. */

@@ -119,7 +119,7 @@ export function createQuestions(
   };
 }
 
-/** Returns the newest commit that both have, or null if none is known. */
+/** Returns the newest commit that both histories contain, or null if none is known. */
 async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectId | null> {
   const { exitCode, stdout } = await git.answer(['merge-base', one, other]);
   return exitCode === 0 ? stdout.toString().trim() : null;

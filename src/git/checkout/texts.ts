@@ -117,7 +117,7 @@ async function listPathEntries(
   // `ls-tree` does not support patterns, so the whole folder of a pattern is listed.
   const asked = paths.map((path) => (path.includes('*') ? `${posix.dirname(path)}/` : path));
   const below = paths.some((path) => path.endsWith('/**')) ? ['-r'] : [];
-  // With everything below the paths listed, folders on the way could be the whole repository.
+  // In a recursive listing, the folders on the way could include the whole repository.
   const onTheWay = below.length > 0 ? new Set<string>() : new Set(paths.flatMap(foldersAbove));
   const records = await git.records([
     ...['ls-tree', ...below, '-z', '--full-tree', commit, '--'],

@@ -8,8 +8,8 @@ import { removePipes } from '../pipes.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 
 /**
- * The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree
- * only.
+ * The place of a checkout; the folders are absolute. `commonFolder` differs from `gitFolder` only in a linked work
+ * tree.
  */
 export interface WorkspacePlace {
   readonly top: string;
@@ -33,7 +33,7 @@ export interface Workspace extends WorkspacePlace {
 interface WorkspaceOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Pick<Log, 'warning'>;
-  /** Git directories from which it also reads objects. */
+  /** Git directories from which git also reads objects. */
   readonly borrowed?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export async function findWorkspace(
   return { ...createWorkspaceAt(place, options), shallow: shallow === 'true' };
 }
 
-/** Returns the work tree that was found there before, without running git: an agent may have changed the answer. */
+/** Returns the workspace at a place that is known, without running git: an agent may have changed its answer. */
 export function createWorkspaceAt(place: WorkspacePlace, { env, log, borrowed = [] }: WorkspaceOptions): Workspace {
   const { top, gitFolder, commonFolder } = place;
   async function removeAll(gitDirectories: readonly string[]): Promise<void> {
@@ -139,8 +139,8 @@ export async function setHeadAndIndex(
 }
 
 /**
- * Copies an index, with its file time rounded down: git compares it with those of the entries to find which may have
- * changed since, and a newer time would hide such changes. If `from` does not exist, `to` is removed.
+ * Copies an index and rounds its file time down: git compares that time with those of the entries to find which files
+ * may have changed since, and a newer time would hide changes. If `from` does not exist, `to` is removed.
  */
 export async function copyIndex(from: string, to: string): Promise<void> {
   const index = await readRegular(from);

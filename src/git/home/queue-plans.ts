@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGit, hasGit, type Git } from '../git.ts';
 
-/** The plan of a queue's branch that HEAD lacks commits of. */
+/** The plan on a queue's branch with commits that HEAD lacks. */
 interface QueuePlan {
   readonly branch: string;
   /** The plan at the commit where the branch left HEAD. */

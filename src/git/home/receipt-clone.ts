@@ -10,13 +10,13 @@ import { findCheckout, readFirstLine } from './person-checkout.ts';
 /** Maximum size of a run's file, in bytes; every file that a run writes is smaller. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** The runs and branches that a clone has. Nothing here asks a server. */
+/** The runs and branches that a clone has. Contacts no server. */
 interface ReceiptClone {
   /** The remembered runs, newest first; null if the state was never fetched. */
   readonly runs: readonly StoredRun[] | null;
   /** OWNER/REPO of the remote; null if it is not on a GitHub server. */
   readonly repository: string | null;
-  /** Reads a branch as the remote had it when it was fetched, or else the local one of that name. */
+  /** Reads the remote's branch as it was last fetched or, without it, the local branch of that name. */
   readBranch(question: BranchQuestion): Promise<CloneBranch>;
 }
 
@@ -26,7 +26,7 @@ export async function openReceiptClone(
   env: NodeJS.ProcessEnv,
 ): Promise<ReceiptClone> {
   const { top } = await findCheckout(folder, env);
-  // Whoever can make a replacement ref in the clone must not hide a commit.
+  // A replacement ref in the clone must not hide a commit.
   const variables = { GIT_NO_REPLACE_OBJECTS: '1' };
   const git = createGit({ folder: top, env, variables, configuration: 'own' });
   const url = await readFirstLine(git, ['remote', 'get-url', remote]);
@@ -65,20 +65,20 @@ async function readBranch(
   const isOther = found !== null && intoTip !== null && (await hasOtherWork(git, { found, intoTip, head, runs }));
   const tip = isOther ? null : found;
   const end = tip ?? (isMerged && intoTip !== null ? await findMerged(git, head, intoTip) : head);
-  // A person may have merged a run's commits into their own, which puts these beside the first parents.
+  // A person may have merged a run's commits into their own; then the run's are not among the first parents.
   const isReached = await Promise.all(heads.map((one) => isIn(git, one, end)));
   const line = await readLine(git, base, [end, ...heads.filter((_, index) => isReached[index])]);
   const known = new Set(line?.map(({ id }) => id));
   const merged = (line ?? []).flatMap(({ parents }) => parents.slice(1).filter((id) => !known.has(id)));
   const isKnown = await Promise.all(merged.map((id) => isIn(git, id, intoTip)));
-  // A shallow clone shows the commits at which it is cut off without their parents.
+  // In a shallow clone, the oldest commits appear without parents.
   const isCut =
     line?.some(({ parents }) => parents.length === 0) === true &&
     (await readFirstLine(git, ['rev-parse', '--is-shallow-repository'])) === 'true';
   return { tip, line: isCut ? null : line, strange: merged.filter((_, index) => isKnown[index] !== true), isMerged };
 }
 
-/** True if a branch was made again after a merge: its commits that the base lacks are not of these runs. */
+/** True if a branch was created again after a merge: its commits that the base lacks belong to none of these runs. */
 async function hasOtherWork(
   git: Git,
   of: Pick<BranchQuestion, 'runs'> & { readonly found: string; readonly intoTip: string; readonly head: string },
@@ -92,10 +92,10 @@ async function hasOtherWork(
     .some((run) => runs.includes(run));
 }
 
-/** Returns the commit that was merged into a branch and has `head`, which is `head` unless people added to it. */
+/** Returns the merged commit that contains `head`: `head` itself, unless people added commits before the merge. */
 async function findMerged(git: Git, head: string, intoTip: string): Promise<string> {
-  const list = async (way: string): Promise<readonly string[]> =>
-    (await git.text(['rev-list', way, `${head}..${intoTip}`, '--'])).split('\n');
+  const list = async (option: string): Promise<readonly string[]> =>
+    (await git.text(['rev-list', option, `${head}..${intoTip}`, '--'])).split('\n');
   const [line, after] = await Promise.all([list('--first-parent'), list('--ancestry-path')]);
   const later = new Set(after);
   const merge = line.findLast((id) => later.has(id)) ?? '';

@@ -48,7 +48,7 @@ const PACKED_BASE64 = /(?<![\w+/-])(?:H4sI|eJ[wxyz]|eN[o-r])[\w+/-]{12,}(?:(?:\\
 
 type Search = (content: Buffer) => boolean;
 
-/** Keyed by the values: commits and pushes are searched for the same ones. */
+/** Searches by their secret values: commits and pushes are searched for the same values. */
 const searches = new Map<string, Search>();
 
 /** Maximum number of contents whose answer is cached. */
@@ -80,7 +80,7 @@ export interface Inspection {
   readonly inspect: Inspect;
   /** Judges changes by names and modes alone, whatever they contain. */
   inspectPaths(changes: readonly PathChange[]): ReadonlyMap<string, string>;
-  /** Returns why a commit's own text must not be published, or null if it may be. */
+  /** Returns why a text, such as a commit message, must not be published; null if it may be. */
   inspectText(text: string): Promise<string | null>;
 }
 
@@ -88,8 +88,8 @@ export interface Inspection {
 const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum size of a binary that is searched for key patterns, in bytes: in larger ones every match is chance. The job's
- * own secrets are searched for regardless.
+ * Maximum size of a binary that is searched for key patterns, in bytes: in larger ones, every match is a coincidence.
+ * The job's own secrets are searched for regardless.
  */
 const LARGEST_BINARY_BYTES = 1024 * 1024;
 
@@ -283,7 +283,7 @@ function withholdNeighbours(changes: readonly PathChange[], withheld: Map<string
 }
 
 /**
- * Creates a search for the values in bytes: as they are, in a common spelling, or in either form inside packed content.
+ * Creates a search for the values in bytes: as they are, in a common encoding, or in either form inside packed content.
  * Each content is searched once.
  */
 export function createSecretSearch(values: readonly string[]): Search {

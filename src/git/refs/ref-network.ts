@@ -50,7 +50,7 @@ const KNOWN_ANSWERS: readonly {
   {
     kind: 'unavailable',
     pattern: /(returned error:|HTTP) 404\b|not found|does not exist|does not appear to be a git repository/i,
-    meaning: (who, url) => `there is no repository ${url} that ${who} may see`,
+    meaning: (who, url) => `the repository ${url} does not exist, or it is hidden from ${who}`,
   },
 ];
 
@@ -103,7 +103,7 @@ const settings = [
 ].flatMap((setting) => ['-c', setting]);
 
 interface RefNetwork {
-  /** A folder that outlives the operations: objects that were read are there when something is built on them. */
+  /** A folder that outlives the operations, so that later ones find the objects that were read. */
   readonly objectsFolder: string;
   /** Runs `body` for a limited time; every failure becomes an answer. */
   operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;

@@ -120,7 +120,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     return {
       ref: STATE_REF,
       expected: swap.from.head,
-      board: async ({ gitFolder }) => {
+      writeTarget: async ({ gitFolder }) => {
         const { commit, parent } = await commitSwap(swap);
         const alternates = join(gitFolder, 'objects', 'info', 'alternates');
         await mkdir(dirname(alternates), { recursive: true });
@@ -138,14 +138,14 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     const at = now();
     const past = head === null ? undefined : histories.get(head);
     // History also starts over if its parent is unknown or no longer here.
-    const goesOn =
+    const continues =
       past !== undefined &&
       head !== null &&
       past.depth < LONGEST_HISTORY &&
       at - past.since < OLDEST_HISTORY_MS &&
       (await hasObject(network.objectsFolder, head));
-    const history = goesOn ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
-    const parent = goesOn ? head : null;
+    const history = continues ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
+    const parent = continues ? head : null;
     const commit = await writeTreeCommit(network.objectsFolder, {
       files: new Map([...snapshot].map(([path, text]) => [path, Buffer.from(text)])),
       subject: message,
@@ -170,7 +170,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     let pushed = await once();
     for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
       const words = wordsOf(pushed);
-      // git compared before it sent anything.
+      // git itself found the lease stale and sent nothing.
       if (words.includes('stale info')) return { kind: 'conflict' };
       // The push may have been accepted and only the answer lost: the current position of the ref decides.
       const there = await look(remote);

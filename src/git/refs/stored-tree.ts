@@ -24,8 +24,8 @@ const MAX_FILES = 20_000;
 const FOLDER_MODE = '40000';
 
 /**
- * Makes a commit of the files, never the same one twice. Writes the missing objects directly: git commands for each
- * update would cost more than all of this does.
+ * Makes a commit of the files; no two calls make the same commit. Writes the missing objects directly, because git
+ * commands for each update would cost more.
  */
 export async function writeTreeCommit(objectsFolder: string, commit: TreeCommit): Promise<ObjectId> {
   const { files, subject, trailers, parent, now } = commit;
@@ -65,9 +65,9 @@ async function writeTree(
     entries.push({ mode: FOLDER_MODE, name, id });
   }
   // git's order: a folder is sorted as if its name ended with a slash.
-  const keyOf = ({ mode, name }: { readonly mode: string; readonly name: string }): string =>
+  const sortKeyOf = ({ mode, name }: { readonly mode: string; readonly name: string }): string =>
     mode === FOLDER_MODE ? `${name}/` : name;
-  entries.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  entries.sort((one, other) => (sortKeyOf(one) < sortKeyOf(other) ? -1 : 1));
   const bytes = entries.flatMap(({ mode, name, id }) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
   return await writeObject(objectsFolder, 'tree', Buffer.concat(bytes));
 }

@@ -120,15 +120,15 @@ interface Network {
 /** Runs a command that is safe to repeat, and repeats it once if the server was not reached. A refusal is final. */
 export async function askRemote(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
   const answer = await git.answer(args, network);
-  // A command that used up its time has no exit code of its own.
+  // -1 means that the command ran out of time.
   if (answer.exitCode === 0 || answer.exitCode === -1 || !isTransient(answer.stderr)) return answer;
   await pause(network.retryAfterMs);
   return await git.answer(args, network);
 }
 
 /**
- * Returns the tips of the remote branches that start with `start`, and of those whose name is a folder of it. Throws if
- * the remote cannot be read.
+ * Returns the tips of the remote branches that start with `start`, and of branches with the name of a folder in it.
+ * Throws if the remote cannot be read.
  */
 export async function readBranches(
   git: Git,

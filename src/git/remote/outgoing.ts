@@ -66,7 +66,7 @@ export async function withPushRepository<T>(
     () => true,
     () => false,
   );
-  // If the history is shallow where it should not be, the chain is broken, and that is checked.
+  // A history that is shallow in the wrong place breaks the chain of commits, which is checked.
   const shallow = (await readRegular(join(quarantineFolder, 'shallow')))?.bytes.toString() ?? '';
   const unblock = () => removePipes([{ kind: 'git-directory', folder: quarantineFolder }]);
   return withBareRepository({ workFolder, borrow: isThere ? { objects, shallow } : null, env, hide, unblock }, body);
@@ -98,8 +98,8 @@ export async function inspectOutgoing(
     const merges = await knownMerges(ofBase ?? [], since, base);
     if (typeof merges === 'string') return merges;
 
-    // The patch limits were checked when each iteration was committed, and there may be several here. So were filters,
-    // since there is no work tree here.
+    // Patch limits and content filters were checked when each iteration was committed: here there may be several
+    // iterations, and there is no work tree.
     const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
     const ids = (single ?? []).map(({ id }) => id);
     const objections = new Map(await inspection.inspect(objects, await changesOfCommits(git, ids), new Map()));
@@ -113,7 +113,7 @@ export async function inspectOutgoing(
     const named = [...[...objections].map(([path, why]) => `${path} (${why})`), ...texts];
     return named.length === 0
       ? null
-      : `They contain content that must not be published and was changed after its inspection: ${namesOf(named)}.`;
+      : `The commits contain content that must not be published and was changed after its inspection: ${namesOf(named)}.`;
   });
 }
 
@@ -147,7 +147,7 @@ async function knownMerges(
 }
 
 /**
- * Returns what must not be published of a merge: content that equals one of its parents was published before, but
+ * Returns the files of a merge that must not be published. Content that equals one of the parents was published before;
  * protected files must equal the base, unless only the branch had changed them.
  */
 async function objectionsToMerge(

@@ -17,8 +17,8 @@ import { wordsOf } from './remote-answers.ts';
 import { signCommits } from './sign.ts';
 
 /**
- * Returns what would make every push of a run fail, or null if nothing is known. Probes creating `newBranch`, or
- * without one the token's permission.
+ * Returns the obstacle that would make every push of a run fail, or null if none is known. Probes the creation of
+ * `newBranch`, or only the token's permission if that is null.
  */
 export async function findPushObstacle(
   git: Git,
@@ -30,9 +30,12 @@ export async function findPushObstacle(
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit, since: null });
     if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
-    // An empty commit has no content to refuse, and its message is not that of the work.
-    const isOfWork = tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
-    return tried.kind === 'refused' && !isOfWork ? { kind: 'configuration', why: explainRefusal(tried.refusal) } : null;
+    // A refusal of content or message says nothing about the work: the probe's commit is empty and has another message.
+    const isAboutProbe =
+      tried.kind === 'refused' && (tried.refusal.kind === 'content' || tried.refusal.rule === 'message');
+    return tried.kind === 'refused' && !isAboutProbe
+      ? { kind: 'configuration', why: explainRefusal(tried.refusal) }
+      : null;
   }
   // This push is never sent: the server says who may push before it learns what is pushed.
   const commit = await probeCommit(git, options, { tree: nothing, parents: [] });

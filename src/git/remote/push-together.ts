@@ -11,8 +11,8 @@ import {
 } from './ask-remote.ts';
 
 /**
- * Pushes several branches in one request, each only from where it was left. Not atomic: a branch that the server takes
- * is pushed whatever becomes of the others, and each other one is pushed `alone`, which shows what is wrong with it.
+ * Pushes several branches in one request, each only from where it was left. Not atomic: branches that the server
+ * accepts are pushed, and each of the others is pushed again `alone`, which shows what is wrong with it.
  */
 export async function pushTogether(
   git: Git,
@@ -29,14 +29,14 @@ export async function pushTogether(
   const sound = pushes.filter((push) => !problems.has(push));
   // Without refs, git would choose some.
   if (sound.length === 0) return pushes.map((push) => rejectPush(problems.get(push) ?? ''));
-  const refOf = ({ branch }: PushingOn): string => `refs/heads/${branch}`;
+  const fullRefOf = ({ branch }: PushingOn): string => `refs/heads/${branch}`;
   const answer = await askRemote(
     git,
     [
       ...['push', '--porcelain', '--no-verify', '--no-follow-tags'],
-      ...sound.map((push) => `--force-with-lease=${refOf(push)}:${push.at ?? ''}`),
+      ...sound.map((push) => `--force-with-lease=${fullRefOf(push)}:${push.at ?? ''}`),
       options.url,
-      ...sound.map((push) => `${push.commit}:${refOf(push)}`),
+      ...sound.map((push) => `${push.commit}:${fullRefOf(push)}`),
     ],
     networkOf(options),
   );
@@ -46,7 +46,7 @@ export async function pushTogether(
   for (const push of pushes) {
     const problem = problems.get(push);
     if (problem !== undefined) results.push(rejectPush(problem));
-    else if (refused === null || taken.has(refOf(push))) results.push({ kind: 'pushed' });
+    else if (refused === null || taken.has(fullRefOf(push))) results.push({ kind: 'pushed' });
     else results.push(refused.kind === 'unreachable' ? refused : await alone(push));
   }
   return results;

@@ -25,7 +25,7 @@ interface ReceiveOptions extends Pick<
 /** Maximum number of commits: a run has at most a thousand iterations, and an agent commits a few times in each. */
 const MOST_COMMITS = 10_000;
 
-/** Options that give nothing in the bundle a name here except the expected commit. */
+/** Options that create no ref from the bundle except the one for the expected commit. */
 const PLAIN = [...FETCH_ALONE, '--no-recurse-submodules'];
 
 /**
@@ -95,9 +95,9 @@ async function findMalformation(
 }
 
 /**
- * Reads the commits and checks that the loop's job says nothing of its own in them: each commit must have one parent or
- * merge `base`, and have our author and a message that this program composes. `why` is null if all do; `made` is the
- * newest commit of each task (without a merge, none for conflicts).
+ * Reads the commits and checks that the loop's job added no words of its own: each commit must have one parent or merge
+ * `base`, and have our author and a message in the form that this program writes. `why` is null if all do; `made` is
+ * the newest commit of each task (without a merge, none for conflicts).
  */
 async function readOwnMessages(
   git: Git,

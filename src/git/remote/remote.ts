@@ -47,17 +47,17 @@ export function createRemote(options: RemoteOptions): Remote {
     run(async (git) => {
       const alone = (push: PushingOn): Promise<PushResult> => inspectAndPush(git, options, push);
       const pushed = await pushTogether(git, { options, alone }, pushes);
-      return pushed.map((result) => ({ status: 'fulfilled', value: heeded(options, result) }));
+      return pushed.map((result) => ({ status: 'fulfilled', value: noteSigning(options, result) }));
     }),
   );
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: (newBranch) => run((git) => findPushObstacle(git, options, newBranch)),
-    push: async (push) => heeded(options, await run((git) => publish(git, options, push))),
+    push: async (push) => noteSigning(options, await run((git) => publish(git, options, push))),
     pushOn: pushOnAll,
     pushWithState: async (push) =>
-      heeded(options, await run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push))),
+      noteSigning(options, await run((git, gitFolder) => pushWithState({ git, gitFolder }, options, push))),
     sign: (push) =>
       options.signer?.isWanted === true
         ? run((git) => inspectAndSign(git, options, push))
@@ -79,14 +79,14 @@ export function createRemote(options: RemoteOptions): Remote {
 }
 
 /** Remembers that the server requires signatures, so that the next commits get them, and returns its answer. */
-function heeded<Result extends PushedWithState | PushResult>({ signer }: RemoteOptions, result: Result): Result {
+function noteSigning<Result extends PushedWithState | PushResult>({ signer }: RemoteOptions, result: Result): Result {
   if (signer !== null && isForSignatures(result)) signer.isWanted = true;
   return result;
 }
 
 type SignedPush = Parameters<Remote['sign']>[0];
 
-/** Signs commits after the inspection that a push makes, because their content reaches the server with it. */
+/** Inspects commits as a push does and then signs them: signing already sends their content to the server. */
 async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush): Promise<SignResult> {
   if (push.commit === push.since) return { kind: 'as-they-are' };
   const problem = await findOutgoingProblem(git, options, push);
@@ -100,11 +100,11 @@ async function inspectAndSign(git: Git, options: RemoteOptions, push: SignedPush
   return places;
 }
 
-/** The answer for commits whose signed form is on the branch: it takes their place when they are signed. */
+/** Answer if the signed form of the commits is on the branch already: the caller then signs, which finds that form. */
 const SIGNED_BEFORE: PushResult = { kind: 'refused', refusal: refusalOfSigning('') };
 
 const NOT_PUBLISHED =
-  'None of the commits that they build on is on a branch of the server, or its branches could not be fetched, so it is unknown where their inspection should begin.';
+  'No branch of the server has any of the commits that the new ones build on, or the branches could not be fetched, so the inspection has no starting point.';
 
 type Publishing = Parameters<Remote['push']>[0];
 
@@ -181,7 +181,7 @@ async function pushWithState(
     const pushed = await pushOn(git, options, { ...push, mergesOthers: true });
     return pushed.kind === 'pushed' ? { ...pushed, state } : pushed;
   };
-  const head = await along.board({ gitFolder });
+  const head = await along.writeTarget({ gitFolder });
   const both = await sendBoth(git, options, { ...push, along, head });
   if (both.exitCode === 0) return { kind: 'pushed', state: { kind: 'written', head } };
   const refused = pushRefusalOf(both);
@@ -240,7 +240,7 @@ async function pushOn(git: Git, options: RemoteOptions, push: PushingOn): Promis
   return (mergesOthers === true && tip !== null ? await tryMerged(git, options, push) : null) ?? first;
 }
 
-/** Loads the code only for a branch that people push to. */
+/** Calls `pushMerged`, whose code is loaded only for a branch that people pushed to. */
 async function tryMerged(...push: Parameters<typeof pushMerged>): ReturnType<typeof pushMerged> {
   const loaded = await import('./merge-others.ts');
   return loaded.pushMerged(...push);
@@ -263,12 +263,12 @@ async function deleteBranch(
   if (there.defaultBranch === branch)
     return rejectPush(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip !== null && there.tip !== head) return { kind: 'moved' };
-  // A run that was killed while its commits were signed has left it.
+  // A run that was killed while its commits were being signed may have left refs.
   for (const left of there.beside) await askRemote(git, ['push', '--no-verify', url, `:${left}`], question.network);
   if (there.tip === null) return { kind: 'gone' };
   const removed = await deleteIfAt(git, question, head);
   if (removed.exitCode === 0) return { kind: 'deleted' };
-  // Another run, a person or GitHub itself was faster.
+  // Another run, a person or GitHub itself may have deleted it first.
   const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
   if (tip !== head) return { kind: 'moved' };

@@ -37,7 +37,7 @@ interface PullAnswer {
 }
 
 /**
- * Switches on auto-merge, which GitHub refuses for a pull request that it could merge at once: nothing is merged here.
+ * Switches on auto-merge. GitHub refuses that for a pull request that can be merged at once, so this never merges.
  */
 export function armAutoMerge(
   { ask }: Client,
@@ -50,7 +50,7 @@ export function armAutoMerge(
     if (pull === null || pull.isCrossRepository || pull.headRefOid !== head)
       throw new UserError('infrastructure', `Branch ${branch} is no longer at the commit that was verified.`);
     try {
-      // GitHub refuses as well if somebody pushes in between.
+      // With the expected head, GitHub also refuses if somebody pushes in between.
       const input = { pullRequestId: pull.id, expectedHeadOid: head, mergeMethod: repository.viewerDefaultMergeMethod };
       await octokit.graphql(ARM, { input });
       return { kind: 'armed', detail: '' } as const;

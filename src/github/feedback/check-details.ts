@@ -46,7 +46,7 @@ interface LogDownload extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
   readonly address: string | null;
 }
 
-/** Maximum number of annotations; further ones repeat what these say. */
+/** Maximum number of annotations; more of them only repeat the first ones. */
 const MOST_ANNOTATIONS = 50;
 
 /** Options for a single attempt: a part that cannot be read at once is reported as missing. */
@@ -198,7 +198,7 @@ async function downloadLog(
 async function read(body: AsyncIterable<Uint8Array>, take: (text: string) => void): Promise<string | null> {
   const decoder = new TextDecoder();
   let bytes = 0;
-  // Leaving the loop ends the download.
+  // Leaving this loop early ends the download.
   for await (const chunk of unpacked(body)) {
     take(decoder.decode(chunk, { stream: true }));
     bytes += chunk.length;

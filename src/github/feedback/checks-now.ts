@@ -57,7 +57,7 @@ function ofSuite(suite: SuiteAnswer): readonly CheckNow[] {
     ]),
   );
   const checks = [...runs.values()].map((one) => ofRun(one, app?.slug ?? null, workflow));
-  // GitHub lets a person approve a run before it creates the run's jobs.
+  // A run that waits for a person's approval has no jobs yet.
   if (run === null || (checks.length > 0 && conclusion !== 'ACTION_REQUIRED')) return checks;
   const ofAll: CheckNow = {
     of: 'workflow',

@@ -158,14 +158,14 @@ export function createFeedbackMethods(
           pull_number: number,
           comment_id: replyTo,
           body: fitBody(body),
-          // GitHub may have written the answer before it failed, and a thread gets only one answer.
+          // Not retried: GitHub may have written the answer before it failed, and a thread gets only one answer.
           request: { retries: 0 },
         });
         return { id: data.id };
       }),
 
     resolveThread: (thread) =>
-      // GitHub requires the right to push as well.
+      // Resolving a thread also requires the right to push.
       ask(
         { doing: 'resolve a thread of a review', needs: ['pull-requests: write', 'contents: write'] },
         async (octokit) => {
@@ -181,7 +181,7 @@ export function createFeedbackMethods(
 /** Returns the checks of the commits before a commit, oldest commit first; empty if they cannot be read. */
 async function checksBefore({ ask }: Client, tip: string): Promise<readonly CheckNow[]> {
   try {
-    // The checks are useful without statuses.
+    // The checks are useful even without the statuses.
     const { data } = await ask(
       { doing: 'read earlier checks of the base branch', needs: ['checks: read', 'actions: read'] },
       async (octokit, at) =>

@@ -140,7 +140,7 @@ async function readInParts(octokit: Octokit, at: RepositoryName, branch: string)
       const [first] = graphqlAnswerOf(error).errors ?? [];
       const words = first?.message ?? (error instanceof Error ? error.message : '');
       const why = completeSentence(`GitHub answers: ${cutText(flattenText(words), 300)}`);
-      // A field that a server does not know today stays unknown, so this failure is lasting.
+      // An unknown field stays unknown until the server is updated, so this failure is not temporary.
       const isTemporary = first === undefined || !isUnknownField(first);
       return { found: {}, refused: { checks: why, statuses: null, isTemporary } };
     }

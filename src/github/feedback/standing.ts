@@ -10,7 +10,7 @@ const OPTIONAL = { autoMergeRequest: 'autoMergeRequest { enabledAt }', isInMerge
 
 /** Other fields and arguments that older servers may not know, with what replaces them. */
 const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
-  // The numbers of `databaseId` have 32 bits, which only younger servers have outgrown.
+  // `databaseId` has 32 bits, which are enough on older servers.
   fullDatabaseId: [/\bfullDatabaseId\b/g, 'fullDatabaseId: databaseId'],
   file: [/\bfile \{ path \}/g, ''],
   startDiffSide: [/\bstartDiffSide\b/g, ''],
@@ -18,10 +18,10 @@ const REPLACED: Readonly<Record<string, readonly [RegExp, string]>> = {
   conclusions: [/\bfailed: checkRuns\([^)]*\) \{ nodes \{[^}]*\} \}/g, ''],
 };
 
-/** Fields and types that the list of open pull requests asks for as well, and can do without. */
+/** Additional fields and types that the list of open pull requests asks for but can do without. */
 const OF_THE_TRAIN: readonly string[] = ['rules', 'RequiredStatusChecksParameters', 'mergeStateStatus'];
 
-/** Returns the query without what the server does not know. */
+/** Returns the query without the fields that the server does not know. */
 export function withoutLacking(query: string, lacking: LackingFields): string {
   return [...lacking].reduce((text, name) => {
     const replaced = Object.hasOwn(REPLACED, name) ? REPLACED[name] : undefined;

@@ -19,7 +19,7 @@ interface CommentSearch extends RepositoryName {
 }
 
 /**
- * Creates the search for the action's comments, which several calls at once make together: ten threads in one request.
+ * Creates the search for the action's comments. Simultaneous calls are combined: ten threads in one request.
  */
 export function createCommentSearch(
   client: Client,

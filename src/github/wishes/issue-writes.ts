@@ -5,7 +5,7 @@ import { statusOf } from '../errors.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
 
 /**
- * GraphQL ids of what the run has seen: of labels by name in lower case (because GitHub compares without case; null if
+ * GraphQL ids that the run has seen: of labels by name in lower case (because GitHub compares without case; null if
  * only the label's existence is known), and of issues and pull requests by number.
  */
 export interface KnownNodes {
@@ -29,8 +29,8 @@ interface Mutation {
 }
 
 /**
- * A write on an issue. `mutation` is null if GraphQL's id of something is unknown; `answerOf` reads its answer. `alone`
- * does the same by REST.
+ * A write on an issue. `mutation` is null if a GraphQL id that it needs is unknown; `answerOf` reads its answer.
+ * `alone` does the same by REST.
  */
 interface IssueWrite<T> {
   readonly mutation: Mutation | null;
@@ -38,7 +38,7 @@ interface IssueWrite<T> {
   readonly alone: () => Promise<T>;
 }
 
-/** Does one write; together with all others of the same turn of the event loop, each of which may fail by itself. */
+/** Sends one write, batched with all others of the same turn of the event loop; each of them fails separately. */
 export type WriteOnIssue = <T>(octokit: Octokit, write: IssueWrite<T>) => Promise<T>;
 
 /** Maximum number of mutations in a request: GitHub ends a request after 10 s, and makes one mutation after another. */
@@ -47,7 +47,7 @@ const MOST_AT_ONCE = 10;
 type Gathered = IssueWrite<unknown> & { readonly octokit: Octokit };
 type Together = Gathered & { readonly mutation: Mutation };
 
-/** Creates the function that writes on issues: a write that is alone goes by REST, several go in one request. */
+/** Creates the function that writes on issues: a single write is sent by REST, several in one GraphQL request. */
 export function createIssueWriter(): WriteOnIssue {
   const write = gatherCalls(writeAll);
   return async <T>(octokit: Octokit, one: IssueWrite<T>) => (await write({ ...one, octokit })) as T;
@@ -100,8 +100,8 @@ async function send(
 }
 
 /**
- * Makes a write about several things. GitHub refuses all of it if one of them is invalid; then each is written alone,
- * and the first refusal is thrown once the others are written.
+ * Sends one write for several items. GitHub refuses the whole write if one of them is invalid; then each is written
+ * alone, and the first refusal is thrown after all others are written.
  */
 export async function writeAllOrEach<T>(
   all: readonly T[],

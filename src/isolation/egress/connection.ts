@@ -55,7 +55,7 @@ interface Ways {
   readonly connectTimeoutMs: number;
 }
 
-/** Opens a connection to a target's public address, or to the proxy on the way; never throws. */
+/** Opens a connection to a target's public address, or to the upstream proxy; never throws. */
 export async function openConnection(
   ways: Ways,
   { target, use, signal: left }: RequestedConnection,
@@ -95,7 +95,7 @@ async function openDirect(network: Network, target: HostAndPort, signal: AbortSi
 
 async function openProxy(network: Network, proxy: URL, signal: AbortSignal): Promise<Socket> {
   const isSecure = proxy.protocol === 'https:';
-  if (!isSecure && proxy.protocol !== 'http:') throw new Error('the proxy on the way is not an http proxy');
+  if (!isSecure && proxy.protocol !== 'http:') throw new Error('the upstream proxy is not an HTTP proxy');
   const address = proxy.hostname.replace(/^\[|\]$/g, '');
   const port = Number(proxy.port || (isSecure ? 443 : 80));
   const socket = await ready(network.dial({ address, port }), 'connect', signal);
@@ -129,7 +129,7 @@ async function openTunnel({ socket, proxy, target, signal }: ThroughProxy): Prom
     ];
     if (statusCode < 200 || statusCode > 299) {
       socket.destroy();
-      return { kind: 'unreachable', why: `the proxy on the way answers ${String(statusCode)}` };
+      return { kind: 'unreachable', why: `the upstream proxy answered ${String(statusCode)}` };
     }
     if (head.length > 0) socket.unshift(head);
     return { kind: 'open', socket, proxy: null };
@@ -219,7 +219,7 @@ export function createRefusalAnswer(rules: EgressRules, target: HostAndPort, isA
     text: `ralph-action does not let programs of this run reach ${nameOfTarget(target)}: ${why()}.`,
   };
   function why(): string {
-    if (isModelHost(rules, target.host)) return 'the model is reached through the action only';
+    if (isModelHost(rules, target.host)) return 'the model can be reached only through the action';
     if (isAllowed || !isPublicHost(target.host)) return 'it is not a public address';
     return `to allow it, add ${target.port === HTTPS_PORT ? target.host : nameOfTarget(target)} to the input allowed-hosts`;
   }

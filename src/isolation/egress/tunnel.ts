@@ -232,7 +232,7 @@ export async function forwardPageRequest(
   } catch (error) {
     socket.destroy();
     if (response.headersSent) throw error;
-    sendAnswer(response, createUnreachableAnswer(page.target, 'it does not answer as a web server does'));
+    sendAnswer(response, createUnreachableAnswer(page.target, 'its answer is not valid HTTP'));
   }
 }
 

@@ -34,7 +34,7 @@ interface Namespaces {
   readonly withTree: NonNullable<Foundation['withTree']>;
   /** Sockets that listen on 127.0.0.1 in the namespaces, in the order of the requested ports. */
   readonly listeners: readonly Listener[];
-  /** Sentences about what is open or closed to the namespaces on this machine and should not be. */
+  /** Sentences about everything on this machine that is wrongly open or closed to the namespaces. */
   readonly gaps: readonly string[];
   readonly lost: () => string | null;
   /** Ends the namespaces and everything in them. */
@@ -53,7 +53,7 @@ export function guardOf(uid: number): string {
 
 /**
  * Creates namespaces of mounts, processes, IPC, host name and network as root, without a user namespace. Throws
- * Unavailable.
+ * IsolationUnavailable.
  */
 export async function buildNamespaces(
   { root, record, uid, runFolder }: Pick<Foundation, 'root' | 'record' | 'uid' | 'runFolder'>,
@@ -93,7 +93,7 @@ export async function buildNamespaces(
       gaps: [
         ...keeper.open.map(
           (path) =>
-            `Daemons of this machine can be reached by their sockets in ${path}: its file system cannot be mounted in a way that forbids it.`,
+            `The agent can reach sockets of this machine's daemons in ${path}: the file system there cannot be mounted in a way that prevents it.`,
         ),
         ...closed
           .filter((path) => !programs.includes(path) || keeper.unmapped.includes(path))
@@ -171,7 +171,7 @@ async function startKeeper(
       end,
       lost: () =>
         isOver
-          ? "The agent's sandbox was ended while the run used it, by another program on this machine. What was finished before is published. Re-run the workflow."
+          ? "The agent's sandbox was ended while the run used it, by another program on this machine. Work finished before that is published. Re-run the workflow."
           : null,
     };
   await end();
@@ -195,7 +195,7 @@ async function listenIn(
   ];
   const opener = { ...root.command([...way, ...asUs]), timeoutMs: START_MS };
   return receiveServers(opener, ports.length).catch((error: unknown) => {
-    throw new IsolationUnavailable(`the sandbox's network cannot be listened in (${String(error)})`);
+    throw new IsolationUnavailable(`no server can listen in the sandbox's network (${String(error)})`);
   });
 }
 

@@ -33,7 +33,7 @@ export interface OpenedAgentSandbox {
   readonly level: FailedLevel['level'];
   readonly agentSandbox: AgentSandbox;
   readonly uid: number;
-  /** Sentences about what is open or closed to the sandbox on this machine and should not be. */
+  /** Sentences about everything on this machine that is wrongly open or closed to the sandbox. */
   readonly gaps: readonly string[];
   /** Makes a server reachable from the sandbox at 127.0.0.1 and returns the port there; for at most two servers. */
   listen(server: Server): Promise<number>;
@@ -51,8 +51,8 @@ const TRIED_UIDS = 40;
 const SERVERS = 2;
 
 /**
- * Opens a sandbox; throws Unavailable if this machine cannot have a sandbox of that level. Leftovers that cannot be
- * removed in that case stay on record.
+ * Opens a sandbox; throws IsolationUnavailable if this machine cannot have a sandbox of that level. Leftovers that
+ * cannot be removed in that case stay on record.
  */
 export async function openAgentSandbox(
   level: 'namespace' | 'user',
@@ -73,7 +73,7 @@ export async function openAgentSandbox(
     const foundation = await createFoundation(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // Leftovers stay on record, and the end of the run reports it.
+    // Leftovers stay on record, and the run reports them at its end.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
     throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
   }
@@ -122,7 +122,7 @@ async function openNamespaces(foundation: Foundation, options: AgentSandboxOptio
       if (listener === undefined) throw new Error(`a sandbox has ${String(SERVERS)} sockets`);
       return await listenOn(server, listener);
     },
-    // The sandbox's network contains nothing else.
+    // Nothing to limit: the sandbox's network contains only the listening sockets.
     limitNetwork: () => Promise.resolve(true),
     close: async () => {
       await namespaces.end();

@@ -47,7 +47,7 @@ export async function removeAgentSandbox(
   if (record === null) return NO_REMAINS;
   const root = await findRoot(environment);
   const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
-  // The next caller finds nothing left to remove.
+  // Without a record, later calls do nothing.
   if (isGone(remains)) removeAgentSandboxRecord({ runFolder });
   return remains;
 }
@@ -92,7 +92,7 @@ async function removeRecorded(
   const { folder, given, opened, userName } = record;
   const uid = record.uid ?? idTakenFor(folder, places);
   if (uid === null) {
-    // Only the runner's user has been in the sandbox.
+    // Without a user id, only the runner's user can have been in the sandbox.
     rmSync(folder, { recursive: true, force: true });
     return NO_REMAINS;
   }
@@ -101,11 +101,14 @@ async function removeRecorded(
     // The folder is removed last; the id may already belong to another sandbox.
     if (!existsSync(folder)) return NO_REMAINS;
     if (holder !== null)
-      return { processes: [], leftovers: [`the folder ${folder}, whose user ${uid} is another sandbox's`] };
+      return {
+        processes: [],
+        leftovers: [`the folder ${folder}, whose user id ${uid} now belongs to another sandbox`],
+      };
     await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
   }
   const processes = await endProcessesOf(root, uid, GRACE_MS);
-  // A process that is left must not find files of the runner.
+  // A surviving process must not find files of the runner.
   if (processes.length > 0) return { processes, leftovers: [] };
   const leftovers: string[] = [];
   const attempt = async (what: string, act: () => string | Promise<string>): Promise<void> => {

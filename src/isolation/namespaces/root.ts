@@ -15,7 +15,7 @@ export interface Root {
   readonly owner: { readonly uid: number; readonly gid: number };
   /**
    * Returns the absolute path of a system program, because sudo may search folders that everybody can write. Throws
-   * Unavailable.
+   * IsolationUnavailable.
    */
   program(name: string): string;
   /**
@@ -24,8 +24,8 @@ export interface Root {
    */
   command(argv: readonly [string, ...string[]]): { readonly file: string; readonly args: readonly string[] };
   /**
-   * Runs a shell script as root with a time limit and returns its output; throws Unavailable with its last line of
-   * stderr.
+   * Runs a shell script as root with a time limit and returns its output; throws IsolationUnavailable with its last
+   * line of stderr.
    */
   run(script: string, args: readonly string[], how?: Partial<ScriptRun>): Promise<string>;
 }
@@ -49,12 +49,12 @@ const EARLIER_MS = 1_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 /**
- * Returns root access by this process or by a sudo that asks for no password; throws Unavailable if there is no such
- * access.
+ * Returns root access by this process or by a sudo that asks for no password; throws IsolationUnavailable if there is
+ * no such access.
  */
 export async function findRoot(environment: Environment): Promise<Root> {
   if (process.platform !== 'linux')
-    throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
+    throw new IsolationUnavailable(`this works only on Linux, and this machine runs ${process.platform}`);
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
   const surroundings = { ...environment, PATH: SYSTEM_PATH };
   const prefix = uid === 0 ? [] : [findSystemProgram('sudo', surroundings), '-n', '--'];
@@ -99,7 +99,7 @@ function canSeeOthers(): boolean {
   }
 }
 
-/** Returns the absolute path of a system program; throws Unavailable if it is missing. */
+/** Returns the absolute path of a system program; throws IsolationUnavailable if it is missing. */
 function findSystemProgram(name: string, environment: Environment): string {
   const path = findTrustedProgram(name, environment);
   if (path === null) throw new IsolationUnavailable(`\`${name}\` is not installed`);

@@ -80,7 +80,7 @@ function asUser(root: Root, uid: number): readonly string[] {
   ];
 }
 
-/** Creates the sandbox's port from its foundation. */
+/** Creates the AgentSandbox from its foundation. */
 export function agentSandboxOf(foundation: Foundation): AgentSandbox {
   const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
@@ -211,7 +211,7 @@ async function signal(root: Root, uid: number, name: 'TERM' | 'KILL'): Promise<v
 
 /**
  * Lets the sandbox's user reach its programs, and closes the folder of the checkout, the job's temporary folder and the
- * runner's home folder to that user. Throws Unavailable if that is impossible.
+ * runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
  */
 export async function makeReachable(foundation: Foundation, options: AgentSandboxOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;

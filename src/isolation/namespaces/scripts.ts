@@ -62,7 +62,7 @@ sub space {
   push @asked, $asked;
   if (!fork) {
     close $_ for @asked;
-    # NEWUSER. Its number is that of the /proc that is here.
+    # CLONE_NEWUSER. The process id comes from the /proc that is mounted here.
     syswrite($say, readlink("/proc/self") . "\\n") if syscall($unshare + 0, 0x10000000) == 0;
     close $say;
     readline $ask;
@@ -78,7 +78,7 @@ sub space {
   open my $space, "<", "/proc/$pid/ns/user" or exit 1;
   return pack("Q4", 0x00100000, 0, 0, fileno($space)), $space;
 }
-# The runner below the user of the sandbox, and all others as they are.
+# Maps the runner to the user of the sandbox, and all other ids to themselves.
 my ($low, $high) = sort { $a <=> $b } $runner, $uid;
 my @others = ([0, $low], [$low + 1, $high - $low - 1], [$high + 1, 4294967294 - $high]);
 my $swapped = join "\\n", "$runner $uid 1", map { "$_->[0] $_->[0] $_->[1]" } grep { $_->[1] > 0 } @others;
@@ -88,7 +88,7 @@ my $here = "";
 for my $number (0 .. $count - 1) {
   my ($path, $place) = ($paths[$number], "$stage/$number");
   my $attributes = ",$taken," =~ /,$number,/ ? $own : $plain;
-  # open_tree, mount_setattr and move_mount, whose numbers are the same everywhere.
+  # open_tree, mount_setattr and move_mount, whose numbers are the same on all processors.
   my $tree = syscall(428, -100, $path, 0x80001);
   next if $tree < 0 || syscall(442, $tree, $here, 0x1000, $attributes, 32) != 0;
   print "$number " if syscall(429, $tree, $here, -100, $place, 4) == 0;
@@ -98,15 +98,14 @@ for my $number (0 .. $count - 1) {
 /**
  * Creates the sandbox's file system and stays as its first process until its input ends. Prints its process id, then a
  * line for each PATH whose owners are not mapped: `open` and the path if the sandbox reaches the sockets in it,
- * otherwise
- * `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each link is its
- * path and its target
+ * otherwise `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each
+ * link is its path and its target
  */
 export const KEEP = `
 set -eu
 umask 022
 uid=$1 fstab=$2 root=$3 stage=$4 unshare=$5 runner=$6 taken=$7 count=$8; shift 8
-# /proc is still the machine's, so this is the number by which others know this process.
+# The /proc here still belongs to the machine, so this is the process id that others see.
 read -r pid rest < /proc/self/stat
 ip link set lo up
 mount -t tmpfs -o mode=700,nosuid,nodev ralph "$stage"
@@ -119,7 +118,7 @@ number=0 open= mapped=
 while [ $number -lt "$count" ]; do
   case " $mapped" in
     *" $number "*) ;;
-    # A socket below such a mount is another one than that of its daemon.
+    # Seen through an overlay mount, a socket is not the one on which its daemon listens.
     *) kind=other
       mount -t overlay -o "ro,lowerdir=$stage/empty:$1" ralph "$stage/$number" 2> /dev/null ||
         { mount --bind -- "$1" "$stage/$number"; kind=open; }
@@ -193,7 +192,7 @@ done
 for folder in /tmp /var/tmp /dev/shm /dev/mqueue; do
   [ -d "$folder" ] && find "$folder" -xdev -mindepth 1 "$@" -user "$uid" -prune -exec rm -rf -- {} + 2> /dev/null
 done
-# Objects that its processes share, by the columns that their list has: they outlive them.
+# IPC objects outlive the processes of the user. The columns are found by their names in the header.
 for kind in shm:-m msg:-q sem:-s; do
   awk -v uid="$uid" 'NR == 1 { for (n = 1; n <= NF; n++) at[$n] = n; next } $at["uid"] == uid || $at["cuid"] == uid { print $2 }' \
     "/proc/sysvipc/\${kind%%:*}" 2> /dev/null | while read -r id; do ipcrm "\${kind#*:}" "$id" 2> /dev/null; done
@@ -255,7 +254,7 @@ for path; do
 done
 `;
 
-/** Gives a user id a name where possible, because some programs ask for their user's name. Arguments: UID NAME HOME */
+/** Gives a user id a name if possible, because some programs ask for their user's name. Arguments: UID NAME HOME */
 export const NAME_USER = `
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0

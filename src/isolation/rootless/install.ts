@@ -68,7 +68,10 @@ const NPM_ARGS = [
   ...['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'],
 ];
 
-/** Installs the pinned library in `folder` unless it is there, and returns its `dist/index.js`; throws Unavailable. */
+/**
+ * Installs the pinned library in `folder` unless it is there, and returns its `dist/index.js`. Throws
+ * IsolationUnavailable.
+ */
 export async function installSandboxRuntime({ folder, environment, runTag }: Installation): Promise<string> {
   const library = join(folder, 'node_modules', RUNTIME, 'dist', 'index.js');
   if (isInstalledIn(folder)) return library;

@@ -64,8 +64,8 @@ const MAX_WORDS_BYTES = 64 * 1024;
 
 /**
  * Opens a sandbox in the library's namespaces, for a user with neither root nor sudo. The sandbox has its own
- * processes, files and network, but this very user. Changes no setting of the machine. Throws Unavailable, and leaves
- * nothing behind, if that is impossible.
+ * processes, files and network, but this very user. Changes no setting of the machine. Throws IsolationUnavailable, and
+ * leaves nothing behind, if that is impossible.
  */
 export async function openRootlessSandbox(options: RootlessOptions): Promise<OpenedAgentSandbox> {
   const programs = programsFor(options.environment);
@@ -86,10 +86,10 @@ export async function openRootlessSandbox(options: RootlessOptions): Promise<Ope
 
 type Programs = WorkerRequest['programs'];
 
-/** Returns the paths of the programs; throws Unavailable if a program is missing, for root, and outside of Linux. */
+/** Returns the paths of the programs; throws IsolationUnavailable if one is missing, for root, and outside of Linux. */
 function programsFor(environment: AgentSandboxOptions['environment']): Programs {
   if (process.platform !== 'linux')
-    throw new IsolationUnavailable(`this works on Linux only, and this is ${process.platform}`);
+    throw new IsolationUnavailable(`this works only on Linux, and this machine runs ${process.platform}`);
   if (process.getuid?.() === 0) throw new IsolationUnavailable('this is for users without root');
   const path = (name: string, from: string): string => {
     const program = findTrustedProgram(name, environment);
@@ -136,7 +136,7 @@ async function createRootlessSandbox(
         await takeOver(server, next.listener);
         return next.inside;
       },
-      // The sandbox's network contains nothing else.
+      // Nothing to limit: the sandbox's network contains only the two servers.
       limitNetwork: () => Promise.resolve(true),
       close: async () => {
         await agentSandbox.end(0);
@@ -159,7 +159,7 @@ function foldersIn(folder: string): RootlessFolders {
   };
 }
 
-/** Runs a program in the sandbox; throws Unavailable with the program's words if that fails. */
+/** Runs a program in the sandbox; throws IsolationUnavailable with the program's words if that fails. */
 async function tryOut(agentSandbox: OpenedAgentSandbox['agentSandbox']): Promise<void> {
   const { end, stderr } = await collectOutput(
     {
@@ -225,7 +225,7 @@ function ownIn(folder: string): readonly string[] {
     .filter((path) => lstatSync(path, { throwIfNoEntry: false })?.uid === uid || existsSync(join(path, '.runner')));
 }
 
-/** Creates the sandbox's port from a ready worker. `id` tags the processes that keep programs in the sandbox. */
+/** Creates the AgentSandbox from a ready worker. `id` tags the processes that keep programs in the sandbox. */
 function rootlessSandboxOf({
   id,
   folders,
@@ -285,6 +285,6 @@ function onDisk(asked: string | undefined, temporary: string): string {
 function lost(): UserError {
   return new UserError(
     'infrastructure',
-    "The agent's sandbox was ended while the run used it, by another program on this machine. What was finished before is published. Re-run the workflow.",
+    "The agent's sandbox was ended while the run used it, by another program on this machine. Work finished before that is published. Re-run the workflow.",
   );
 }

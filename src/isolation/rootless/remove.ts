@@ -37,7 +37,7 @@ export async function removeRootlessSandbox(runFolder: string): Promise<readonly
   ];
   moveSession(join(record.folder, 'session'), join(runFolder, SESSION));
   await removeClosedFolder(record.folder);
-  // The next caller finds nothing left to remove.
+  // Without a record, later calls do nothing.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
   return left;
 }

@@ -107,10 +107,10 @@ async function prepare(
   const words = argv.join(' ');
   // The library continues without its filter and does not report that.
   if (filter && !words.includes(`${FILTER_PROGRAM} `))
-    return { kind: 'failed', why: `${FILTER_PROGRAM} is not there for this kind of processor` };
+    return { kind: 'failed', why: `${FILTER_PROGRAM} does not exist for this processor` };
   return words.includes(' --unshare-net ') && (filter || words.includes(' --disable-userns '))
     ? { kind: 'ready', argv }
-    : { kind: 'failed', why: 'programs in it could make namespaces of their own' };
+    : { kind: 'failed', why: 'programs in the sandbox could make namespaces of their own' };
 }
 
 /** Marks a path as a literal path, whatever characters it contains. */
@@ -134,7 +134,7 @@ const STOP_MS = 1_000;
 /**
  * Starts the library in a process of its own: without keys; in an empty folder, because it protects the folder that it
  * starts in; and without the run's tag, because it stays when a program ends. The process ends with this one. Throws
- * Unavailable.
+ * IsolationUnavailable.
  */
 export async function startWorker(
   request: WorkerRequest,

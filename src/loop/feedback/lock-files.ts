@@ -32,7 +32,7 @@ const NOT_FOUND = 127;
  * set-up, before the agent worked.
  */
 export function listRegeneratedLockFiles(deps: LoopDeps, paths: readonly string[]): readonly LockFileToRegenerate[] {
-  // A redacted path could not be named in any text.
+  // A path that contains a secret cannot be shown, so it is left to the agent.
   const tellable = paths.filter((path) => deps.redact(path) === path);
   return selectLockFiles(tellable, toolsNamed(deps));
 }
@@ -43,8 +43,8 @@ function toolsNamed({ prompt, config, pipeline }: LoopDeps): readonly LockTool[]
 }
 
 /**
- * Regenerates the lock files of the open merge once nothing else conflicts, where the project names a tool. Undoes what
- * a failed or cancelled tool leaves.
+ * Regenerates the lock files of the open merge once nothing else conflicts, if the project names a tool. Undoes the
+ * changes of a failed or cancelled tool.
  */
 export async function regenerateLockFiles(deps: LoopDeps, work: Work): Promise<readonly LockFile[]> {
   const results: LockFile[] = [];

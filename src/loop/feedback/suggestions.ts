@@ -25,8 +25,8 @@ import type { LoopDeps } from '../deps.ts';
 import { answerWithoutCall, listRegeneratedLockFiles, regenerateLockFiles } from './lock-files.ts';
 
 /**
- * The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the agent has nothing to do for
- * it, or the run was cancelled.
+ * The prepared work tree. `ready` carries the merge that is in it, or null. `settled`: the task needs no agent, or the
+ * run was cancelled.
  */
 type PreparedMerge =
   | { readonly kind: 'ready'; readonly merge: MergeToFinish | null }
@@ -44,7 +44,7 @@ interface SuggestedChange {
  * reason.
  */
 export async function applySuggestedChanges(deps: LoopDeps, work: Work): Promise<Work> {
-  // The order is from the end of a file to its beginning, so that the lines of the remaining changes do not move.
+  // Apply from the end of a file to its beginning, so that the lines of the remaining changes do not move.
   const spelled = openSuggestions(work).sort((a, b) => b.from - a.from);
   let applied = work;
   for (const one of spelled) {
@@ -164,8 +164,8 @@ function isRed({ state, head }: Work): boolean {
 }
 
 /**
- * Finishes a merge in which at most lock files conflict by making them again and committing, unless a lock file cannot
- * be made or `verify` fails.
+ * Finishes a merge in which only lock files conflict, if any, by regenerating them and committing, unless a lock file
+ * cannot be regenerated or `verify` fails.
  */
 async function mergeWithoutCall(
   deps: LoopDeps,

@@ -35,8 +35,8 @@ export interface StepWalk {
   readonly reached: string | null;
   readonly sessionDroppedAt: number | null;
   /**
-   * Path of the marker by which a step said that everything is done, which is already removed; null when there was
-   * none.
+   * Path of the marker with which a step reported that everything is done, which is already removed; null when there
+   * was none.
    */
   readonly doneMarker: string | null;
   /** Content of the work tree after the last step. */
@@ -83,7 +83,7 @@ export function ownAgentOf({ step: turn }: Pick<Iteration, 'step'>, step: Step):
   return step.kind === 'agent' && step.agent !== turn.agent ? step.agent : null;
 }
 
-/** Returns the review of a step whose call gave none; undefined if the step does not review. */
+/** Returns the review result of a review step without a usable answer; undefined if the step does not review. */
 export function createMissingReview(
   { step: turn }: Pick<Iteration, 'step'>,
   step: Step,
@@ -99,7 +99,7 @@ async function turnOf(deps: LoopDeps, { turn }: Iteration, own: AgentName | null
   return agent === undefined ? turn : { opened: await agent.open(), isForgotten: false };
 }
 
-/** Describes the earlier steps of the iteration, what reviews found, and for a review what there is to look at. */
+/** Describes the earlier steps of the iteration, the findings of reviews, and, for a review, the changes to look at. */
 async function notesFor(
   deps: LoopDeps,
   { iteration, step }: RunningStep<AgentStep>,
@@ -186,7 +186,8 @@ export async function tryAgent(
   const passed = attempt.result.kind === 'passed';
   const isUsageOnly =
     own === null ? step.review !== null && explainRunEnd(agentRun) === null : step.review !== null || !passed;
-  // Refused tools are judged by the rules of the iteration's agent, and a review needs none.
+  // Refused tool calls are judged by the rules of the iteration's agent, so those of other agents and reviews are
+  // dropped.
   const ofOwn = step.review === null && own === null ? {} : { denials: [] };
   const output: StepOutput = { ...agentRun, isUsageOnly, analysis: { ...agentRun.analysis, ...ofOwn } };
   const again = failed === null ? [] : [{ ...failed.usage, output: failed.agentRun }];

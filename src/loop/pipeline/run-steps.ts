@@ -142,7 +142,7 @@ async function runStep(deps: LoopDeps, running: RunningStep, begun: StepWalk): P
       })),
       denials: calls.flatMap(({ output }) => output.analysis.denials),
       marker: step.kind === 'agent' && passed && step.marker !== null ? step.marker.file : null,
-      // A cancelled attempt, or an error that would end every call, says nothing about the step.
+      // A cancelled attempt, or an error that affects every call, does not count against the step.
       circuit:
         step.breaker === null ||
         circuit === null ||

@@ -30,8 +30,8 @@ export interface LeaveOutDeps extends Pick<LoopDeps, 'config' | 'clock' | 'log' 
 const LEFT_OUT_BY_SERVER = 'the git server refused it';
 
 /**
- * Removes what the server refused from the commits that it does not have yet: the files that it names (`byFile`), else
- * the work of one task if the others are accepted without it, else all of it. The rest stays as it was committed.
+ * Removes refused content from the commits that the server does not have yet: the files that it names (`byFile`), else
+ * the work of one task if the others are accepted without it, else all work. The rest stays as it was committed.
  */
 export async function leaveRefusedOut(
   deps: LeaveOutDeps,
@@ -68,7 +68,7 @@ async function withoutFiles(
   const words = redact(explainRefusal(refusal));
   const why = redact(`${LEFT_OUT_BY_SERVER}: ${refusal.words === '' ? refusal.meaning : refusal.words}`).slice(0, 250);
   const refused = paths.map((path): RefusedPath => ({ path, why, whatever: isForPath(refusal.rule) }));
-  // A task that waits for a person must leave nothing in the work tree that the next task could be blamed for.
+  // A task that waits for a person must not leave files in the work tree that would count as the next task's.
   const isLeft = remade.tasks.some((id) => waitsAfterRefusal(work.state, { files: paths }, id));
   const workTree = isLeft ? 'reset' : 'as-it-is';
   log.warning(
@@ -115,7 +115,7 @@ async function withoutTasks(
   });
 }
 
-/** Records in the state and in the journal what the branch lacks because the git server refused it. */
+/** Records in the state and in the journal the content that the git server refused and the branch therefore lacks. */
 export function leaveOut(
   { clock, appendJournal }: Pick<LeaveOutDeps, 'clock' | 'appendJournal'>,
   state: LaneState,
@@ -127,8 +127,8 @@ export function leaveOut(
 }
 
 /**
- * Sets a task aside that the agent claims to be done while its refused file is unchanged in the work tree, because
- * another call would be refused in the same way.
+ * Sets a task aside if the agent claims that it is done while its refused file is unchanged in the work tree: the push
+ * after another call would be refused in the same way.
  */
 export async function waitIfStillRefused(deps: Omit<LeaveOutDeps, 'remote'>, work: Work): Promise<Work> {
   const last = work.journal.at(-1);

@@ -46,7 +46,7 @@ export function renderMergedChart(weeks: readonly HistoryGroup[]): string {
   return renderChart('Merged tasks per week', { shown, bars, texts, top, format: String });
 }
 
-/** Renders what a merged task cost each week, as an SVG. */
+/** Renders the cost per merged task for each week, as an SVG. */
 export function renderCostChart(weeks: readonly HistoryGroup[]): string {
   const shown = weeksOf(weeks);
   const costs = shown.map(({ group }) => (group === null ? null : computeMergedTaskCost(group)));

@@ -126,7 +126,7 @@ function renderTask(task: TaskHistory, repository: string | null): string {
   return `<tr><th scope="row">${escapeHtml(title)} ${link} ${names}</th>${cells.join('')}</tr>`;
 }
 
-/** Returns a word that a narrow page shows in place of the head of the column. */
+/** Returns the word that replaces the column's heading on a narrow page. */
 function word(text: string): string {
   return `<span class="word">&nbsp;${text}</span>`;
 }

@@ -2,7 +2,7 @@ import { policyInputs } from '../../config/agent-inputs.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
-  allTasksOf,
+  listAllTasks,
   findingsOf,
   isPromptAlone,
   isQueue,
@@ -151,7 +151,7 @@ function redBaseSteps(report: RunReport): readonly NextStep[] {
       createNextStep('set', 'correct `verify` if the command is wrong', ', or '),
     ],
     createNextStep('wait', `the next run after that continues by itself${merged}`),
-    { ...createCommandStep('run'), lead: 'to have one more iteration tried now, ' },
+    { ...createCommandStep('run'), lead: 'to try one more iteration now, ' },
   ];
 }
 
@@ -197,7 +197,7 @@ function unconfirmedSteps({ resumeAt }: End<'parked'>, report: RunReport): reado
  * empty. A decision that a person owes comes first.
  */
 function continuation(report: RunReport, when: 'after that' | 'from here'): readonly NextStep[] {
-  const isAsked = allTasksOf(report).some(({ progress }) => progress.state === 'blocked');
+  const isAsked = listAllTasks(report).some(({ progress }) => progress.state === 'blocked');
   if (isScheduled(report)) {
     const words = isQueue(report)
       ? `the next scheduled run continues ${isAsked ? 'with the rest ' : ''}${when}`

@@ -4,7 +4,7 @@ import { cutText } from '../../core/text/phrase.ts';
 import { isHashedId } from '../../core/tasks/ids.ts';
 import { issueOfTask, isListed, isStuck, markingFileOf, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
+import { listAllTasks, isQueue, listIterationsOn, laneOf, pickVerification } from '../facts.ts';
 import { namesOfAwaited, sourcesOf } from '../sentences/waiting.ts';
 import { listWithheldFrom } from '../sentences/ends/withheld.ts';
 import {
@@ -27,7 +27,7 @@ export function suggestForTask(one: TaskReport, report: RunReport): readonly Nex
     return [...verificationSteps(one, report), ...stepsForSubject(one)];
   const threads = threadsOf(task, report);
   const retry = createCommandStep(readableRetry(task), threads, threads.length === 0);
-  if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to have it tried, ' }];
+  if (markingFileOf(task, progress) !== null) return [{ ...retry, lead: 'to try it, ' }];
   const raise = createNextStep('raise', `\`${policyInputs.maxIterationsPerTask.name}\``);
   const more: NextStep = { ...raise, lead: 'if it only needs more iterations, ' };
   const hasUsedIterations = advice === 'failed' && progress.reason !== 'ceiling';
@@ -91,7 +91,7 @@ function readableRetry(task: Task): 'retry' | `retry ${string}` {
 
 /** Returns what a person can do when no open task of the run can be worked on. */
 export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
-  const tasks = allTasksOf(report);
+  const tasks = listAllTasks(report);
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
   const outside = namesOfAwaited(tasks);
   if (stuck.length === 0) {
@@ -107,7 +107,7 @@ export function suggestWhenBlocked(report: RunReport): readonly NextStep[] {
   const retry = createCommandStep('retry', threads, threads.length === 0);
   // Tasks that were never tried in this run have no known problem.
   if (stuck.length > 0 && worked.length === 0 && !isAsked)
-    return [{ ...retry, lead: `to have ${stuck.length === 1 ? 'it' : 'them'} tried, ` }];
+    return [{ ...retry, lead: `to try ${stuck.length === 1 ? 'it' : 'them'}, ` }];
   const needed = stuck.length === 0 ? ['blocked'] : worked.map(({ progress }) => adviceFor(progress));
   const hasIssue = stuck.length === 0 || worked.some(({ task }) => issueOfTask(task) !== null);
   const done = hasIssue ? createNextStep('close', 'the issue') : createNextStep('set', 'tick the task');

@@ -4,7 +4,7 @@ import type { CommandWords } from '../../core/people/command.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { flattenText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, tasksOf, warningsOf } from '../facts.ts';
+import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, listLaneTasks, warningsOf } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
 import { renderProse, renderTaskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
@@ -13,8 +13,8 @@ import { describeObjections } from '../sentences/feedback.ts';
 export type ReadingPlace = 'log' | 'markdown' | 'terminal';
 
 /**
- * A thing that a person can do next, or that happens without them. `joint` joins the step to the one before (a step
- * without it begins a sentence); `lead` is put in front, such as `to continue, `.
+ * An action that a person can take next, or an event that needs nobody. `joint` joins the step to the one before (a
+ * step without it begins a sentence); `lead` is put in front, such as `to continue, `.
  */
 export type NextStep = Deed & { readonly joint?: string; readonly lead?: string };
 
@@ -134,7 +134,7 @@ function clauseOf(one: NextStep, target: ReadingPlace): Words {
   const comment = `${KINDS.command}\`/ralph ${given}\`${on.length === 0 ? '' : ` on ${on.join(' or ')}`}`;
   if (!byHand) return [comment];
   if (on.length > 0) return [`${comment}, or ${atHand}`];
-  // The input of the workflow names no task.
+  // The workflow's input cannot name this task.
   return name === given
     ? [atHand]
     : [`${atHand} (for all that failed or is blocked), or \`ralph ${given}\` in a checkout (for this one)`];
@@ -146,8 +146,8 @@ export function createReplyStep(issue: Task, words: string, joint?: string): Nex
 }
 
 /**
- * Returns where a person writes what a task asks for, to be put behind other words. An item of the plan is identified
- * by its title.
+ * Returns the place where a person writes more about a task, as the end of a sentence. An item of the plan is
+ * identified by its title.
  */
 export function describeWhereToWrite(task: Task): Words {
   switch (task.source.kind) {
@@ -171,8 +171,8 @@ const REVIEW_PLACES = {
 } as const;
 
 /**
- * Returns how a person continues with the requests on the pull request. `rounds` is `unknown` where nothing says that
- * no more are allowed.
+ * Returns how a person continues with the requests on the pull request. `rounds` is `unknown` if more rounds may be
+ * allowed.
  */
 export function suggestForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up' | 'unknown'): readonly NextStep[] {
   const retry = createCommandStep('retry', ['the pull request']);
@@ -204,8 +204,8 @@ export function suggestForFeedback(kind: FeedbackItem['kind'], rounds: 'used-up'
 }
 
 /**
- * Returns the steps for a feedback task once no more rounds are allowed. `stands` is set when the last answer was not
- * taken back, and may be enough.
+ * Returns the steps for a feedback task once no more rounds are allowed. `stands` is true if the last answer is still
+ * valid and may be enough.
  */
 export function suggestAfterRounds(kind: FeedbackItem['kind'], stands: boolean): readonly NextStep[] {
   const steps = suggestForFeedback(kind, 'used-up');
@@ -264,7 +264,7 @@ export function suggestReview(report: RunReport): readonly NextStep[] {
     ];
   return [
     ...[createNextStep('merge', 'it'), createNextStep('wait', 'then work continues by itself', ': ')],
-    { ...createNextStep('draft', 'it to a draft'), lead: 'to have more work in it first, ' },
+    { ...createNextStep('draft', 'it to a draft'), lead: 'to add more work first, ' },
     { ...createCommandStep('run'), joint: ', or ' },
   ];
 }
@@ -283,7 +283,7 @@ export function suggestWhenReady(report: RunReport): readonly NextStep[] {
 function stepsToChange(report: RunReport): readonly NextStep[] {
   if (settingOf(report)?.answersReviews === true)
     return [createNextStep('review', 'it'), createNextStep('wait', 'Ralph answers each comment of a review', ': ')];
-  if (!tasksOf(report).some(({ task }) => issueOfTask(task) !== null))
+  if (!listLaneTasks(report).some(({ task }) => issueOfTask(task) !== null))
     return [createNextStep('set', 'add a task for it')];
   const own = isQueue(report) ? [createNextStep('wait', '(that opens a pull request of its own)', ' ')] : [];
   return [

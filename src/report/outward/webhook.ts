@@ -4,7 +4,7 @@ import { outcomeKinds } from '../../core/outcome.ts';
 import { markerOf, type Need, notificationKinds } from '../../core/people/notifications.ts';
 import { nameOfTaskId } from '../../core/tasks/ids.ts';
 import { cutText, toOneLine } from '../../core/text/phrase.ts';
-import { allTasksOf, laneOf } from '../facts.ts';
+import { listAllTasks, laneOf } from '../facts.ts';
 import { renderWords } from '../next/step.ts';
 import { type NotificationText, renderNotification } from '../pages/notification.ts';
 import { renderHeadline } from '../sentences/outcome-text.ts';
@@ -68,7 +68,7 @@ export function buildWebhookMessage(
 }
 
 function describeNeed({ kind, about }: Need, { report, change }: About): WebhookMessage['needs'][number] {
-  const one = allTasksOf(report).find(({ task }) => task.id === about);
+  const one = listAllTasks(report).find(({ task }) => task.id === about);
   const text = one === undefined ? renderHeadline(report, 'log') : renderWords(describeTaskTrouble(one), 'log');
   const { question } = shareOf(change, about);
   return {

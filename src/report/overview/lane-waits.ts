@@ -111,7 +111,7 @@ export type OverviewLane = Extract<Overview['branches'][number], { kind: 'branch
 
 export type LaneWait = OverviewLane['waits'][number];
 
-/** A task of a lane as far as it is known here; `task` is null if only the state has it. */
+/** The known facts about a task of a lane; `task` is null if only the state has it. */
 export interface KnownTask {
   readonly id: TaskId;
   readonly task: QueuedEntry | null;

@@ -45,7 +45,7 @@ function heading(overview: Overview, lanes: readonly OverviewLane[]): string {
   return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${summary}`;
 }
 
-/** Returns true if no branch was seen and something could not be read, so that counts would claim too much. */
+/** Returns true if no branch was seen and something could not be read, so that a count would be misleading. */
 export function isUnseen({ branches: lanes, problems }: Pick<Overview, 'branches' | 'problems'>): boolean {
   return lanes.length === 0 && problems.length > 0;
 }
@@ -122,12 +122,12 @@ export function nameOfLaneAt(lane: string, place: string): string {
 /** Describes a wait of the whole lane, and the command that ends it. */
 export function describeLaneWait({ kind, on, until, command }: LaneWait, now: number): string {
   const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
-  const goOn = command === null ? '' : `; to continue: ${command}`;
+  const continuing = command === null ? '' : `; to continue: ${command}`;
   switch (kind) {
     case 'run':
-      return `a run works on it until ${when} at the latest: ${on}`;
+      return `a run is working on it, until ${when} at the latest: ${on}`;
     case 'pause':
-      return `paused by ${on}${goOn}`;
+      return `paused by ${on}${continuing}`;
     case 'circuit':
       if (until !== null && Date.parse(until) <= now)
         return `its circuit is open (${on}) and has cooled down: the next run probes with one iteration`;

@@ -53,12 +53,12 @@ function answerLine({ answer }: FeedbackItem, repositoryUrl: string): string {
   }
 }
 
-/** First line of the comment which says that a run has proposed nothing. */
+/** First line of the comment that says that a run has proposed nothing. */
 export const NO_PROPOSAL_MARKER = `${OWN_COMMENT_MARKER}no-proposal -->`;
 
 /**
- * Renders the sub-tasks that an agent proposes for an issue, without its first line. The same proposal always renders
- * the same text, which decides whether people see what would be made.
+ * Renders the sub-tasks that an agent proposes for an issue, without the first line of the comment. The same proposal
+ * always renders the same text, so that an edited comment is detected.
  */
 export function renderProposal(tasks: readonly ProposedTask[], hash: string): string {
   const total = tasks.reduce((sum, { ceilingUsd }) => sum + ceilingUsd, 0);
@@ -79,7 +79,7 @@ export function renderProposal(tasks: readonly ProposedTask[], hash: string): st
   ].join('\n\n');
 }
 
-/** Returns title and text of the sub-issue that is made of a proposed sub-task, without its first line. */
+/** Returns the title and the text of the sub-issue for a proposed sub-task, without the text's first line. */
 export function textOfSubTask(task: ProposedTask, parent: number): { readonly title: string; readonly body: string } {
   const body = [
     `Part of #${String(parent)}.`,
@@ -90,7 +90,7 @@ export function textOfSubTask(task: ProposedTask, parent: number): { readonly ti
   return { title: toPlainTitle(task.title, 200), body };
 }
 
-/** Renders what an agent says of a sub-task as plain text: it mentions, links, closes and awaits nothing. */
+/** Renders the agent's description of a sub-task as plain text that cannot mention, link, close or await anything. */
 function linesOf({ done, files, tests, ceilingUsd }: ProposedTask): readonly string[] {
   const named = (names: readonly string[]): string => names.map((name) => renderCode(name, 200)).join(', ');
   return [

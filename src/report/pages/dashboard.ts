@@ -43,7 +43,7 @@ export interface DashboardFacts {
   readonly now: number;
 }
 
-/** GitHub accepts 65,536 characters; the rest is a margin for what it counts otherwise. */
+/** Maximum length. GitHub accepts 65,536 characters; the margin allows for how GitHub counts them. */
 const MAX_CHARS = 60_000;
 const MAX_TITLE_CHARS = 100;
 const SHOWN_FIRST = 25;
@@ -51,7 +51,7 @@ const SHOWN_FIRST = 25;
 const SHOWN_IN_ALL = [120, 40, 5] as const;
 const MAX_BOXES = 20;
 
-/** Renders the text of the dashboard's issue: who is needed comes first. */
+/** Renders the text of the dashboard's issue, which begins with whatever needs a person. */
 export function renderDashboard(facts: DashboardFacts): string {
   const pages = SHOWN_IN_ALL.map((shown) => renderPage(facts, shown));
   return pages.find((page) => page.length <= MAX_CHARS) ?? pages.at(-1) ?? '';
@@ -150,7 +150,7 @@ function ready(facts: DashboardFacts): readonly string[] {
   ];
 }
 
-/** Returns what a branch is for: `the queue`, or the name and title of its issue. */
+/** Returns the subject of a branch: `the queue`, or the name and title of its issue. */
 function branchSubject(lane: LaneId, facts: DashboardFacts): string {
   const task = lanesOf(facts)
     .flatMap(({ tasks }) => tasks)

@@ -32,8 +32,8 @@ const SHOWN_CHECKS = 5;
 const SHOWN_LOCK_FILES = 3;
 
 /**
- * Renders what people and CI asked of the pull request, what was answered, and how its checks are. Empty when nothing
- * was asked and no check needs a comment.
+ * Renders the requests of people and CI on the pull request, the answers, and the state of its checks. Empty when
+ * there is no request and no check needs a comment.
  */
 export function renderFeedbackSection(report: WorkedReport): string {
   const requests = listFeedbackRequests(report);
@@ -124,15 +124,15 @@ function renderChecksToKnow(report: WorkedReport): readonly string[] {
   const base = baseBranch === null ? 'the base branch' : renderCode(baseBranch, 120);
   const head = headSha === null ? 'the newest commit' : renderCommitPageLink(headSha, repositoryUrl);
   return [
-    ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${renderProse(CURE, 600)}`] : []),
+    ...(checks.unstarted ? [`⏸️ Checks have not started on ${head}. ${renderProse(HOW_CHECKS_START, 600)}`] : []),
     ...named(checks, 'waiting', '⏸️ Waiting to start, or for a person to approve or re-run it'),
     ...named(checks, 'alsoOnBase', `⚠️ Failing on ${base} as well, so not worked on here`),
     ...named(checks, 'flaky', '🎲 Passed and failed on the same commit, so not worked on (flaky)'),
   ];
 }
 
-/** The advice on how to have checks start on what Ralph pushes. */
-const CURE =
+/** Advice on how to make checks start on Ralph's pushes. */
+const HOW_CHECKS_START =
   'GitHub starts no workflow for what `GITHUB_TOKEN` pushes. To start them once, close and reopen the pull request. To have them start by themselves, use a GitHub App: see "A GitHub App, so that CI runs" in `docs/recipes.md` of ralph-action.';
 
 function named(checks: ChecksSummary, which: 'alsoOnBase' | 'flaky' | 'waiting', words: string): readonly string[] {
@@ -186,7 +186,7 @@ export function wrapInMarkers(part: string): string {
   return `${BEGIN}\n${part}\n${END}`;
 }
 
-/** Replaces our part of the pull request and keeps the text that people wrote around it, and a title of their own. */
+/** Replaces our part of the pull request. Keeps the text that people wrote around it, and a title that they changed. */
 export function withPeoplesText(present: PullRequestText, own: PullRequestText): PullRequestText {
   const { before, after } = peoplesText(present.body);
   return {

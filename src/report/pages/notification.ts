@@ -12,7 +12,7 @@ import { namesOf, capitalizeFirst } from '../../core/text/phrase.ts';
 import { policyInputs } from '../../config/agent-inputs.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
-  allTasksOf,
+  listAllTasks,
   listDoneTasks,
   iterationsOf,
   listIterationsOn,
@@ -20,7 +20,7 @@ import {
   pickVerification,
   listPassedCommands,
   settingOf,
-  tasksOf,
+  listLaneTasks,
 } from '../facts.ts';
 import { formatCount, formatInstantFrom } from '../format.ts';
 import { renderCode, renderLink, renderProse, renderText, renderTaskLink } from '../markdown.ts';
@@ -108,7 +108,7 @@ function settledWords(id: string, why: Settlement): string {
   }
 }
 
-/** Returns what the id says was asked of a pull request. */
+/** Returns a noun for the request to a pull request that has this id. */
 function feedbackNoun(id: TaskId): string {
   if (id.startsWith('thread-')) return 'the review thread';
   if (id.startsWith('review-')) return 'the review';
@@ -126,7 +126,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
   const notice = notification.notices.find(({ issue }) => kind === 'needs_approval' && issue === issueOfId(about));
   if (notice !== undefined) return renderNotice(notice, notification);
   if (kind === 'feedback_rounds') return renderRounds(about, notification);
-  const task = allTasksOf(report).find((one) => one.task.id === about);
+  const task = listAllTasks(report).find((one) => one.task.id === about);
   if (task !== undefined) return renderTask(kind, task, notification);
   if (kind === 'ready') return renderReady(report);
   if (kind === 'auto_merge_off') return renderDisarmed(report);
@@ -142,11 +142,11 @@ function isOfAgent({ outcome }: RunReport): boolean {
   return outcome.reason === 'circuit_open' && outcome.circuitReason === 'agent_error';
 }
 
-/** Names what the lane stopped on, with the agent's words on each task. */
+/** Names the tasks on which the lane stopped, with the agent's words about each. */
 function stopWords(notification: NotificationText): readonly string[] {
   const { change, report } = notification;
   return stoppedOn(notification).flatMap((id) => {
-    const task = allTasksOf(report).find((one) => one.task.id === id)?.task;
+    const task = listAllTasks(report).find((one) => one.task.id === id)?.task;
     return [
       // A task that the headline already names is not repeated.
       ...(task === undefined || renderHeadline(report, 'markdown').includes(renderTaskLink(task))
@@ -184,7 +184,7 @@ function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
 
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
   const { task } = one;
-  // A task of a file is called by its title already.
+  // A task of a file is already named by its title.
   const named = task.source.kind === 'issue' ? `“${renderText(task.title, 120)}”.` : '';
   return [
     `**${capitalizeFirst(renderWords([...describeTaskTrouble(one), YOU_ARE_NEEDED], 'markdown'))}.** ${[named, whyOf(kind, one, report)].filter((words) => words !== '').join(' ')}`.trimEnd(),
@@ -217,7 +217,7 @@ function whyOf(kind: Need['kind'], one: TaskReport, report: RunReport): string {
   }
 }
 
-/** Quotes what a server refused, in the server's words. */
+/** Quotes the server's words about its refusal. */
 function refusedWords({ refused }: TaskReport['progress']): string {
   if (refused === undefined) return 'See the job summary for its words.';
   const { files, words } = refused;
@@ -267,7 +267,7 @@ function earlierWords({ commit, words }: NonNullable<FeedbackItem['tried']>[numb
   return `${what}${words === null ? '' : `: “${renderText(words, 200)}”`}`;
 }
 
-/** Describes what one iteration changed and said. */
+/** Describes the changes and the words of one iteration. */
 function triedWords({ iteration, commit, evidence, analysis }: JournalEntry, report: RunReport): string {
   const { summary } = analysis.signal;
   const what =
@@ -292,7 +292,7 @@ function renderDisarmed(report: RunReport): string {
 function renderReady(report: RunReport): string {
   const pull = laneOf(report)?.pullRequest ?? null;
   const name = pull === null ? 'The pull request' : `Pull request ${renderLink(`#${String(pull.number)}`, pull.url)}`;
-  const tasks = tasksOf(report);
+  const tasks = listLaneTasks(report);
   const verification = pickVerification(report);
   const steps = listPassedCommands(report).map((step) => renderCode(step, 60));
   const untested = steps.length === 0 ? 'Nothing was tested.' : `No \`verify\` is set; ${describePassedSteps(steps)}.`;

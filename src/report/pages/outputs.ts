@@ -1,5 +1,5 @@
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { listDoneTasks, iterationsOf, laneOf, findResumeInstant, tasksOf, workOf } from '../facts.ts';
+import { listDoneTasks, iterationsOf, laneOf, findResumeInstant, listLaneTasks, workOf } from '../facts.ts';
 import { computeKnownCostUsd } from '../sentences/spend.ts';
 import { renderStatusJson } from './status-json.ts';
 
@@ -51,7 +51,7 @@ export function buildOutputs(
     reason: report.outcome.reason,
     iterations: String(iterationsOf(report).length),
     'tasks-done': String(done),
-    'tasks-open': String(tasksOf(report).filter(isOpen).length),
+    'tasks-open': String(listLaneTasks(report).filter(isOpen).length),
     branch: lane?.branch ?? '',
     'head-sha': lane?.headSha ?? '',
     'pr-number': String(lane?.pullRequest?.number ?? ''),

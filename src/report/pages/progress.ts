@@ -55,7 +55,7 @@ export function renderIterationEnd(entry: JournalEntry): string {
 export function describeIterationResult({ verdict, evidence, analysis }: JournalEntry): string {
   if (verdict.taskDone) return 'task done';
   if (evidence.end.kind === 'cancelled') return 'cancelled';
-  if (evidence.end.kind === 'withdrawn') return 'ended, its task was taken back';
+  if (evidence.end.kind === 'withdrawn') return 'ended, its task was withdrawn';
   if (verdict.agentFailed) return 'agent failed';
   if (evidence.end.kind === 'timeout') return verdict.progress ? 'progress, then timed out' : 'timed out';
   if (analysis.agentError !== null) return `agent error (${analysis.agentError.kind})`;

@@ -4,7 +4,7 @@ import { hasShareOf } from '../../core/lane/change.ts';
 import { capLines, namesOf, toPlainTitle, capitalizeFirst } from '../../core/text/phrase.ts';
 import { findIssueToClose, nameOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { allTasksOf, listDoneTasks, listStartedTasks, tasksOf } from '../facts.ts';
+import { listAllTasks, listDoneTasks, listStartedTasks, listLaneTasks } from '../facts.ts';
 import { formatCount, formatDuration, formatTokens } from '../format.ts';
 import { renderCode, renderLink, linkPages, renderProse, renderProseLines, renderText } from '../markdown.ts';
 import { listBranchAlarms, findTestState, type TestState, renderTestState } from '../sentences/alarms.ts';
@@ -38,7 +38,7 @@ import { renderHiddenStatus } from './status-json.ts';
 const MAX_BODY_CHARS = 65_000;
 /** Minimum number of characters of our own part, however much people wrote. */
 const MIN_BODY_CHARS = 10_000;
-/** Number of characters below which names and text for machines are shortened, so that what people must know fits. */
+/** Number of characters below which names and text for machines are shortened, so that the facts for people fit. */
 const ENOUGH_CHARS = 35_000;
 
 /**
@@ -121,11 +121,11 @@ function tasksWord({ tasks }: WorkedReport, { done, all }: { readonly done: numb
 
 /** Renders the alarms, the decisions that people owe, and the one next step. */
 function toDo(report: WorkedReport, tests: TestState): string {
-  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllTasks(report)) : null;
   const waiting =
     named === null
       ? [
-          ...describeStuckTasks(allTasksOf(report)),
+          ...describeStuckTasks(listAllTasks(report)),
           ...(report.outcome.kind === 'blocked' ? describeObstacles(report.tasks) : []),
         ]
       : [];
@@ -198,7 +198,7 @@ function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] => [
     ...new Set(tasks.map(({ task }) => findIssueToClose(task)).filter((number) => number !== null)),
   ];
-  const open = new Set(numbers(tasksOf(report).filter(({ progress }) => progress.state !== 'done')));
+  const open = new Set(numbers(listLaneTasks(report).filter(({ progress }) => progress.state !== 'done')));
   const done = numbers(listDoneTasks(report))
     .filter((number) => !open.has(number))
     .map((number) => `Closes #${number}`);
@@ -234,7 +234,7 @@ function isolationBlocks({ isolation }: WorkedReport): readonly string[] {
 
 function footer(report: WorkedReport): string {
   const several = agentsOfChange(report.change);
-  // A run without a call knows no agent version, nor an agent name of its own.
+  // A run without a call does not know an agent's version, or which agent it would have called.
   const [one = null] = several;
   const name =
     report.agent.name === '' ? (one === null ? '' : AGENTS[one].title) : `${report.agent.name} ${report.agent.version}`;

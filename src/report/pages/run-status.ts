@@ -9,10 +9,12 @@ import { cutText } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { Work } from '../../handover/intake.ts';
 
-/** The state of a local run. `work` is what this run knows of its lane; its journal is null outside of the loop. */
+/**
+ * The state of a local run. `work` contains what this run knows about its lane, with a null journal before the loop.
+ */
 export interface LocalRunState {
   readonly work: (Pick<Work, 'tasks' | 'state'> & { readonly journal: Work['journal'] | null }) | null;
-  /** The last status of the run before, for what this run does not know; null when there is none. */
+  /** The last status of the previous run, for facts that this run does not know; null when there is none. */
   readonly before: RunStatus | null;
   readonly lane: { readonly id: string; readonly branch: string };
   readonly doing: RunStatus['doing'];

@@ -27,7 +27,7 @@ import {
   findPublishedVerification,
   settingOf,
   shortenStores,
-  tasksOf,
+  listLaneTasks,
   warningsOf,
   workOf,
 } from '../facts.ts';
@@ -175,7 +175,7 @@ export function describeVerifications(work: WorkedReport): readonly string[] {
   return [head, renderBaseVerification(work)].filter((line) => line !== '');
 }
 
-/** Returns true if the outcome already reports that the head passes, so that only the commit is left to name. */
+/** Returns true if the outcome already says that the head passes, so that only its commit must be named. */
 function isSaid({ of, verification }: HeadVerification): boolean {
   return of === 'head' && verification.kind === 'passed';
 }
@@ -217,13 +217,13 @@ export function renderCommitLink(sha: string, report: RunReport): string {
 
 /** Lists what open tasks wait for other than a failure of the agent. */
 export function renderWaitingSection(report: RunReport): string {
-  const unchecked = tasksOf(report).filter(({ task }) => task.obstacle === 'unchecked').length;
+  const unchecked = listLaneTasks(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
     unchecked === 0
       ? []
       : [`${formatCount(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
   return renderList('What tasks wait for', [
-    ...describeObstacles(tasksOf(report)).map((line) => renderProse(line, 300)),
+    ...describeObstacles(listLaneTasks(report)).map((line) => renderProse(line, 300)),
     ...more,
   ]);
 }

@@ -57,8 +57,8 @@ export const STATUS_MARKER = '<!-- ralph-action:status -->';
 const ANSWER_PART = '<!-- ralph-action:answer -->';
 
 /**
- * First line of the one answer in a thread where a run is at work. The run writes its status without reading it, so the
- * answer is a comment of its own.
+ * First line of the one answer in a thread where a run is at work. The answer is a separate comment, because the run
+ * overwrites the status comment without reading it.
  */
 export const ANSWER_MARKER = ANSWER_PART;
 
@@ -138,9 +138,9 @@ export function withAnswer(current: string | null, answer: string): string {
 }
 
 /**
- * Renders the answer to a label or a `/ralph` comment; a refusal has a first line of its own. The answer says why
- * nothing was done if that was not asked for, and how the lane is if `view` is known. `notice` is set when the issue
- * waits for approval.
+ * Renders the answer to a label or a `/ralph` comment; a refusal has its own first line. Unless only the status was
+ * asked for, the answer says why nothing was done; with `view`, it shows the lane's state. `notice` is set when the
+ * issue waits for approval.
  */
 export function renderAnswer(
   answer: CommandAnswer['text'],
@@ -189,7 +189,9 @@ export function renderAnswer(
 function approvedWords({ issues, isNew }: Extract<CommandAnswer['text'], { kind: 'approved' }>): string {
   const names = issues.map((number) => `#${number}`).join(', ');
   return [
-    isNew ? `**Approved.** These sub-issues are made: ${names}.` : `**Approved before.** The sub-issues are ${names}.`,
+    isNew
+      ? `**Approved.** These sub-issues were created: ${names}.`
+      : `**Approved before.** The sub-issues are ${names}.`,
     'The next run of the queue works on them: on schedule, when you start it by hand, or at once with `/ralph run` on one of them. This issue is not a task any longer: close it when they are done.',
   ].join(' ');
 }
@@ -212,7 +214,7 @@ function help(word: string, view: LaneView | null): string {
 
 function taskWord({ task, progress }: TaskReport, report: RunReport): string {
   if (task.obstacle === 'withdrawn')
-    return 'taken back while a run worked on it: no further call is made for it, and nothing says that it is done';
+    return 'taken back while a run was working on it: no more calls are made for it, and it is not marked as done';
   const entries = listIterationsOn(report, task.id);
   const newest = entries.at(-1);
   const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
@@ -314,8 +316,8 @@ function lastWordsOfIteration(entry: JournalEntry): string {
 }
 
 /**
- * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` is what
- * the issue is called.
+ * Renders what happened to the issue's text, and what to do. The same edit always renders the same text. `name` stands
+ * for the issue in the sentences.
  */
 export function renderApprovalNotice(
   { editor, at, labels }: ApprovalNotice,

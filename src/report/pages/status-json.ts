@@ -13,7 +13,7 @@ import {
   pickVerification,
   findResumeInstant,
   settingOf,
-  tasksOf,
+  listLaneTasks,
   workOf,
 } from '../facts.ts';
 import { listFeedbackRequests } from '../sentences/feedback.ts';
@@ -74,23 +74,23 @@ export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
   const requestCount = listFeedbackRequests(report).length;
-  const most = Math.max(Math.min(tasksOf(report).length, MAX_TASKS), Math.min(requestCount, MAX_ASKED));
+  const most = Math.max(Math.min(listLaneTasks(report).length, MAX_TASKS), Math.min(requestCount, MAX_ASKED));
   for (let shown = most; ; shown = Math.floor(shown / 2)) {
     const json = stringify(ralphStatus(report, shown));
     if (json.length <= maxChars || shown === 0) return json;
   }
 }
 
-/** Builds the status with at most `shown` tasks and at most `shown` things that were asked. */
+/** Builds the status with at most `shown` tasks and at most `shown` requests. */
 function ralphStatus(report: RunReport, shown: number): RalphStatus {
-  const tasks = tasksOf(report).slice(0, Math.min(shown, MAX_TASKS));
+  const tasks = listLaneTasks(report).slice(0, Math.min(shown, MAX_TASKS));
   const { outcome } = report;
   const lane = laneOf(report);
   const work = workOf(report);
   const saved = work?.saved ?? null;
   const headVerification = work?.headVerification ?? null;
   const baseBranch = lane?.baseBranch ?? null;
-  const taskCount = tasksOf(report).length;
+  const taskCount = listLaneTasks(report).length;
   const tasksDone = listDoneTasks(report).length;
   const resumeAt = findResumeInstant(outcome);
   return {

@@ -27,7 +27,7 @@ export const ralphStatusSchema = z.object({
   iterations: whole.describe('Agent calls of this run.'),
   maxIterations: whole.nullable(),
   tasksDone: whole.describe('Over all runs on this branch.'),
-  tasksOpen: whole.describe('Over all runs on this branch; everything that is not done.'),
+  tasksOpen: whole.describe('Over all runs on this branch: all tasks that are not done.'),
   tasks: z.array(
     z.object({
       id: z.string(),
@@ -44,7 +44,7 @@ export const ralphStatusSchema = z.object({
         .enum(taskObstacles)
         .nullable()
         .optional()
-        .describe('Why it may not be worked on although it is open; null: nothing is in the way.'),
+        .describe('Why it may not be worked on although it is open; null: it may.'),
       attempts: whole.describe('Iterations spent on it, in all runs.'),
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
       iterations: whole.optional().describe('Iterations spent on it since the branch began.'),
@@ -53,47 +53,50 @@ export const ralphStatusSchema = z.object({
         .nonnegative()
         .nullable()
         .optional()
-        .describe('Spent on it since the branch began, as far as it is known; null: not known.'),
-      agents: z.array(z.string()).optional().describe('Agents that have worked on it, the last one last.'),
+        .describe('Known cost of it since the branch began; null: not known.'),
+      agents: z.array(z.string()).optional().describe('Agents that have worked on it, the most recent last.'),
       size: z
         .object({ files: whole, insertions: whole, deletions: whole })
         .nullable()
         .optional()
-        .describe('What its commits changed, all together; null: not measured.'),
+        .describe('Size of the change of all its commits together; null: not measured.'),
     }),
   ),
   tasksOmitted: whole.describe('Tasks left out of `tasks` to stay within size limits.'),
   unlisted: z
     .array(z.string())
     .optional()
-    .describe('Ids of tasks that the branch has work of and that are no longer in the queue; the newest 25.'),
+    .describe('Ids of tasks with work on the branch that are no longer in the queue; the newest 25.'),
   agents: z
     .array(z.object({ name: z.string(), iterations: whole }))
     .optional()
-    .describe('Agents that this run called, with the iterations of each, in the order of their first.'),
+    .describe('Agents that this run called, each with its number of iterations, in the order of their first.'),
   handOvers: z
     .array(z.string())
     .optional()
     .describe('Which agent took over from which in this run and why, as sentences; the newest 20.'),
-  title: z.string().optional().describe('Title of the pull request, as it was written last; only in its body.'),
+  title: z
+    .string()
+    .optional()
+    .describe('Title of the pull request, as Ralph last wrote it; only in the body of the pull request.'),
   change: z
     .object({
       runs: whole,
       iterations: whole,
-      costUsd: z.number().nonnegative().nullable().describe('As far as it is known; null: not known.'),
+      costUsd: z.number().nonnegative().nullable().describe('The known cost; null: not known.'),
       tokens: whole,
       lines: whole.nullable().describe('Changed lines without generated and lock files; null: not measured.'),
-      failingSince: whole.nullable().describe('Iteration of the branch since which verify fails.'),
+      failingSince: whole.nullable().describe('Iteration of the branch since which verify has been failing.'),
       leftOut: whole.optional().describe('Files of the work that are not in the branch.'),
       overruled: whole.optional().describe('Claims of the agent that the evidence overruled.'),
     })
     .nullable()
     .optional()
-    .describe('What the branch holds since it began, over all runs; null: the run did not work on it.'),
+    .describe('The change on the branch since it began, over all runs; null: the run did not work on it.'),
   tests: z
     .enum(['passing', 'failing', 'not-run'])
     .describe(
-      'Result of the verify commands, never a claim of the agent: of the published head in a clean clone, if they ran there.',
+      'Result of the verify commands, never a claim of the agent: in a clean clone of the published head, if they ran there.',
     ),
   verification: z
     .object({ commit: z.string(), result: z.enum(['passed', 'failed']) })
@@ -107,7 +110,7 @@ export const ralphStatusSchema = z.object({
   feedback: z
     .object({
       rounds: whole.describe('Rounds of answers that are remembered, at most 10.'),
-      open: whole.describe('What was asked and has no answer yet, or an answer that a person must decide.'),
+      open: whole.describe('Requests without an answer, or with an answer that leaves the decision to a person.'),
       answered: whole,
       items: z
         .array(
@@ -116,7 +119,7 @@ export const ralphStatusSchema = z.object({
             kind: z.enum(subjectKinds),
             title: z.string(),
             url: z.string().nullable(),
-            rounds: whole.describe('How often it was worked on since a person pushed last.'),
+            rounds: whole.describe('How often it was worked on since the last push by a person.'),
             state: z.enum(['open', ...answerKinds]),
             commit: z.string().nullable().describe('The commit that answers it.'),
           }),
@@ -128,7 +131,7 @@ export const ralphStatusSchema = z.object({
           counts: z
             .object({ passed: whole, failed: whole, running: whole, waiting: whole })
             .nullable()
-            .describe('How the runs stand; null: they could not be read.'),
+            .describe('Number of runs by result; null: they could not be read.'),
           alsoOnBase: z.array(z.string()),
           flaky: z.array(z.string()),
           waiting: z.array(z.string()),
@@ -136,38 +139,38 @@ export const ralphStatusSchema = z.object({
           unreadable: z.string().nullable().describe('Why the checks could not be read.'),
         })
         .nullable()
-        .describe('Checks of the head, and those of them that are not worked on; null: nobody looked.'),
+        .describe('Checks of the head, and those that are not worked on; null: not read.'),
     })
     .nullable()
     .optional()
-    .describe('What people and CI asked of the pull request; null: nothing that is known.'),
+    .describe('Requests of people and CI to the pull request; null: none are known.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted, in this run.'),
   withheldFiles: whole.describe('Changed files that this run left out of its commits.'),
   isolation: z
     .object({
       from: z
         .enum(isolationSources)
-        .describe('Whose word it is: where it was measured, or the record of the main step.'),
+        .describe('Source of the facts: the job that measured them, or the record of the main step.'),
       level: isolationFacts.shape.level,
       network: isolationFacts.shape.network.describe(
         '`limited`: only allowed hosts; `any`: all hosts were allowed; `open`: nothing could limit it.',
       ),
       allowedHosts: whole,
-      refusedHosts: whole.describe('Hosts that programs of the agent asked for in vain.'),
-      checks: whole.nullable().describe('Tries from where the agent runs; null: there were none.'),
-      failedChecks: whole.nullable().describe('Those that were not as they should be; null: nothing was tried.'),
+      refusedHosts: whole.describe('Number of hosts to which programs of the agent were refused access.'),
+      checks: whole.nullable().describe('Number of checks from inside the isolation; null: none were made.'),
+      failedChecks: whole.nullable().describe('Number of checks with a wrong result; null: none were made.'),
       keyHidden: z.boolean().describe('Whether the model key was kept from the agent.'),
-      processesLeft: whole.nullable().describe("The agent's processes that were left at the end; null: not counted."),
+      processesLeft: whole.nullable().describe('Processes of the agent that still ran at the end; null: not counted.'),
     })
     .nullable()
     .optional()
-    .describe('What was measured of how the agent was kept apart; null: nothing.'),
+    .describe('The measured isolation of the agent; null: not measured.'),
   circuit: z.enum(circuitWords).nullable(),
   callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
   tokens: whole.describe('Of this run.'),
-  costUsd: z.number().nonnegative().nullable().describe('Of this run, as far as it is known; null: not known.'),
+  costUsd: z.number().nonnegative().nullable().describe('Known cost of this run; null: not known.'),
   resumeAt: instant.nullable().describe('When a later run continues; null when nothing waits.'),
-  stateSaved: z.boolean().nullable().describe('null: not known when this was written, or nothing to save.'),
+  stateSaved: z.boolean().nullable().describe('null: not known yet, or nothing to save.'),
   runUrl: z.string(),
   startedAt: instant,
   endedAt: instant,

@@ -4,14 +4,14 @@ import { capLines } from '../../core/text/phrase.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
-  allTasksOf,
+  listAllTasks,
   findingsOf,
   hasUsed,
   iterationsOf,
   listIterationsOn,
   laneOf,
   settingOf,
-  tasksOf,
+  listLaneTasks,
   workOf,
 } from '../facts.ts';
 import { renderApiUsage, formatCount, formatCost, formatDuration, formatTokens } from '../format.ts';
@@ -131,13 +131,13 @@ const SHOWN_TASKS = 30;
 const NAMED_TASKS = 100;
 
 function taskSection(report: RunReport): string {
-  const all = tasksOf(report);
+  const all = listLaneTasks(report);
   if (all.length === 0) return '';
-  const isBegun = ({ task, progress }: TaskReport): boolean =>
+  const wasBegun = ({ task, progress }: TaskReport): boolean =>
     progress.state !== 'todo' || progress.attempts > 0 || listIterationsOn(report, task.id).length > 0;
-  const begun = all.filter(isBegun).map((one) => taskLine(one, report));
+  const begun = all.filter(wasBegun).map((one) => taskLine(one, report));
   const waiting = all
-    .filter((one) => !isBegun(one))
+    .filter((one) => !wasBegun(one))
     .map(({ task }) => `- ${renderTaskLink(task)} ${renderText(task.title, 120)}`);
   const gone = renderUnlistedTasks(report);
   return [
@@ -171,8 +171,8 @@ function folded(summary: string, blocks: readonly string[]): readonly string[] {
 
 /** Describes what was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
-  // The headline and the lines below it are about a task that is the only one.
-  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(allTasksOf(report)) : null;
+  // If only one task is in trouble, the headline and the lines below it already describe it.
+  const named = report.outcome.reason === 'needs_human' ? findOnlyTrouble(listAllTasks(report)) : null;
   const stuck = listStuckTasks(report)
     .filter((one) => one !== named)
     .slice(0, 10);
@@ -221,7 +221,7 @@ function iterationLine(
 }
 
 function taskName({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
-  const task = allTasksOf(report).find((one) => one.task.id === taskId)?.task;
+  const task = listAllTasks(report).find((one) => one.task.id === taskId)?.task;
   return task === undefined ? renderText(taskTitle, 40) : renderTaskLink(task);
 }
 
@@ -239,7 +239,7 @@ function verificationMark({ evidence: { verification } }: JournalEntry, report: 
   }
 }
 
-/** Renders a chart of what was worked on when; empty when it shows no more than the table. */
+/** Renders a chart that shows when each task was worked on; empty when it shows no more than the table. */
 function timeline(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);

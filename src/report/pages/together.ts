@@ -45,7 +45,7 @@ export function renderTogether(together: ParallelEnd): string {
   ].join('\n\n');
 }
 
-/** Renders the end of such a run for the log: a line for each branch, trouble first, and what a person can do. */
+/** Renders the end of a run of several branches for the log: a line for each, trouble first, then the next steps. */
 export function renderTogetherLog(together: ParallelEnd): string {
   const lines = troubleFirst(together).map(
     (lane) =>
@@ -55,8 +55,8 @@ export function renderTogetherLog(together: ParallelEnd): string {
 }
 
 /**
- * Builds the outputs of such a run: the worst outcome, the sums, and a pull request only where there is one. The cost
- * is empty if that of a branch is unknown, since a part would look like the whole.
+ * Builds the outputs of a run of several branches: the worst outcome, the sums, and the pull request if there is only
+ * one. The cost is empty if that of any branch is unknown, since a partial sum would look like the whole cost.
  */
 export function buildTogetherOutputs({
   lanes,

@@ -1,6 +1,6 @@
 import type { RunReport } from '../../handover/report.ts';
 import { formatCount, formatTokens } from '../format.ts';
-import { listDoneTasks, laneOf, tasksOf, workOf } from '../facts.ts';
+import { listDoneTasks, laneOf, listLaneTasks, workOf } from '../facts.ts';
 import { suggestAtHome, renderSteps } from '../next/step.ts';
 import { describeOutcome, renderHeadline } from './outcome-text.ts';
 import { renderIsolation } from './isolation.ts';
@@ -21,7 +21,7 @@ export function renderEndAtHome(report: RunReport): string {
     ...(work === null
       ? []
       : [
-          `${formatCount(work.iterations.length, 'iteration')} · ${String(listDoneTasks(report).length)} of ${formatCount(tasksOf(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${renderCostNoun(work)}`,
+          `${formatCount(work.iterations.length, 'iteration')} · ${String(listDoneTasks(report).length)} of ${formatCount(listLaneTasks(report).length, 'task')} done · ${formatTokens(work.tokens)} tokens · ${renderCostNoun(work)}`,
         ]),
     ...(isolation === null ? [] : [renderIsolation(isolation).replaceAll('`', '')]),
     ...(work !== null && branch !== null && work.headSha !== null

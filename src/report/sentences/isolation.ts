@@ -62,8 +62,8 @@ function networkWords({ network, allowedHosts }: IsolationFacts): string {
 }
 
 /**
- * Says what the agent knew of the model key. If any check failed, the action's memory, which holds the key, may have
- * been open to the agent.
+ * Describes the agent's access to the model key. If any check failed, the agent may have been able to read the action's
+ * memory, which contains the key.
  */
 function keyWords(facts: IsolationFacts): string {
   if (!facts.keyHidden) return 'the agent held the model key';

@@ -148,7 +148,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
   ];
 }
 
-/** Summarizes what the pull request was asked, in our own words only. */
+/** Summarizes the requests on the pull request, in our own words only. */
 function answersLine(state: LaneState | null): readonly string[] {
   const words = state === null ? '' : renderFeedbackCounts(listStoredRequests(withoutUnprovenAnswers(state).items));
   return words === '' ? [] : [`Review and checks: ${words}`];
@@ -164,7 +164,7 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
         ? 'ends after its current iteration.'
         : 'continues to its end: to end it now, cancel it. What is finished is kept.'
       : 'continues to its end; the order takes effect with the next one.';
-  const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;
+  const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} in progress ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
 }
 
@@ -173,7 +173,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
   switch (order) {
     case 'pause':
     case 'stop': {
-      // A stop of a lane that was already paused was not ordered by the person who paused it.
+      // Name the person only if this order paused the lane: somebody else may have paused it before.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
       return `${style.strong(changed ? word : 'Already paused')}${by}: no run works on ${whose} until ${renderContinuation('pause', style.target)}.`;
@@ -193,7 +193,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
         ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`
         : `${style.strong('No session to reset')}: the agent begins a new conversation with the next iteration anyway.`;
     case 'request':
-      return `${style.strong('Request kept')}: the next run that may work on ${whose} takes it up.`;
+      return `${style.strong('Request kept')}: the next run that may work on ${whose} picks it up.`;
   }
 }
 
@@ -217,7 +217,7 @@ function transitionLines({ state, tasks }: LaneView, style: Style): readonly str
   );
 }
 
-/** Returns a text that begins with the id of a task, with the name of that task. */
+/** Replaces the task id with which a text begins by the task's name. */
 export function nameTaskIn(text: string, tasks: readonly { readonly task: Task }[]): string {
   return text.replace(/^\S+/, (id) => {
     const known = tasks.find(({ task }) => task.id === id);

@@ -2,7 +2,7 @@ import { type Proof, type ProofSentence, describeProof } from '../../core/proof/
 import type { LookAtKind } from '../../core/review/manifest.ts';
 import { capLines } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { tasksOf, workOf } from '../facts.ts';
+import { listLaneTasks, workOf } from '../facts.ts';
 import { renderCode, renderTaskLink } from '../markdown.ts';
 
 /** The words that begin the line on each kind of files. */
@@ -60,7 +60,7 @@ export function describeUnprovenTests(report: RunReport): readonly string[] {
   return capLines(lines, MAX_PROOF_LINES);
 }
 
-/** Reports what the tests of the branch's tasks prove, or why that is not known, one line for each task. */
+/** Reports for each task of the branch, on one line, what its tests prove or why that is unknown. */
 export function describeProvenTests(report: RunReport): readonly string[] {
   const lines = proofsIn(report).flatMap(({ name, proof }) => {
     const sentences = proofLinesOf(proof);
@@ -70,7 +70,7 @@ export function describeProvenTests(report: RunReport): readonly string[] {
 }
 
 function proofsIn(report: RunReport): readonly { readonly name: string; readonly proof: Proof }[] {
-  const listed = tasksOf(report);
+  const listed = listLaneTasks(report);
   return Object.entries(workOf(report)?.change.tasks ?? {}).flatMap(([id, { proof }]) => {
     const task = listed.find((one) => one.task.id === id)?.task;
     return proof === undefined ? [] : [{ name: task === undefined ? renderCode(id, 80) : renderTaskLink(task), proof }];

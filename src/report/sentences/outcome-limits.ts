@@ -5,14 +5,14 @@ import { formatTasksDone } from '../../core/tasks/queue.ts';
 import { cutText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
 import {
-  allTasksOf,
+  listAllTasks,
   listDoneTasks,
   isPromptAlone,
   isScheduled,
   iterationsOf,
   nameFirstTask,
   settingOf,
-  tasksOf,
+  listLaneTasks,
   workOf,
 } from '../facts.ts';
 import type { Words } from '../next/step.ts';
@@ -30,7 +30,7 @@ export interface OutcomeText {
 
 /** Returns `2 of 3 tasks done`. */
 export function describeProgress(report: RunReport): string {
-  return formatTasksDone(listDoneTasks(report).length, tasksOf(report).length);
+  return formatTasksDone(listDoneTasks(report).length, listLaneTasks(report).length);
 }
 
 /** Describes a parked run: the limit it waits for, and when work continues. */
@@ -47,7 +47,7 @@ export function describeParked(outcome: Extract<Outcome, { kind: 'parked' }>, re
   };
 }
 
-/** Explains why a run that was to wait for the limit did not; empty when nothing prevented the wait. */
+/** Explains why a run did not wait for the limit although it should have; empty when nothing prevented the wait. */
 function waitSkippedBy(report: RunReport): string {
   switch (workOf(report)?.waitSkippedBy ?? null) {
     case 'iterations':
@@ -109,9 +109,9 @@ export function describeLimit(reason: RunBound | 'unverified', report: RunReport
   };
 }
 
-/** Describes a head that differs from what the loop made: by a file that the server refused, or by people's commits. */
+/** Describes a head that differs from the loop's: a file was refused by the server, or people have pushed commits. */
 function describeUnseenHead(report: RunReport): OutcomeText {
-  const isRefused = allTasksOf(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
+  const isRefused = listAllTasks(report).some(({ progress: { state, refused } }) => state !== 'done' && refused);
   return isRefused
     ? {
         title: ['Not finished yet'],

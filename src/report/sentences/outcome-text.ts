@@ -7,7 +7,7 @@ import type { HeldHead } from '../../handover/intake.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { describeLastFailure } from '../agent-failures.ts';
 import {
-  allTasksOf,
+  listAllTasks,
   listDoneTasks,
   isPromptAlone,
   iterationsOf,
@@ -16,7 +16,7 @@ import {
   listPassedCommands,
   nameFirstTask,
   settingOf,
-  tasksOf,
+  listLaneTasks,
   warningsOf,
   workOf,
 } from '../facts.ts';
@@ -116,7 +116,7 @@ export function describeOutcomeAlone(report: RunReport): OutcomeText {
       return halted(outcome, report);
     case 'blocked':
       if (outcome.reason === 'base_is_red') return describeRedBase(report);
-      return { title: nameBlockedRun(report), what: blockedTasks(allTasksOf(report)) };
+      return { title: nameBlockedRun(report), what: blockedTasks(listAllTasks(report)) };
     case 'parked':
       return describeParked(outcome, report);
     case 'limit':
@@ -177,7 +177,7 @@ function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
   const done = isPromptAlone(report) ? `nothing is left of \`${nameFirstTask(report)}\`` : describeProgress(report);
   switch (reason) {
     case 'plan_complete':
-      return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
+      return listLaneTasks(report).length === 1 ? 'The task is done.' : allDone(report);
     case 'project_complete':
       return `The agent says that the work is finished, and nothing contradicts it (${done}).`;
     case 'completion_signals':
@@ -224,20 +224,20 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
   }
 }
 
-/** Describes a run whose tasks were all taken back by people. */
+/** Describes a run whose tasks were all withdrawn by people. */
 function withdrawn(report: RunReport): OutcomeText {
-  const names = tasksOf(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
+  const names = listLaneTasks(report).flatMap(({ task }) => (task.obstacle === 'withdrawn' ? [nameOfTask(task)] : []));
   return {
     title: ['Stopped'],
-    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run worked: no further call is made, and nothing here says that it is done.`,
+    what: `${namesOf(names)} ${names.length === 1 ? 'was' : 'were'} taken back by a person while this run was working: no more calls are made, and nothing is marked as done.`,
   };
 }
 
 function checksLeft(report: RunReport): OutcomeText {
-  const left = allTasksOf(report).filter(({ task }) => task.obstacle === 'unread').length;
+  const left = listAllTasks(report).filter(({ task }) => task.obstacle === 'unread').length;
   return {
     title: ['More checks to look at'],
-    what: `Stopped with ${describeProgress(report)}: ${formatCount(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for what CI says of this work.`,
+    what: `Stopped with ${describeProgress(report)}: ${formatCount(left, 'more failed check')} ${left === 1 ? 'waits' : 'wait'} for CI's result on this work.`,
   };
 }
 
@@ -269,12 +269,12 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
   }
 }
 
-/** Describes what people have to review before the queue continues. */
+/** Describes the pull requests that people must review before the queue continues. */
 function waitingForReview(report: RunReport): string {
   const lane = laneOf(report);
   const pull = lane?.pullRequest ?? null;
   if (lane !== null && lane.held !== null && pull !== null) return waitingForMerge(report, lane.held, pull.number);
-  const open = tasksOf(report).length - listDoneTasks(report).length;
+  const open = listLaneTasks(report).length - listDoneTasks(report).length;
   const left =
     open === 0 || isPromptAlone(report)
       ? ''
@@ -286,7 +286,7 @@ function waitingForReview(report: RunReport): string {
 
 /** Explains why nothing new is pushed to a pull request, and what waits for it. */
 function waitingForMerge(report: RunReport, { hold, refusal }: HeldHead, number: number): string {
-  const held = tasksOf(report).filter(({ task }) => task.obstacle === 'held').length;
+  const held = listLaneTasks(report).filter(({ task }) => task.obstacle === 'held').length;
   const left = held === 0 ? '' : ` ${formatCount(held, 'task')} ${held === 1 ? 'waits' : 'wait'} behind it.`;
   const name = `Pull request #${number}`;
   if (report.kind === 'worked') return `${name} has new commits to review.${left}`;
@@ -303,7 +303,7 @@ function holdWords({ approvedBy, autoMerge, queued }: HeldHead['hold']): string 
   return approvedBy.length > 0 ? `approved and ${merging}` : merging;
 }
 
-/** Quotes what is said about the one task that waits, or lists the first five and what they wait for, one line each. */
+/** Quotes the words about the only waiting task, or lists the first five with the reasons for their wait. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const named = findOnlyTrouble(tasks);
   if (named !== null) return quoteWordsOn(named);
@@ -319,7 +319,7 @@ function blockedTasks(tasks: readonly TaskReport[]): string {
 /** Renders `#12 and #14 are done.` */
 function allDone(report: RunReport): string {
   const done = listDoneTasks(report);
-  const all = tasksOf(report).length;
+  const all = listLaneTasks(report).length;
   if (done.length < all) return `Everything required is done (${done.length} of ${formatCount(all, 'task')}).`;
   return done.length > 2
     ? `All ${formatCount(done.length, 'task')} are done.`

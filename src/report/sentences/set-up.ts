@@ -56,7 +56,7 @@ export function renderSetUp(findings: readonly Finding[]): string {
   ].join('\n\n');
 }
 
-/** Folds what could not be checked for the same reason into one finding after the others. */
+/** Combines the unchecked findings that have the same reason into one, and moves them to the end. */
 function foldUnseen(findings: readonly Finding[]): readonly Finding[] {
   const byReason = Map.groupBy(findings, (found) => unseenParts(found)?.why ?? '');
   const shared = [...byReason].filter(([why, alike]) => why !== '' && alike.length > 1);

@@ -98,11 +98,13 @@ export function explainUnknownCost(report: Costs & Pick<WorkedReport, 'policy'>)
     ['max-tokens-per-hour', !isMute && maxTokensPerHour > 0],
   ]);
   const bound =
-    length === iterations.length ? 'this run' : `${String(length)} of ${String(iterations.length)} iterations`;
+    length === iterations.length
+      ? 'This run is'
+      : `${String(length)} of ${String(iterations.length)} iterations ${length === 1 ? 'is' : 'are'}`;
   return [
     isMute ? `${silentWords(report)} and no tokens.` : `${silentWords(report)}, and ${whyUnpriced(report)}.`,
-    unbound === '' ? `What bounds ${bound} is ${bounds}.` : `What bounds ${bound} is ${bounds}, and not ${unbound}.`,
-    ...(isMute || maxTokensPerHour > 0 ? [] : ['Set `max-tokens-per-hour` to bound the tokens, too.']),
+    unbound === '' ? `${bound} limited by ${bounds}.` : `${bound} limited by ${bounds}, but not by ${unbound}.`,
+    ...(isMute || maxTokensPerHour > 0 ? [] : ['Set `max-tokens-per-hour` to limit the tokens, too.']),
   ].join(' ');
 }
 
@@ -172,11 +174,9 @@ function inWords(names: readonly string[]): string {
 /** Reports what calls of unfinished iterations used; empty when nothing is known to have been used. */
 export function describeUnfinishedCalls({ calls, tokens, costUsd }: RunUsage): readonly string[] {
   if (calls === 0 || (tokens === 0 && costUsd === 0)) return [];
-  const [made, its] =
-    calls === 1 ? ['was made in an iteration that', 'it used'] : ['were made in iterations that', 'they used'];
   const cost = costUsd > 0 ? `${formatCost(costUsd)} and ` : '';
   return [
-    `${formatCount(calls, 'agent call')} ${made} did not finish. What ${its} (${cost}${formatTokens(tokens)} tokens) counts.`,
+    `Also counted: ${formatCount(calls, 'agent call')} of ${calls === 1 ? 'an unfinished iteration' : 'unfinished iterations'} (${cost}${formatTokens(tokens)} tokens).`,
   ];
 }
 

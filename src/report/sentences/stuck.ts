@@ -6,7 +6,7 @@ import { formatInstantFrom } from '../format.ts';
 import { renderCode, renderCodeElement, renderFence, renderProse, renderText } from '../markdown.ts';
 import { describeIterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, listIterationsOn, settingOf } from '../facts.ts';
+import { listAllTasks, listIterationsOn, settingOf } from '../facts.ts';
 import { suggestForTask } from '../next/for-tasks.ts';
 import { buildStepList, renderWords } from '../next/step.ts';
 import { describeTaskTrouble, YOU_ARE_NEEDED } from './trouble.ts';
@@ -19,7 +19,7 @@ const MAX_TAIL_CHARS = 1500;
 
 /** Returns the tasks that failed or became blocked in this run, about which a person has to decide. */
 export function listStuckTasks(report: RunReport): readonly TaskReport[] {
-  return allTasksOf(report).filter((task) => gotStuck(task, report));
+  return listAllTasks(report).filter((task) => gotStuck(task, report));
 }
 
 /**

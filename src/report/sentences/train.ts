@@ -7,7 +7,7 @@ const BEGIN = '<!-- ralph:merge-order -->';
 
 const END = '<!-- ralph:merge-order-end -->';
 
-/** The end of our part of a description, in front of which a page of an earlier version gets the order. */
+/** The end of our part of a description; on a page of an earlier version, the order is inserted before it. */
 const PART_END = '<!-- ralph:end -->';
 
 /** Maximum number of pull requests listed. */
@@ -99,8 +99,8 @@ export function renderTrainSection(train: Train | null): string {
 }
 
 /**
- * Renders the order on the page of one pull request, between markers of its own; `number` null for one that is about to
- * be opened.
+ * Renders the order on the page of one pull request, between its own markers; `number` is null for a pull request that
+ * is about to be opened.
  */
 export function renderTrainPart(train: Train | null, number: number | null): string {
   if (train === null) return '';

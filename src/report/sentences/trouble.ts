@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { isListed, isStuck, markingFileOf, type Task } from '../../core/tasks/task.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { allTasksOf, iterationsOf, laneOf, settingOf } from '../facts.ts';
+import { listAllTasks, iterationsOf, laneOf, settingOf } from '../facts.ts';
 import { formatCost, formatCount } from '../format.ts';
 import type { Words } from '../next/step.ts';
 import { describeObstacles, findOnlyTrouble } from './waiting.ts';
@@ -36,7 +36,7 @@ export function describeTaskTrouble(one: TaskReport): Words {
 
 /** Names what a blocked run waits for: one task with its trouble, or the number of tasks. */
 export function nameBlockedRun(report: RunReport): Words {
-  const tasks = allTasksOf(report);
+  const tasks = listAllTasks(report);
   const one = findOnlyTrouble(tasks);
   if (one !== null) return ['Blocked: ', ...describeTaskTrouble(one), YOU_ARE_NEEDED];
   const number = tasks.filter(({ progress }) => isStuck(progress)).length + describeObstacles(tasks).length;
@@ -93,7 +93,7 @@ function stoppedOn(report: RunReport): Task | null {
   const iterations = iterationsOf(report);
   const idle = iterations.slice(iterations.findLastIndex(({ verdict }) => verdict.progress) + 1);
   const ids = new Set(idle.map(({ taskId }) => taskId));
-  return ids.size === 1 ? (allTasksOf(report).find(({ task }) => ids.has(task.id))?.task ?? null) : null;
+  return ids.size === 1 ? (listAllTasks(report).find(({ task }) => ids.has(task.id))?.task ?? null) : null;
 }
 
 /** Names a task in a headline: by its number, or by its title where the name is a place in a file. */

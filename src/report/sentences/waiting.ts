@@ -97,7 +97,7 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
     'nothing changed when its own branch worked on it, so it is on hold: label it again, or comment `/ralph run` on it, to try now',
   unchecked: null,
   withdrawn:
-    'a person took it back while this run worked, so nothing more is done for it, and nothing here says that it is done: open it with the task label to continue',
+    'a person took it back while this run was working, so it gets no more work and is not marked as done: open it with the task label to continue',
   unread: 'other failed checks are worked on first, since they may have the same cause',
   held: 'it waits until the pull request is merged',
   unreadable:
@@ -211,13 +211,13 @@ export function describeRedBase(report: RunReport): { readonly title: Words; rea
   };
 }
 
-/** Returns what people call the base branch, with `backticks` where that is known. */
+/** Returns the name of the base branch in `backticks`, or `the base branch` if it is unknown. */
 export function nameBaseBranch(report: RunReport): string {
   const base = laneOf(report)?.baseBranch ?? null;
   return base === null ? 'the base branch' : code(base, 120);
 }
 
-/** Reports what the last iteration made fail in addition. */
+/** Reports the additional failures that the last iteration caused. */
 function newFailures(report: RunReport): string {
   const last = iterationsOf(report).at(-1)?.evidence.verification;
   const failures = last?.kind === 'failed' ? (last.newlyRed ?? []) : [];

@@ -35,7 +35,7 @@ import { createHomeOutlet } from './outlet.ts';
 /** The current activity of the run, for people and programs that watch it. */
 export interface ShownActivity {
   readonly doing: RunStatus['doing'];
-  /** The lane's work; null when nothing is known yet, or nothing has changed. */
+  /** The lane's work; null when it is not known yet or has not changed. */
   readonly work: ShownWork | null;
   readonly task: Task | null;
   /** Instant at which a wait ends; null when the run does not wait. */
@@ -62,7 +62,7 @@ export interface HomeDeps extends ActionDeps, Pick<GateDeps, 'forge' | 'findStar
   readonly signal: AbortSignal;
   readonly ending: AbortSignal;
   readonly show: (shown: ShownActivity) => void;
-  /** Reports the rest of a wait. */
+  /** Reports the remaining time of a wait. */
   readonly sayLeft: (text: string) => void;
 }
 
@@ -79,7 +79,7 @@ export async function runAtHome(deps: HomeDeps): Promise<RunReport> {
 async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   const { config, context, log, redact, clock } = deps;
   deps.show({ doing: 'starting', work: null, task: null, resumeAt: null, outcome: null });
-  // The prompt is read before anything else, from the copy as it was made, before any agent ran.
+  // Read the prompt first: no agent has changed the copy yet.
   const prompt = await deps.machine.readPrompt();
   const gateDeps = await gatePortsOf(deps, recording);
   if (deps.handed !== null) return work(deps, recording, { gateDeps, intake: deps.handed, prompt, isOpen: false });
@@ -216,7 +216,7 @@ async function openAgain({ repository }: Pick<GateDeps, 'repository'>, { lane, o
     );
 }
 
-/** Shows the agents of a pipeline at work, since other steps run before and after their calls. */
+/** Shows when an agent of a pipeline is at work, since other steps run before and after its calls. */
 function showPipelineSteps({ agents: [first, ...others], stepAgents }: LoopAgents, show: HomeDeps['show']): LoopAgents {
   const shown = (agent: LoopAgent): LoopAgent => showing(agent, show);
   return { agents: [shown(first), ...others.map(shown)], stepAgents: stepAgents.map(shown) };

@@ -33,7 +33,7 @@ export interface HomeOutlet {
    * is killed. Throws a UserError when the branch does not accept it.
    */
   readonly keep: (work: Work) => Promise<void>;
-  /** Saves the work at the end of the run, whatever the outcome, and gives the lane back. */
+  /** Saves the work at the end of the run, whatever the outcome, and releases the lane. */
   readonly end: (work: Work, session: (state: LaneState) => Promise<SealedTranscript | null>) => Promise<EndedAtHome>;
 }
 
@@ -121,7 +121,7 @@ export function createHomeOutlet(deps: OutletDeps, begun: Work): HomeOutlet {
     },
   };
 
-  /** Puts commits that the branch does not accept onto a branch of their own, through the same checks. */
+  /** Saves commits that the branch does not accept on a separate branch, after the same checks. */
   async function keptElsewhere(work: Work, why: string): Promise<Outcome> {
     const beside = `${branch}-${work.head.slice(0, 7)}`;
     const kept = await remote

@@ -11,8 +11,8 @@ import type { ActionDeps, RunEnd } from '../deps.ts';
 import { takeIntake } from './parcels.ts';
 
 /**
- * Runs the last job of a run of several lanes, whose jobs are over: sums up their ends, and gives back the lanes that a
- * dead job still holds. Their reservations stay until they expire, since nobody knows how much of them was used.
+ * Runs the last job of a run of several lanes, after all other jobs: sums up their ends, and releases the lanes that a
+ * dead job still holds. Their reservations stay until they expire, since it is unknown how much of them was used.
  */
 export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
   const { config, connect, context, log } = deps;
@@ -39,7 +39,7 @@ export async function finishJob(deps: ActionDeps): Promise<RunEnd> {
     run: runs.find((run) => run.lane === lane) ?? null,
   }));
   const { notes, tasks } = handed.intake;
-  // An earlier version has recorded none.
+  // A record of an earlier version lacks this field.
   const train =
     notes.train &&
     lanes.reduce((known, { branch, run }) => {

@@ -24,8 +24,8 @@ interface EnteredLanes extends Omit<GateResult, 'intake'> {
 
 /**
  * Runs the gate's job once there is work: creates the branches, shows people that the run is at work, and hands over
- * each lane to its own jobs. The writes of all lanes come at the same time, so that they take few requests. A lane that
- * fails here ends here, and the others continue.
+ * each lane to its own jobs. Writes for all lanes at the same time, so that they take few requests. A lane that fails
+ * here ends here, and the others continue.
  */
 export async function runGateJob(
   deps: ActionDeps,
@@ -40,7 +40,7 @@ export async function runGateJob(
     begun: begun[at] ?? one.intake,
   }));
   const ended: RunReport[] = [];
-  const goOnWithout = async (lane: ClaimedLane, error: unknown): Promise<void> => {
+  const continueWithout = async (lane: ClaimedLane, error: unknown): Promise<void> => {
     if (beside.length === 0) throw error;
     ended.push(await salvageRun(lane.deps, recording, error));
   };
@@ -50,7 +50,7 @@ export async function runGateJob(
     const result = pushed[at];
     try {
       if (result?.status !== 'fulfilled') {
-        // The record must not name another lane.
+        // Otherwise the record would still name another lane.
         recording.tryToKeep(unbegunWork(lane));
         throw result?.reason;
       }
@@ -60,10 +60,10 @@ export async function runGateJob(
       if (end === null) opened.push({ ...lane, work });
       else ended.push(await publishRecorded(lane.stages, recording, known));
     } catch (error) {
-      await goOnWithout(lane, error);
+      await continueWithout(lane, error);
     }
   }
-  // A lane that is the only one left is not summed up by another job.
+  // If only one lane is left, no other job sums up the run.
   const summedUp = (opened.length > 1 ? lanes : opened).map((one) => one.begun.lane.id);
   const shown = await Promise.all(opened.map(showBegun));
   const handed: HandedLane[] = [];
@@ -72,13 +72,13 @@ export async function runGateJob(
       recording.keep(one.work);
       handed.push(await handOverLane(one, { lanes: summedUp, shown: shown[at] ?? null }));
     } catch (error) {
-      await goOnWithout(one, error);
+      await continueWithout(one, error);
     }
   }
   const [first, ...others] = handed;
   const [report, ...reports] = ended;
   if (first !== undefined) {
-    // The next jobs must give the lanes back from here on. Until now no other job could have known of them.
+    // From here on, the next jobs must release the lanes. Until now no other job knew of them.
     for (const { lane } of handed) recording.released(lane);
     recording.tryToRecord('ended');
     return { kind: 'handed-over', lanes: [first, ...others], report: null, beside: ended };
@@ -87,7 +87,7 @@ export async function runGateJob(
   return { kind: 'ended', report, beside: reports };
 }
 
-/** A lane that the gate has claimed, whose dependencies have a run tag of its own. */
+/** A lane that the gate has claimed; `deps` have the lane's own run tag. */
 interface ClaimedLane {
   readonly deps: ActionDeps;
   readonly stages: Stages;
@@ -108,7 +108,7 @@ async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Wo
   const { remote, forge } = lane.stages;
   const work = unbegunWork(lane);
   recording.keep(work);
-  // A proposal has no branch.
+  // A proposal needs no branch.
   if (lane.begun.proposes !== null) return { work, end: null };
   const outlet = { kind: 'push', remote, forge } as const;
   return openBranch({ outlet, clock, log, redact, appendJournal: null }, work, lane.begun.opened.base);
@@ -151,7 +151,7 @@ async function giveIntake({ connect, redact }: ActionDeps, { sha256 }: Stages, h
   const folder = await connect.handoff(handed.intake.lane.id);
   const text = JSON.stringify(mapTexts(handed, redact));
   await folder.write('gate/intake.json', text);
-  // The file is read back, because the next jobs must receive what the output says.
+  // Read the file back, because the next jobs compare its content with the hash in the output.
   const digest = sha256(text);
   if ((await folder.fingerprint('gate/intake.json'))?.sha256 !== digest)
     throw new UserError('infrastructure', 'The hand-over of the gate was changed on disk while it was being written.');

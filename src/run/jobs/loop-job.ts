@@ -19,12 +19,12 @@ import type { Recording } from '../recording.ts';
 import { giveFailure, giveWork, readNamedFile, takeIntake, type HandOverDeps, type TakenIntake } from './parcels.ts';
 
 /**
- * Runs the job of the loop: takes what the gate handed over, works, and hands over after each iteration and at the end.
+ * Runs the job of the loop: takes the gate's hand-over, works, and hands over after each iteration and at the end.
  * Sends no requests to GitHub's API, and pushes nothing.
  */
 export async function runLoopJob(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<RunEnd> {
   const { config, connect, machine, redact, log } = deps;
-  // The prompt is read before anything else, from the checkout as the job made it, before any agent ran.
+  // Read the prompt first: no agent has changed the checkout yet.
   const prompt = await machine.readPrompt();
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
@@ -57,7 +57,7 @@ export async function runLoopJob(deps: ActionDeps, recording: Recording, signal:
         showWait: () => Promise.resolve(),
         sayLeft: () => undefined,
         ending: new AbortController().signal,
-        // This job cannot ask what others have used in the meantime.
+        // After a wait, this job could not find out what other runs have used in the meantime.
         waitPolicy: null,
         lookAtPeople: null,
       },
@@ -79,7 +79,7 @@ export async function runLoopJob(deps: ActionDeps, recording: Recording, signal:
   }
 }
 
-/** Returns the intake with no more time than the agent's login leaves; throws a UserError if that is too little. */
+/** Returns the intake with its time cut to the end of the agent's login; throws a UserError if that is too little. */
 function withinLogin({ config, clock, log }: ActionDeps, intake: WorkIntake): WorkIntake {
   const { policy } = intake;
   const time = limitRunTime(config.handoff.login, { now: clock.now(), maxRunMs: policy.maxRunMs });
@@ -89,8 +89,8 @@ function withinLogin({ config, clock, log }: ActionDeps, intake: WorkIntake): Wo
 }
 
 /**
- * Redacts tasks about a failed check, since the log of CI may show a secret of this job that the gate's job does not
- * know. Other tasks stay as people wrote them.
+ * Redacts a task about a failed check, since CI's log may show a secret of this job that the gate's job does not know.
+ * Other tasks stay as people wrote them.
  */
 function withoutSecrets(task: Task, redact: (text: string) => string): Task {
   const { source } = task;
@@ -155,7 +155,7 @@ async function openHandedLane({ config, context, connect, clock }: ActionDeps, {
 }
 
 /**
- * Hands over after an iteration, or a commit within one. A part that cannot be written now is in the next hand-over.
+ * Hands over after an iteration, or a commit within one. If that fails, the next hand-over contains this work as well.
  */
 async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: Work): Promise<void> {
   await giveWork(giving, work, null).catch((error: unknown) => {
@@ -169,8 +169,8 @@ async function giveUnfinished({ log }: ActionDeps, giving: HandOverDeps, work: W
 const MAX_PATCHES_CHARS = 4 * 1024 * 1024;
 
 /**
- * Keeps what the agent left beside the work tree for people, after this job's machine is gone: as one file of the
- * hand-over, each patch after a line with its name.
+ * Keeps for people the work that the agent left outside of the work tree, because this job's machine will be gone.
+ * Writes it as one file of the hand-over, each patch after a line with its name.
  */
 function handOverPatches(
   { keepPatch, debug }: Pick<ActionDeps, 'keepPatch' | 'debug'>,
@@ -187,7 +187,7 @@ function handOverPatches(
       written = written
         .then(() => folder.write('loop/beside.patch', text))
         .catch((error: unknown) => {
-          // People read the name of this work in any case.
+          // The name of this work is reported anyway.
           debug(`The agent's work beside the work tree could not be handed over: ${messageOf(error)}`);
         });
     },
@@ -197,7 +197,7 @@ function handOverPatches(
   };
 }
 
-/** Returns the store of the loop, made of what the gate handed over. It knows no orders. */
+/** Returns a store that contains only the gate's hand-over, without orders. */
 function handedStore(folder: HandoffFolder, { handed }: TakenIntake): LoopDeps['store'] {
   return {
     read: () => Promise.resolve({ kind: 'none' }),

@@ -19,7 +19,7 @@ export interface TakenIntake {
 }
 
 /**
- * Takes what the gate handed over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
+ * Takes the gate's hand-over, if its bytes have the hash in the gate's own output. Throws a UserError for anything
  * else.
  */
 export async function takeIntake(
@@ -33,7 +33,7 @@ export async function takeIntake(
       'configuration',
       `The hand-over of the gate is missing: there is no ${name} in ${path}. Download the artifact of the job with \`phase: gate\` to that folder first, or set \`handoff-path\`.`,
     );
-  // The hash is taken of the same bytes that are used, because another program may write to the file at any moment.
+  // Hash the same bytes that are used, because another program may write to the file at any moment.
   const found = hashOf(content);
   if (found !== digest)
     throw new UserError(
@@ -73,8 +73,8 @@ export interface HandOverDeps extends TakenIntake {
 }
 
 /**
- * Hands over the work so far. A kill meanwhile leaves this work handed over, or the work before, because the files that
- * a parcel names exist before it is written. `session` null omits the transcript.
+ * Hands over the work so far. A kill leaves either this hand-over or the previous one complete, because the files that
+ * a parcel names are written before it. `session` null omits the transcript.
  */
 export async function giveWork(
   { handed, of, folder, redact, readJournal, bundle }: HandOverDeps,
@@ -87,7 +87,7 @@ export async function giveWork(
   const transcript = session === null || !hasAnySession(work.state) ? null : await session(work.state);
   if (transcript !== null) await folder.write('loop/session.sealed', transcript.content);
   const kept = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
-  // The state is redacted separately, as it is stored, because it has rules of its own.
+  // Redact the state separately, in its stored form, because its schema must still accept it.
   const stored = parseState(serializeState({ ...mapTexts(work.state, redact), transcript: null }), lane);
   const { isolation } = work;
   const clean: Work = {
@@ -95,7 +95,7 @@ export async function giveWork(
     state: stored.kind === 'state' ? stored.state : work.state,
     isolation: isolation === null ? null : changeFactTexts(isolation, redact),
   };
-  // The parcel's state names the last line that belongs to it.
+  // Lines after this hand-over do no harm: the parcel's state names the last line that belongs to it.
   const journal = readJournal();
   if (journal !== null) await folder.write('loop/journal.jsonl', journal);
   await folder.write('loop/work.json', serializeWork(clean, { intake: handed, of, commits, session: kept }));

@@ -19,15 +19,15 @@ import { findNamedBundle, readNamedFile, takeIntake, type TakenIntake } from './
 type WholeWork = Extract<ReceivedWork, { readonly kind: 'work' }>;
 
 /**
- * Runs the job that publishes: takes what the loop handed over as untrusted data, checks it against what the gate
- * handed over, and publishes the rest. No agent, and no code of the repository, runs here.
+ * Runs the job that publishes: takes the loop's hand-over as untrusted data, checks it against the gate's, and
+ * publishes the valid part. No agent, and no code of the repository, runs here.
  */
 export async function publishJob(deps: ActionDeps, recording: Recording): Promise<RunReport> {
   const { config, connect, clock, log } = deps;
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
   const { handed, of } = taken;
-  // If the run is killed from here on, post gives its lane back.
+  // If the run is killed from here on, post releases its lane.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
   // The last job of a run of several lanes keeps the dashboard for all of them.
   const dashboard = config.dashboard && handed.lanes.length === 1;

@@ -27,8 +27,8 @@ export interface AgentLogin {
 }
 
 /**
- * Opens the hosts of an agent's MCP servers to it, and reports those that it does not get; throws a UserError if a
- * variable that they need is missing.
+ * Allows an agent to reach the hosts of its MCP servers, and reports servers that it does not get; throws a UserError
+ * if a variable that they need is missing.
  */
 export function openServerHosts(
   { config, variables, log }: Pick<World, 'config' | 'variables' | 'log'>,
@@ -57,7 +57,7 @@ export function openServerHosts(
     );
 }
 
-/** Restricts an agent to its capabilities: others are neither requested nor believed in its output. */
+/** Restricts an agent to its declared capabilities: never requests any others, and ignores them in its output. */
 export function restrictToCapabilities(
   agent: Agent,
   { resume, denials }: Pick<AgentManifest, 'resume' | 'denials'>,
@@ -125,7 +125,7 @@ export async function checkRules(
 }
 
 /**
- * Checks the tool rules of pipeline steps as `allowed-tools` is checked, without repeating what was reported of that.
+ * Checks the tool rules of pipeline steps as `allowed-tools` is checked, without repeating reports about the latter.
  */
 export async function checkStepRules(
   { config, log }: Pick<World, 'config' | 'log'>,

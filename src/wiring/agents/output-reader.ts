@@ -1,7 +1,7 @@
 import { loadableAgents } from '../../agents/all.ts';
 import type { OpenReader } from '../../cli/inspect/analyze.ts';
 
-/** Creates a reader of the agent's output, and loads the code of no other agent. */
+/** Creates a reader of an agent's output. Loads only that agent's code. */
 export const openReader: OpenReader = async (agent, now) => {
   const output = await loadableAgents[agent].output();
   if (typeof output === 'function') return output({ now, onEvent: null });

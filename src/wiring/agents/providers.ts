@@ -8,20 +8,20 @@ export function coAuthorsOf(order: Order): readonly string[] {
   return order.flatMap(({ name }) => AGENTS[name].coAuthor ?? []);
 }
 
-/** The variables of all agents: one with any agent's key must never be shown. */
+/** The variables of all agents, because the key of any agent must never be shown. */
 export const ALL_PROVIDERS = mergeProviders(Object.values(AGENTS).map(({ provider }) => provider));
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Order = readonly Pick<ConfiguredAgent, 'name'>[];
 
-/** Returns what prevents a login of any of the agents, as sentences; empty if all can log in. */
+/** Returns the reasons why an agent of the order cannot log in, as sentences; empty if all can. */
 export function loginProblemsOf(environment: Environment, order: Order): readonly string[] {
   return [...new Set(order.flatMap(({ name }) => findLoginProblems(environment, AGENTS[name].provider)))];
 }
 
 /**
- * Returns a sentence for each agent that is given several logins, as far as no other agent of the order takes them. Two
- * keys of one provider count only in a job that `logsIn` by itself.
+ * Returns a sentence for each agent with several logins that no other agent of the order uses. Two keys of one provider
+ * count only in a job that itself logs in (`logsIn`).
  */
 export function describeAmbiguousLogins(environment: Environment, order: Order, logsIn: boolean): readonly string[] {
   return order.flatMap(({ name }) => {
@@ -35,7 +35,7 @@ export function describeAmbiguousLogins(environment: Environment, order: Order, 
   });
 }
 
-/** Returns what prevents a login of each of the agents, by its name. */
+/** Returns the reasons why agents cannot log in, by their names. */
 export function findProblemsByAgent(
   environment: Environment,
   order: Order,

@@ -33,7 +33,7 @@ const ELSEWHERE = 'it is installed in the job with `phase: loop`.';
 /** Examines the set-up in a run, with its own token, key, machine, checkout and event. */
 export async function examineRun(world: World, known: KnownLane, by: Examination): Promise<readonly Finding[]> {
   const { config, context, environment } = world;
-  // The gate's job has a token that can write, so no code of the agent runs beside it.
+  // The gate's job has a token that can write, so the agent's code must not run in it.
   const isSplit = config.handoff.phase === 'gate';
   const [forge, remote, repository] = await Promise.all([by.forge(), by.remote(), by.repository()]);
   const checkoutProblems = await repository.problems();
@@ -154,8 +154,8 @@ async function hasCredentials({ context, environment }: World): Promise<boolean>
 }
 
 /**
- * Returns the result of the verify commands on the base: that of an earlier run, or of a trial in a clean clone checked
- * out out as runs do it.
+ * Returns the result of the verify commands on the base: from an earlier run, or from a trial in a clean clone that is
+ * checked out as in a run.
  */
 async function tryBase(
   { config, context, log }: World,

@@ -224,7 +224,7 @@ export async function tryCommands(
       folder: within,
       environment,
       clean: await rememberSurroundings({ environment, workspace: top, folder: parent, trees: dirname(clone) }),
-      // This is a person's own checkout on their own machine.
+      // No sandbox, because this is a person's own checkout on their own machine.
       agentSandbox: null,
       runTag: randomUUID(),
       log: createPrintingLog(log),
@@ -243,8 +243,8 @@ export async function tryCommands(
 }
 
 /**
- * Lays out the commit that a person has checked out as a run does on a new machine, without ignored files; returns the
- * folder.
+ * Checks out the person's current commit into a new folder without ignored files, as a run does on a new machine;
+ * returns the folder.
  */
 async function layHead(
   top: string,

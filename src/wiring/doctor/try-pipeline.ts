@@ -56,7 +56,7 @@ type PipelineWorld = Omit<Parameters<typeof findPipeline>[0], 'log'> & {
   readonly agents: Parameters<typeof findStepAgentProblems>[1];
 };
 
-/** Reads the pipeline as a run does, and returns what the run would log. */
+/** Reads the pipeline as a run does, and returns the lines that the run would log. */
 export async function tryPipeline(world: PipelineWorld): Promise<PipelineTrial['found']> {
   const says: string[] = [];
   const log = {
@@ -113,7 +113,7 @@ export async function tryPipelines(
     const tools = inputs['allowed-tools'] ?? DEFAULTS['allowed-tools'] ?? '';
     const found = await tryPipeline({
       repository,
-      // A variable of every program has another value on the runner, but it does have a value there.
+      // Variables that every program gets have other values on the runner, but only their existence matters here.
       variables: { ...buildVerifyEnvironment(env, [], ALL_PROVIDERS), ...Object.fromEntries(known) },
       allowedTools: toolRulesOf(tools),
       within,

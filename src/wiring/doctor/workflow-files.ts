@@ -74,7 +74,7 @@ export async function planWorkflow(
     : { kind: 'planned', path: workflow.path, file, after };
 }
 
-/** Sets each value where the step has it, else among its inputs if it is one, else in its input `settings`. */
+/** Sets each value where the step already sets it, otherwise as an input if there is one, otherwise in `settings`. */
 function withSettings(text: string, { at, given }: RalphStep, values: WorkflowChange['values']): string | null {
   const isInSettings = (name: string): boolean => new RegExp(`^ *${name} *:`, 'm').test(given['settings'] ?? '');
   const placed = Object.entries(values).map(([name, number]) => {

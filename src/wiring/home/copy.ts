@@ -13,7 +13,7 @@ import type { RunFolders } from './place.ts';
 const SLOW_MS = 5_000;
 
 /**
- * Prepares a fresh copy for each run, without what an earlier agent left. `signal` ends the copying of ignored files.
+ * Prepares a fresh copy for each run, without files of an earlier agent. `signal` ends the copying of ignored files.
  */
 export async function prepareCopy(
   options: {

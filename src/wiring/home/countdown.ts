@@ -4,7 +4,7 @@ import { createCountdownLine, type CountdownLine } from '../../home/status-files
 import { formatDuration } from '../../report/format.ts';
 import { systemClock } from '../world.ts';
 
-/** Creates the line that counts down a wait, or returns null if the output is not a terminal that can redraw a line. */
+/** Creates the line that counts down a wait; returns null if the output is not a terminal that can redraw a line. */
 export function createCountdown(
   terminal: Pick<WriteStream, 'isTTY' | 'columns'>,
   { TERM, CI }: NodeJS.ProcessEnv,

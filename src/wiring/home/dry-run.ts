@@ -65,7 +65,7 @@ export async function showWhatWouldRun(
   const place: RunFolders = { ...setting.place, base, work, clone: join(work, name), temp: join(base, 'temp') };
   const { log } = setting;
   try {
-    // Without a claim there is nothing to release, so Ctrl-C may simply end the process.
+    // Never aborted: without a claim there is nothing to release, so Ctrl-C may simply end the process.
     const { signal } = new AbortController();
     await prepareCopy(
       { config, checkout, place, environment, leaveOut, signal },

@@ -17,8 +17,8 @@ export interface HomeLogin {
 }
 
 /**
- * Returns the login: keys of the environment, or that of the agent's own program, a file that an isolated agent cannot
- * reach.
+ * Returns the login: keys of the environment, or the login of the agent's own program. The latter is a file that an
+ * isolated agent cannot reach.
  */
 export function findHomeLogin(
   environment: NodeJS.ProcessEnv,

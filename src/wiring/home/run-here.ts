@@ -27,7 +27,7 @@ import {
   type WorkedFolder,
 } from '../../home/own-folder.ts';
 import { createStatusFiles, listenForInterruption } from '../../home/status-files.ts';
-import { listDoneTasks, laneOf, findResumeInstant, tasksOf, workOf } from '../../report/facts.ts';
+import { listDoneTasks, laneOf, findResumeInstant, listLaneTasks, workOf } from '../../report/facts.ts';
 import { renderEndAtHome } from '../../report/sentences/at-home.ts';
 import { computeKnownCostUsd } from '../../report/sentences/spend.ts';
 import { takeWork, type TakenWork } from '../../processes/same-program.ts';
@@ -53,11 +53,11 @@ import { readWorkflowInputs, type WorkflowInputs } from './settings.ts';
 import { findIgnoredFiles, describeUncommitted } from './uncommitted.ts';
 
 /**
- * The oldest major version of Node on which a run works: the runtime of the sandbox without root needs it, and so does
- * what sends traces. The other commands need only what package.json names; on GitHub, the code runs on Node 24.
+ * The oldest major version of Node on which a run works: the runtime of the sandbox without root and the sender of
+ * traces need it. The other commands work on the versions in package.json; on GitHub, the code runs on Node 24.
  */
 const OLDEST_NODE = 22;
-/** Time in ms in which the last lines are printed. */
+/** Time in ms for printing the last lines before the process exits. */
 const EXIT_AFTER_MS = 300;
 /** Maximum time in ms for a run that must end at once. */
 const END_WITHIN_MS = 15_000;
@@ -97,7 +97,7 @@ export function createRunHere(packageRoot: URL): RunHere {
   };
 }
 
-/** A lane that this process works on for another one; `obey` makes that one's orders signals of this process. */
+/** A lane that this process works on for another one; `obey` turns the other process's orders into signals here. */
 type TakenLane = LaneOfRun & Pick<TakenWork, 'obey'>;
 
 interface Beginning extends Pick<HomeSetting, 'packageRoot' | 'environment' | 'place' | 'config'> {
@@ -140,7 +140,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     policy: taken === null ? policy : policyOfShare(policy, taken.share),
     parallel: forge === null || asked.task !== null ? 1 : begun.config.parallel,
     isolation: login.isolation,
-    // A local run publishes nothing, so nothing of it is signed and it answers no pull request either.
+    // A local run publishes nothing, so it signs no commits and answers no pull request.
     signCommits: 'false',
     answers: { ...begun.config.answers, reviews: false, checks: false },
     taskSources:
@@ -200,7 +200,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   });
   const interruption = listenForInterruption({
     say: (text) => {
-      // The process that started this one says it for all.
+      // Only the process that the person started reports this.
       if (taken === null) log.warning(text);
     },
     giveUp: () => {
@@ -266,7 +266,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
   }
 }
 
-/** Claims the checkout. A process that works on a lane for another one has its number, and leaves the claim to it. */
+/** Claims the checkout, unless this process works on a lane for another one, which already holds the claim. */
 async function holdCheckout(
   kept: GenerationFiles,
   taken: TakenLane | null,
@@ -284,7 +284,7 @@ async function lastStatus({ top, folder }: WorkedFolder, own: readonly string[])
   return found?.kind === 'ours' ? found.run : null;
 }
 
-/** Finds the start of the lane's branch: the base again once all of the branch is part of it. */
+/** Finds the start of the lane's branch: the base again once the base contains the whole branch. */
 function startsIn({ git }: PersonCheckout, base: string): Parameters<typeof playAtHome>[1]['gate']['findStart'] {
   const nothing = { pullRequest: null, workIsLost: false, closedBy: null, renamedTo: null };
   return async ({ remoteHead, last }) => {
@@ -307,7 +307,7 @@ function endedLane(report: RunReport, pushed: boolean | null): EndedLane {
     reason: report.outcome.reason,
     iterations: work?.iterations.length ?? 0,
     tasksDone: listDoneTasks(report).length,
-    tasks: tasksOf(report).length,
+    tasks: listLaneTasks(report).length,
     branch: lane?.branch ?? null,
     head: lane?.headSha ?? null,
     costUsd: work === null ? 0 : computeKnownCostUsd(work),

@@ -48,7 +48,7 @@ const NEEDED: ReadonlySet<string> = new Set(['write to the work tree', 'write to
 export async function createIsolation(world: World): Promise<Isolation> {
   const { config, context } = world;
   const { wanted } = config.isolation;
-  // Package managers take their time; nothing waits for them before the first call.
+  // Start asking the package managers now, because they are slow; the answers are needed only at the first call.
   const hosts = wanted === 'none' ? null : hostsFor(world);
   hosts?.catch(() => undefined);
   const failed: FailedLevel[] = [];
@@ -148,7 +148,7 @@ async function isolatedIn(
     if (!isLimited && allowed.kind !== 'any') log.warning(OPEN_NETWORK);
     if (level === 'user') await warnOfOpenPrograms(world);
     const network = !isLimited ? 'open' : allowed.kind === 'any' ? 'any' : 'limited';
-    // Sessions may have been stored there before.
+    // Take the folder back first: an earlier step may have stored sessions in it.
     await agentSandbox.takeBack(agentSandbox.folders.session);
     for (const name of agents) await mkdir(join(agentSandbox.folders.session, name), { recursive: true });
     await agentSandbox.give(agentSandbox.folders.session);
@@ -210,7 +210,7 @@ async function isolatedIn(
   };
 }
 
-/** Maximum time in ms to ask a package manager: a longer wait is not worth it. */
+/** Maximum time in ms to ask a package manager for its registry. */
 const QUESTION_MS = 3_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
@@ -244,7 +244,7 @@ async function hostsFor({ config, environment }: World): Promise<AllowedHosts> {
   return listAllowedHosts(asked, registries);
 }
 
-/** Warns of writable program folders. In namespaces these are read-only, whoever may write them. */
+/** Warns of writable program folders. Inside namespaces they are read-only anyway. */
 async function warnOfOpenPrograms({ environment, context, log }: World): Promise<void> {
   const { programFoldersOf } = await import('../../isolation/program-folders.ts');
   const folders = await programFoldersOf(environment.PATH ?? '');
@@ -268,7 +268,7 @@ function modelHosts({ environment }: World, agents: readonly AgentName[]): reado
   return [...modelHostsOf(agents), ...ofGateways.filter((host) => host !== '')];
 }
 
-/** True if a variable seems to name another address of a provider: an agent's own, or one that begins like a key's. */
+/** True if a variable seems to name a provider's address: an agent's variable, or one that begins like a key's. */
 function isProviderAddress(name: string): boolean {
   const isLikeKey = KEY_VARIABLES.some((key) => key.split('_')[0] === name.split('_')[0]);
   return name.endsWith('_BASE_URL') && (isLikeKey || ALL_PROVIDERS.variables.test(name));

@@ -7,7 +7,7 @@ export interface LazyIsolation {
   readonly open: () => Promise<Isolation>;
   /** Returns the measured facts; null if nothing has been measured. */
   readonly facts: () => IsolationFacts | null;
-  /** Does nothing if none was created. */
+  /** Removes the isolation; does nothing if none was created. */
   readonly close: () => Promise<string | null>;
 }
 

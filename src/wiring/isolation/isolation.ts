@@ -5,7 +5,7 @@ import type { HostRule } from '../../core/isolation/hosts.ts';
 import { listenOnLoopback } from '../../isolation/listening.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 
-/** The isolation of a run's programs that run the lane's code. */
+/** The isolation of the programs that run the lane's code. */
 export interface Isolation {
   readonly level: IsolationFacts['level'];
   /** The agent's sandbox; null if such programs run as this user. */
@@ -18,7 +18,7 @@ export interface Isolation {
   readonly allow: (hosts: readonly HostRule[]) => void;
   /**
    * Closes the network except for the brokers' port, and measures what is open to these agents; must be called before
-   * the first program. Throws a UserError if it does not hold as asked for.
+   * the first program. Throws a UserError if the isolation is weaker than requested.
    */
   readonly begin: (brokerPort: number | null, agents: readonly AgentName[]) => Promise<void>;
   /** Ends all isolated processes and counts those that remain. */

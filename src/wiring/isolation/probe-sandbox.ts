@@ -31,7 +31,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const COMMAND_FILES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GITHUB_STEP_SUMMARY'];
 
 /**
- * Tries, from inside the agent's sandbox, what must be impossible there; returns null if there was no readable answer.
+ * Tries actions inside the agent's sandbox that must be impossible there; returns null if there is no readable answer.
  */
 export async function probeAgentSandbox(
   world: World,
@@ -74,7 +74,7 @@ export async function probeAgentSandbox(
       brokerPort,
       proxyPort,
       outside: OUTSIDE,
-      // At level `user` nothing is hidden, and connecting to a socket could start the service behind it.
+      // Skipped at level `user`: all sockets are visible, and connecting to one could start the service behind it.
       shownSockets: level === 'user' ? [] : parseListeningSockets(readText('/proc/net/unix')),
       openAtStart: null,
       calls: callsOfProbe(),

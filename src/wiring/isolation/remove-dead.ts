@@ -3,8 +3,8 @@ import { RESERVATIONS, listSandboxFolders } from './sandbox-folders.ts';
 import type { World } from '../world.ts';
 
 /**
- * Removes the sandboxes that dead runs of this user left on this machine, with their users, processes and mounts. For
- * runs of every kind: without any, it only looks into a folder or two. Never throws.
+ * Removes the sandboxes that dead runs of this user left on this machine, with their users, processes and mounts. Cheap
+ * if there are none, so every run calls it. Never throws.
  */
 export async function removeDeadSandboxes(environment: World['environment']): Promise<void> {
   try {
@@ -21,6 +21,6 @@ export async function removeDeadSandboxes(environment: World['environment']): Pr
     for (const agentSandboxes of filled)
       await removeAbandoned(() => findRoot(environment), { places: { agentSandboxes, reservations: RESERVATIONS } });
   } catch {
-    // The next run tries again.
+    // Ignored: the next run tries again.
   }
 }

@@ -38,7 +38,7 @@ export function locateInstallFolder(
   return join(toolFolder(world), `${name}-${version}`);
 }
 
-/** Returns the folder in which the action installs what it needs on this machine. */
+/** Returns the folder in which the action installs its tools on this machine. */
 function toolFolder({ context, environment }: World): string {
   return join(environment.RUNNER_TOOL_CACHE ?? context.temp, 'ralph-action');
 }

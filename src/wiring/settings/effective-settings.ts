@@ -75,7 +75,7 @@ export async function effectiveSettingsOf(
   return answers;
 }
 
-/** Returns what a step is given; an input `settings` that is an expression counts as unknown. */
+/** Returns the texts of a step's inputs; an input `settings` that is an expression counts as unknown. */
 async function givenBy({ inputs }: RalphStep): Promise<GivenTexts> {
   const texts = Object.fromEntries(Object.entries(inputs).map(([name, text]) => [name.toLowerCase(), text]));
   const { settings = '', ...others } = texts;

@@ -24,8 +24,8 @@ import type { World } from '../world.ts';
 type Texts = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns what configures a run: its inputs, then its input `settings`, the environment and the settings file of the
- * base branch. A job after the gate's uses what the gate handed over, so that all jobs have the same settings.
+ * Returns the texts that configure a run: its inputs, then its input `settings`, the environment and the settings file
+ * of the base branch. A job after the gate's uses the settings that the gate handed over, so that all jobs agree.
  */
 export async function readConfigTexts(
   texts: Texts,

@@ -77,7 +77,7 @@ test('what Claude Code does not ask for by itself is refused and said', async ()
   await world.call('fetch');
   expect(world.model.requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
   expect(world.log.lines.join('\n')).toMatch(
-    /a request was stopped: the tool "web_fetch_20250910" of the provider's servers/,
+    /request from the agent to its model was blocked: the tool "web_fetch_20250910" of the provider's servers/,
   );
 });
 

@@ -41,7 +41,7 @@ test.each<readonly [what: string, script: string, text: string]>([
     'The command failed: no such model',
   ],
   ['an exit code without a word', 'exit 1', 'The command failed.'],
-  ['success without a word', 'cat > /dev/null; echo', 'The command ended without a word.'],
+  ['success without a word', 'cat > /dev/null; echo', 'The command ended without any output.'],
 ])('%s is a failure, and no limit', async (_what, script, text) => {
   await using scene = await createScene(script);
   const { analysis } = await scene.agent.call(callOf({ prompt: 'hello' }));
@@ -70,5 +70,5 @@ test('a missing program ends the run before any call', async () => {
     cli: commandCli,
     command: { kind: 'path', path: join(machine.home, 'none') },
   });
-  await expect(agent.prepare()).rejects.toThrow(/none is not there, or is not a file\. Look at agent-path\./);
+  await expect(agent.prepare()).rejects.toThrow(/none does not exist or is not a file\. Check agent-path\./);
 });

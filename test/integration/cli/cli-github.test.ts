@@ -129,7 +129,7 @@ describe('ralph status --all', () => {
     expect(lines.map((line) => line.replace(/until .* at the latest/, 'until then'))).toEqual([
       '',
       'queue    works         1 of 4 tasks done',
-      '  a run works on it until then: https://github.com/octo/demo/actions/runs/98',
+      '  a run is working on it, until then: https://github.com/octo/demo/actions/runs/98',
       '  #2 Pay: needs a person, gave up after 8 iterations; ralph retry 2',
       '  #3 Ship: waits for #2',
       '  #4 Greet: to do',

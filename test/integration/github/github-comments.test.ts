@@ -151,7 +151,7 @@ describe('the one comment of a marker', () => {
     expect(body.length).toBeLessThanOrEqual(65_536);
     expect(body.length).toBeGreaterThan(65_530);
     expect(body.isWellFormed()).toBe(true);
-    expect(body.endsWith('(Cut here: GitHub accepts no longer text.)')).toBe(true);
+    expect(body.endsWith('(Cut here: GitHub does not accept a longer text.)')).toBe(true);
   });
 
   test('is not written twice when the answer to the first write is lost', async () => {

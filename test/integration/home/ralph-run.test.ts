@@ -272,7 +272,7 @@ describe('ralph run', () => {
     const second = await start([]).ended;
     expect(second).toMatchObject({
       code: 2,
-      out: expect.stringContaining('Another ralph run works in this checkout') as string,
+      out: expect.stringContaining('Another ralph run is working in this checkout') as string,
     });
     first.kill('SIGTERM');
     await first.ended;

@@ -101,7 +101,7 @@ describe('a page', () => {
     await using peer = await createPeer((socket) => socket.once('data', () => socket.end(answer)));
     await using scene = await createScene(site(peer.port));
     expect(await scene.raw(`${headersFor('GET', 'http://site.example/')}\r\n`)).toMatch(
-      /^HTTP\/1\.1 502 [^]*does not answer as a web server does/,
+      /^HTTP\/1\.1 502 [^]*its answer is not valid HTTP/,
     );
     await eventually(() => expect(scene.outward.size).toBe(0));
   });

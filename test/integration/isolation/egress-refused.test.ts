@@ -33,8 +33,8 @@ describe('refused requests', () => {
     ['an address in a private network', 'any', '10.0.0.1:80', /not a public address/],
     ['in IPv6', 'any', '[::ffff:127.0.0.1]:80', /not a public address/],
     ['a name that only this machine knows', 'any', 'localhost:5432', /not a public address/],
-    ['the model', 'any', 'api.model.example:443', /through the action only/],
-    ['the model by name', 'api.model.example', 'API.model.example.:443', /through the action only/],
+    ['the model', 'any', 'api.model.example:443', /only through the action/],
+    ['the model by name', 'api.model.example', 'API.model.example.:443', /only through the action/],
     ['everything', 'none', 'registry.npmjs.org:443', /add registry\.npmjs\.org to the input/],
   ])('%s', async (_, allowed, target, why) => {
     await using scene = await createScene({ ...world, allowed: [allowed] });

@@ -76,7 +76,7 @@ describe('behind a proxy of the company', () => {
   test.each([
     ['is silent', 'http://proxy.corp.example:3128', /it does not answer/],
     ['is not there', 'http://other.corp.example', /ECONNREFUSED/],
-    ['has another kind', 'socks5://proxy.corp.example:3128', /is not an http proxy/],
+    ['has another kind', 'socks5://proxy.corp.example:3128', /is not an HTTP proxy/],
     ['should speak TLS', 'https://proxy.corp.example:3128', /it does not answer/],
   ])('that %s', async (_, proxy, why) => {
     await using peer = await silent();

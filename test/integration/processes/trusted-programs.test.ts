@@ -62,7 +62,7 @@ test('a program that stands first on PATH and is not taken is named with the rea
   const homePath = join(home, 'frob');
   expect(findPassedOverProgram('frob', machine(home, opt))).toEqual({
     path: homePath,
-    why: 'whatever runs as you can replace it',
+    why: 'any program that runs as you can replace it',
   });
   expect(findPassedOverProgram('frob', machine(work))).toMatchObject({ why: 'agents may leave files in its folder' });
   expect(findPassedOverProgram('frob', machine(opt, home))).toBeNull();

@@ -190,7 +190,7 @@ describe('a disk that does not do what it should', () => {
     ['ENOSPC', 'unavailable', /: the disk is full$/],
     ['EDQUOT', 'unavailable', /: the disk quota is used up$/],
     ['EIO', 'unavailable', /^EIO: the system says$/],
-    ['EACCES', 'refused', /: this user may not write there$/],
+    ['EACCES', 'refused', /: this user has no write access there$/],
     ['EROFS', 'refused', /: it is on a read-only file system$/],
   ])('%s: %s, reported as a sentence', async (code, kind, why) => {
     await using scene = await fixture();

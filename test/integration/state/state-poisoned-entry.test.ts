@@ -85,7 +85,7 @@ describe.concurrent('an entry that someone else wrote', () => {
     [
       'from another lane',
       [state, manifest({ 'state.json': DOCUMENT }, { lane: 'issue-9' })],
-      /it is of "issue-9", number 1/,
+      /it belongs to "issue-9", number 1/,
     ],
     [
       'with another sequence number than its key',

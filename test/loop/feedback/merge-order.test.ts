@@ -120,7 +120,7 @@ describe('a pull request that is only behind', () => {
         other: 'new',
       });
       expect(project.origin.branches.get(SECOND)).toBe(second);
-      expect(bodyOf(project, 101)).toContain('✅ [Merge main, as a rule of the branch asks]');
+      expect(bodyOf(project, 101)).toContain('✅ [Merge main, as a rule of the branch requires]');
       project.forge.rules.behind.delete('ralph/issue-1');
       const idle = await next(project);
       expect([idle.calls, project.origin.branches.get(SECOND)]).toEqual([0, second]);

@@ -89,8 +89,8 @@ describe('a file that cannot be used ends the run before a call', () => {
       'names what the agent does not see',
       configOf('a', { env: ['TOKEN', 'OTHER'], args: ['${GITHUB_TOKEN}', '${ANTHROPIC_API_KEY:-x}'] }),
       [
-        '- .mcp.json: mcpServers.docs.args[0] names `GITHUB_TOKEN`, which may hold a token of the job or a key of the agent: no server gets that',
-        '- .mcp.json: mcpServers.docs.args[1] names `ANTHROPIC_API_KEY`, which may hold a token of the job or a key of the agent: no server gets that',
+        "- .mcp.json: mcpServers.docs.args[0] names `GITHUB_TOKEN`, which may hold a job token or an agent's key, so no server may get it",
+        "- .mcp.json: mcpServers.docs.args[1] names `ANTHROPIC_API_KEY`, which may hold a job token or an agent's key, so no server may get it",
         '- .mcp.json: mcpServers.docs.env.OTHER names `OTHER`, which the agent does not see: add it to `agent-env`',
       ].join('\n'),
     ],

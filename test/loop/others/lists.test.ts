@@ -158,10 +158,10 @@ describe('an entry that an earlier Ralph failed', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
     const said = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]).join('\n');
     expect(said).toMatch(
-      /\*\*“Build T1” is marked as failed; you are needed\.\*\* It is marked as failed in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To have it tried, comment `\/ralph retry prd-T1` on the pull request\./,
+      /\*\*“Build T1” is marked as failed; you are needed\.\*\* It is marked as failed in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To try it, comment `\/ralph retry prd-T1` on the pull request\./,
     );
     expect(said).toMatch(
-      /\*\*“Build T2” is marked as blocked; you are needed\.\*\* It is marked as blocked in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To have it tried, comment `\/ralph retry prd-T2`/,
+      /\*\*“Build T2” is marked as blocked; you are needed\.\*\* It is marked as blocked in `\.ralph\/prd\.json`, and nothing was tried here yet\.\n\n\*\*Next:\*\* To try it, comment `\/ralph retry prd-T2`/,
     );
     expect(said).not.toContain('0 iterations');
   });

@@ -96,7 +96,7 @@ describe('a run of the queue works side by side', () => {
       ['issue-2', ['issue-2']],
     ]);
     expect(run.intake.notes.warnings).toEqual([
-      'Issue #3 waits for a later run: it probably touches src/b.ts, on which issue #2 is worked on now.',
+      'Issue #3 waits for a later run: it probably touches src/b.ts, on which issue #2 is being worked on.',
     ]);
   });
 
@@ -104,7 +104,7 @@ describe('a run of the queue works side by side', () => {
     const run = await gateOnce(shop({}, (number) => (number === 2 ? { body: 'Make it better' } : {})));
     expect(lanesOf(run).map(([lane]) => lane)).toEqual(['queue', 'issue-3']);
     expect(run.intake.notes.warnings).toEqual([
-      'Issue #2 waits for a later run: issue #3 is worked on now, and the files of one of them are unknown.',
+      'Issue #2 waits for a later run: issue #3 is being worked on, and the files of one of them are unknown.',
     ]);
   });
 

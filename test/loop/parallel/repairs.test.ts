@@ -51,7 +51,7 @@ test.each<[string, string, string, readonly (readonly string[])[], readonly stri
       ['issue-1', 'conflict-base', 'issue-1'],
       ['queue', 'issue-2'],
     ],
-    ['Issue #3 waits for a later run: it probably touches src/issue-1.ts, on which issue #1 is worked on now.'],
+    ['Issue #3 waits for a later run: it probably touches src/issue-1.ts, on which issue #1 is being worked on.'],
   ],
   [
     'on no other branch if the first task of the queue touches its files',

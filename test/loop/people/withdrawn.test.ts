@@ -206,7 +206,7 @@ describe('an issue that a person takes back while the first call runs', () => {
     expect(project.forge.pulls).toMatchObject([{ draft: true, state: 'open' }]);
     expect(bodies(project)).not.toContain('Closes #1');
     const comment = [...(project.forge.comments.get(1)?.values() ?? [])].join('\n');
-    expect(comment).toContain('taken back while a run worked on it');
+    expect(comment).toContain('taken back while a run was working on it');
   });
 });
 
@@ -239,8 +239,8 @@ describe('the answer of the event', () => {
   });
 
   test.each([
-    ['one job', /on hold\. A run works on it now \(http.*: it ends its call within two minutes, makes no other/],
-    ['three jobs', /on hold\. A run works on it now \(http.*cannot be reached while it works; the job that publishes/],
+    ['one job', /on hold\. A run is working on it \(http.*: it ends its call within two minutes, makes no other/],
+    ['three jobs', /on hold\. A run is working on it \(http.*cannot be reached while it works; the job that publishes/],
   ])('a pull request closed during a run of %s', async (jobs, said) => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
@@ -263,7 +263,7 @@ describe('the answer of the event', () => {
   test('without a run on it', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker] });
     addIssue(project.forge, 1, { state: 'closed' });
-    expect(messageIn(await runOnce(project, { event: saying('closed') }))).toContain('No run works on it.');
+    expect(messageIn(await runOnce(project, { event: saying('closed') }))).toContain('No run is working on it.');
   });
 });
 

@@ -153,7 +153,7 @@ describe('a proposal', () => {
     await runOnce(project, { event: labeled(1) });
     const run = await runOnce(project, { event: plan });
     expect(run.calls).toBe(0);
-    expect(commentOn(project)).toContain('Ralph works on this issue already.');
+    expect(commentOn(project)).toContain('Ralph is already working on this issue.');
   });
 
   test('post says that a killed call has proposed nothing, and the call counts', async () => {
@@ -340,7 +340,7 @@ describe('an approval', () => {
     const tap = killAt((name) => name === write && (writes += 1) === 2, when);
     await runOnce(project, { event: approve, tap });
     await runOnce(project, { event: approve });
-    expect(commentOn(project)).toContain('Another run makes the sub-issues now.');
+    expect(commentOn(project)).toContain('Another run is creating the sub-issues.');
     project.clock.advance(11 * MINUTE);
     // Only those with the label are worked on.
     expect((await runOnce(project)).calls > 0).toBe(write === 'forge.addLabels');

@@ -45,7 +45,7 @@ test.each([
 
 test.each<[number | 'none', RegExp]>([
   [1, /The agent's login ends at .*, too early for a call/],
-  ['none', /This run has no login of its agent/],
+  ['none', /This run has no login for its agent/],
 ])('a login that ends at %s: no call, and people read why', async (minutes, why) => {
   const { project, publish, calls } = await runUntil(minutes);
   expect([calls, publish?.end]).toEqual([0, 'failed (configuration)']);

@@ -522,7 +522,7 @@ const clockRows: readonly FaultRow[] = [
     inject: (project) => killed(project, 0),
     thisRun: 'refused (another_run), 0 calls',
     nextRun: 'complete (plan_complete), 1 call',
-    reported: /Another run works on the queue.*its claim ends at/,
+    reported: /Another run is working on the queue.*its claim ends at/,
     later: ({ clock }) => {
       clock.advance(HOUR);
     },

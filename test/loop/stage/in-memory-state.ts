@@ -59,7 +59,7 @@ function createRefs(): FakeRefs {
   const shared = createShared();
   const place = createMemoryPlace(shared);
   const outages: FakeRefs['outages'] = new Map();
-  const boarded = new Map<string, Swap>();
+  const byTarget = new Map<string, Swap>();
   const refs: FakeRefs = {
     name: 'ref',
     shared,
@@ -76,16 +76,16 @@ function createRefs(): FakeRefs {
     carry: (swap) => ({
       ref: 'refs/ralph/v2/state',
       expected: swap.from.head,
-      board: () => {
-        const head = `boarded-${String(boarded.size + 1)}`;
-        boarded.set(head, swap);
+      writeTarget: () => {
+        const head = `target-${String(byTarget.size + 1)}`;
+        byTarget.set(head, swap);
         return Promise.resolve(head);
       },
     }),
     isCurrent: ({ expected }) => expected === shared.head,
     land: async (update) => {
-      const swap = boarded.get(await update.board({ gitFolder: '' }));
-      if (swap === undefined) throw new Error('Nothing is on board.');
+      const swap = byTarget.get(await update.writeTarget({ gitFolder: '' }));
+      if (swap === undefined) throw new Error('No update has this target.');
       return refs.write(swap);
     },
     read: async (known) => {

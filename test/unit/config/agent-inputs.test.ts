@@ -50,7 +50,7 @@ describe('the agents, in their order', () => {
       'agents: is now part of `agent`: name the agents there',
     ],
     ['one twice', { agent: 'codex, codex' }, 'agent: "codex, codex" names an agent twice'],
-    ['no path', { agent: 'command' }, 'agent-path: "" is empty: the agent `command` is a program of yours'],
+    ['no path', { agent: 'command' }, 'agent-path: "" is empty: the agent `command` is your own program'],
     [
       'a text for which of them?',
       { agent: 'claude, codex', model: 'opus' },

@@ -182,14 +182,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [prdTask('T1', { state: 'failed' }), prdTask('T2', { state: 'blocked' })], pullRequest: null },
     '- T1 (Build T1): marked as failed in `.ralph/prd.json` by an earlier Ralph\n- T2 (Build T2): marked as blocked in `.ralph/prd.json`',
-    'To have them tried, run the workflow by hand with the command `retry`.',
+    'To try them, run the workflow by hand with the command `retry`.',
   ],
   [
     'one that an earlier Ralph failed, where there is a pull request',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [prdTask('T1', { state: 'failed' })] },
     '',
-    'To have it tried, comment `/ralph retry prd-T1` on the pull request.',
+    'To try it, comment `/ralph retry prd-T1` on the pull request.',
   ],
   [
     'what an earlier Ralph failed beside what Ralph gave up',

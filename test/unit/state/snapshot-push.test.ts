@@ -22,7 +22,7 @@ async function claimedLane() {
     startRun(runTag, {
       ...createMemoryPlace(shared),
       carry: (swap) => {
-        const update = { ref: 'state', expected: swap.from.head, board: () => Promise.resolve('') };
+        const update = { ref: 'state', expected: swap.from.head, writeTarget: () => Promise.resolve('') };
         swaps.set(update, swap);
         return update;
       },

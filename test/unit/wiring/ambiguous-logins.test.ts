@@ -36,6 +36,6 @@ test.each<[string, Readonly<Record<string, string>>, readonly AgentName[], boole
     logsIn,
   );
   expect(found).toEqual(
-    names === null ? [] : [`The agent is given several logins, and it uses only one: ${names}. Remove the others.`],
+    names === null ? [] : [`The agent has several logins but uses only one of them: ${names}. Remove the others.`],
   );
 });

@@ -147,7 +147,7 @@ function pathOf({ name, path }: NonNullable<ReportedCheck['workflow']>): string 
   return path ?? `.github/workflows/${name.toLowerCase()}.yml`;
 }
 
-/** The newest run of each name decides. */
+/** Sets the conclusion of a suite from the newest run of each name. */
 function settle(suite: StoredSuite): void {
   const newest = [...new Map(suite.runs.map((run) => [run.name, run])).values()];
   if (newest.some(({ status }) => status !== 'COMPLETED')) {

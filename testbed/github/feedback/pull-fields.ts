@@ -66,7 +66,7 @@ export function resolvePullFields(at: Surroundings, pull: StoredPull): object {
     __typename: 'PullRequest',
     state: stateOf(at, pull),
     closedAt: closedAt === null ? null : formatGithubInstant(closedAt),
-    // The stand-in does not know how people merged, so it names the head.
+    // The stand-in does not know the merge commit, so it names the head.
     mergeCommit: pull.mergedAt === null ? null : resolveCommitFields(at, pull.headSha),
     id: `PR_${String(pull.id)}`,
     number: pull.number,
@@ -119,8 +119,7 @@ export function resolvePullFields(at: Surroundings, pull: StoredPull): object {
 }
 
 /**
- * Returns GitHub's state of a merge, as far as a run asks for it: behind counts only where a rule wants the branch up
- * to date.
+ * Returns GitHub's merge state, as far as runs need it: BEHIND only if a rule requires an up-to-date branch.
  */
 async function mergeStateOf(at: Surroundings, pull: StoredPull): Promise<string> {
   const { state } = at.call;

@@ -102,7 +102,7 @@ export function deleteReviewComment(state: GitHubState, id: number): void {
   if (thread.comments.length === 0) state.threads.splice(state.threads.indexOf(thread), 1);
 }
 
-/** Marks the lines of the thread as changed since. */
+/** Marks the thread as outdated, because its lines have changed since. */
 export function outdateThread(thread: StoredThread): void {
   Object.assign(thread, { isOutdated: true, line: null, startLine: null });
 }

@@ -31,7 +31,7 @@ const MAX_FIELDS = 100;
 
 const VARIABLES = ['env', 'environment', 'envs'];
 
-/** Names of fields that hold the words after the command, and of those that name the shell itself. */
+/** Names of fields with the words after the command, and of fields that name the shell itself. */
 const WORDS = /^(?:args|arguments|parameters)$/i;
 
 const SHELLS = ['shell', 'interpreter', 'executable'];
@@ -48,7 +48,7 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
       if (id === null) return null;
       const { known: before, hasBegun: hadBegun = false } = pending.of(id) ?? {};
       const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
-      // Some agents leave out of a request what they said of the call before, such as the folder of a command.
+      // A request of some agents omits what an earlier message said about the call, such as the folder of a command.
       const input = { ...asObject(before?.['rawInput']), ...asObject(message['rawInput']) };
       const rawInput = Object.keys(input).length > MAX_FIELDS ? message['rawInput'] : input;
       const known: JsonObject = { ...before, ...Object.fromEntries(given), rawInput };
@@ -66,7 +66,7 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
   };
 }
 
-/** Returns what a tool call asks for. Its title is not read, because it may be the model's own words. */
+/** Returns what a tool call asks for. The title is ignored, because the model may have written it. */
 export function parseAskedCall(call: JsonObject): AskedCall {
   const input = asObject(call['rawInput']) ?? {};
   const meta = asObject(call['_meta']);
@@ -83,7 +83,7 @@ export function parseAskedCall(call: JsonObject): AskedCall {
   const url = asString(input['url']) ?? asString(input['uri']);
   const paths = pathsIn(call, input);
   return {
-    // Some agents call a command by what it does, such as reading a file.
+    // Some agents give a command the kind of its purpose, such as reading a file.
     kind: line === undefined ? kindOf(call['kind'], { url, paths, input }) : 'command',
     tool,
     command,
@@ -118,7 +118,7 @@ function kindOf(
   }
 }
 
-/** Returns the line that a shell would run; a list of words is one only if no word has a meaning for a shell. */
+/** Returns the line that a shell would run; a list of words becomes a line only if no word is special to a shell. */
 function commandLine(value: unknown): string | null {
   if (typeof value === 'string') return value;
   const words = asArray(value);

@@ -4,15 +4,15 @@ import { asAmount, asArray, asObject, asString, type JsonObject } from '../../re
 import type { AskedCall } from '../../rules/permission.ts';
 import { createToolCalls, type ToolCall } from './tool-calls.ts';
 
-/** Turns the updates of a session into events, those before the prompt included, which repeat an earlier process. */
+/** Turns the updates of a session into events, including updates before the prompt, which repeat an earlier process. */
 export interface Updates {
   /** Returns the events of an update, and its tool call if it is about one. */
   take(update: JsonObject): { readonly events: readonly AgentEvent[]; readonly call: ToolCall | null };
-  /** Returns the message that is complete now, and forgets what was before it. */
+  /** Returns the message that is now complete, and clears it. */
   flush(): readonly AgentEvent[];
-  /** Returns the events at the end of a prompt by its response. */
+  /** Returns the usage events at the end of a prompt, from its response. */
   used(response: JsonObject): readonly AgentEvent[];
-  /** Returns the newest sum in dollars that the session is known to have cost. */
+  /** Returns the newest known cost of the session in dollars. */
   cost(): number;
 }
 
@@ -22,7 +22,7 @@ const MAX_TEXT_CHARS = 1024 * 1024;
 /** Maximum number of running calls that are remembered as reported. */
 const MAX_SHOWN = 1_000;
 
-/** The errors in the words of this client, and of what agents commonly run on. */
+/** Error texts of this client and of the runtimes that most agents use. */
 export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
   reported: [
     ['unknown-session', /^The session cannot be continued\b/],
@@ -92,7 +92,7 @@ export function createUpdates({
     return text.trim() === '' ? [] : [{ kind: 'text', text }];
   }
 
-  /** Some agents count each answer of the model in an empty message. */
+  /** Returns the usage that some agents report in an empty message after each answer of the model. */
   function countTokens(update: JsonObject): readonly AgentEvent[] {
     const usage = usageIn(update);
     if (usage === null) return [];
@@ -102,14 +102,14 @@ export function createUpdates({
 
   function used(response: JsonObject): readonly AgentEvent[] {
     const usage = hasTokens ? null : usageIn(response);
-    // The cost is the session's, earlier processes included, unless the agent began to count again.
+    // The agent reports the cost of the whole session with earlier processes, unless it restarted its count.
     const costUsd = cost.now === null ? null : cost.now - (cost.now < cost.before ? 0 : cost.before);
     cost = { before: cost.now ?? cost.before, now: null };
     hasTokens = false;
     return usage === null && costUsd === null ? [] : [usedEvent(usage, costUsd)];
   }
 
-  /** An agent that reports tokens and no cost costs them at the model's price, if that is known. */
+  /** Returns the usage event; tokens without a reported cost are priced by the model, if its price is known. */
   function usedEvent(usage: Usage | null, costUsd: number | null): AgentEvent {
     const given = usage === null || costUsd !== null || cost.now !== null || cost.before > 0 ? null : price();
     const priced = usage === null || given === null ? null : computeCostAt(given, usage);
@@ -133,7 +133,7 @@ export function createUpdates({
   }
 }
 
-/** Returns the name under which a call is reported; that of every command is the same. */
+/** Returns the name under which a call is reported; all commands share one name. */
 export function nameTool({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): string {
   return kind === 'command' ? 'execute' : (tool ?? kind);
 }
@@ -143,7 +143,7 @@ export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'u
   return command ?? url ?? paths[0] ?? null;
 }
 
-/** Returns a failure of which only the words are known. */
+/** Returns a failure that has only a text. */
 export function createPlainFailure(text: string): AgentFailure {
   return { text, status: null, at: null };
 }
@@ -167,7 +167,7 @@ export function parseStopFailure(reason: unknown): AgentFailure | null {
 /** Code of an error in the protocol for an agent without a login. */
 const AUTH_REQUIRED = -32_000;
 
-/** Returns the failure that an error in the protocol tells; agents put the provider's words into its data. */
+/** Returns the failure for a protocol error; agents put the provider's words into its data. */
 export function parseProtocolFailure(code: number, message: string, data: unknown): AgentFailure {
   const details = asObject(data);
   const own = asString(data) ?? asString(details?.['details']) ?? asString(details?.['message']) ?? '';
@@ -201,7 +201,7 @@ interface Usage {
   readonly output: number;
 }
 
-/** Returns the tokens in a message, or null; a sum that is not divided counts as output. */
+/** Returns the tokens in a message, or null; a total without its parts counts as output. */
 function usageIn(message: JsonObject): Usage | null {
   const meta = asObject(message['_meta']);
   const usage = asObject(message['usage']) ?? asObject(meta?.['usage']);

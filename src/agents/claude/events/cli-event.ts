@@ -34,7 +34,7 @@ export type CliEvent =
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
   /** MCP servers that the CLI cannot use. */
   | { readonly kind: 'servers'; readonly session: string | null; readonly failed: readonly string[] }
-  /** Background tasks: their number, or the change of it (`running` is null). */
+  /** Background tasks: their number in `running`; if that is null, the change of it in `more`. */
   | { readonly kind: 'tasks'; readonly session: string | null; readonly running: number | null; readonly more: number }
   | { readonly kind: 'other'; readonly session: string | null };
 
@@ -75,7 +75,7 @@ export interface Result {
   readonly denials: readonly Denial[];
   readonly turns: number | null;
   readonly tokens: number | null;
-  /** Those of them that the model wrote. */
+  /** The part of `tokens` that the model wrote. */
   readonly outputTokens: number | null;
   readonly costSinceLastResultUsd: number | null;
   readonly totalCostUsd: number | null;

@@ -8,7 +8,7 @@ import { classifyClaudeFailure, parseFailureText, claudeLimitOf } from './failur
 
 /**
  * The parts of the agent's stream that a person following the run may see, and signs of activity. Texts are capped, not
- * cleaned. `nested` marks a subagent's.
+ * cleaned. `nested` marks those of a subagent.
  */
 export type StreamEvent =
   | { readonly kind: 'text'; readonly nested: boolean; readonly text: string }
@@ -75,7 +75,7 @@ const MAX_DENIALS = 500;
 export function createEventCollector(): EventCollector {
   /** The last text of the current turn; null while nothing has happened in it. */
   let lastText: string | null = null;
-  /** The failure of the last result, or of the cut-off end. */
+  /** The failure of the last result, or of the end if the result is missing. */
   let failure: ClaudeFailure | null = null;
   /** The provider's limit in force at the end. */
   let rejected: RateLimit | null = null;
@@ -97,7 +97,7 @@ export function createEventCollector(): EventCollector {
         // The result of an earlier turn is no longer the last message.
         lastText = event.text ?? lastText ?? '';
         if (event.failure) failure = event.failure;
-        else goOn();
+        else clearFailure();
         return;
       case 'denied':
         if (deniedSinceResult.length < MAX_DENIALS)
@@ -115,7 +115,7 @@ export function createEventCollector(): EventCollector {
   }
 
   /** Clears the failure: the agent spoke, so an earlier failure did not end the call. */
-  function goOn(): void {
+  function clearFailure(): void {
     failure = null;
     rejected = null;
   }
@@ -161,7 +161,7 @@ export function createEventCollector(): EventCollector {
   }
 }
 
-/** Returns the limit that ends last, for which the call has to wait. */
+/** Returns the limit with the later reset, which decides how long to wait. */
 function laterOf(limit: RateLimit | null, next: RateLimit): RateLimit {
   return (next.resetsAt ?? 0) >= (limit?.resetsAt ?? 0) ? next : (limit ?? next);
 }

@@ -9,7 +9,7 @@ type Kind = AgentError['kind'];
 
 const MAX_TEXT_CHARS = 2_000;
 
-/** Classifies a failure that the CLI reported: its own fields first, its text last. */
+/** Classifies a failure that the CLI reported, by the failure's fields first and by its text last. */
 export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
   const { subtype, error, apiError, terminalReason, status, text } = failure;
   const kind =
@@ -26,8 +26,8 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
 }
 
 /**
- * Returns the failure of an output without a result although the process reports success (exit code 0), which is not
- * believed; null if there is a result.
+ * Returns the failure of an output without a result, even if the process reports success (exit code 0); null if there
+ * is a result.
  */
 export function failureOfMissingResult({
   finished,
@@ -100,7 +100,7 @@ const RESETS = String.raw`resets? (?:(?:at|on) )?(?:[a-z]{3,9}\.? \d{1,2}(?:,| a
 
 const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? (?:[·∙] )?${RESETS}|\. Your limit will reset .{1,80})?`;
 
-/** Prose that begins with the same words continues with other ones. */
+/** Matches a message about a limit, but not prose that begins with the same words and continues differently. */
 const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
 
 /** A pattern for the start of a text, which decides its kind. In a plain-text output, only `rest` may follow. */
@@ -181,7 +181,7 @@ export function claudeLimitOf(
   return confirmed(whole, failure, { rejected, now });
 }
 
-/** Returns true if only a person can lift the limit: money, and the organization's rules. */
+/** Returns true if only a person can lift the limit, such as missing credit or a rule of the organization. */
 function isByPerson(limit: string | null): boolean {
   return limit !== null && /\b(?:spend(?:ing)?|credits?|monthly|organi[sz]ation|org|extra usage)\b/i.test(limit);
 }
@@ -195,8 +195,8 @@ function confirmed(
 }
 
 /**
- * Returns true if there is a second sign. In addition to an event, this is a failure about a limit that is not shorter;
- * a failure alone needs both its text and its fields.
+ * Returns true if a second sign confirms the limit. An event is confirmed by a failure about a limit that is at least
+ * as long; a failure without an event must name the limit both in its text and in its fields.
  */
 function hasSecondSign(
   { window, resumeAt }: UsageLimit,
@@ -240,7 +240,7 @@ function windowOfType(type: string | null): Window {
   return /overage|extra/.test(type) ? 'extra' : 'unknown';
 }
 
-/** Returns true if a field of the CLI's error, apart from the text, says limit. An overload is not a limit. */
+/** Returns true if a field of the CLI's error other than the text reports a limit. An overload is not a limit. */
 function hasLimitField({ apiError, error, status }: ClaudeFailure): boolean {
   return apiError === 'usage_limit_reached' || error === 'rate_limit' || status === 429;
 }

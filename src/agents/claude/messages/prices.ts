@@ -54,7 +54,7 @@ const CLAUDE_MODEL = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
 /** The CLI's aliases for Claude models. */
 const ALIAS = /^(?:default|best|opusplan|opus|sonnet|haiku|mythos|fable)(?:\[1m\])?$/;
 
-/** The price of a model with an unknown name, such as a gateway's: that of the default model, as in the CLI. */
+/** Price of a model with an unknown name, such as a gateway's own. The CLI, too, uses its default model's price. */
 const UNKNOWN = price(5, 25, 0.5);
 
 /** Price factor for writing to the cache for five minutes; for an hour, the price doubles. */

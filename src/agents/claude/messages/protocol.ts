@@ -22,7 +22,7 @@ interface Endpoint {
   readonly target: string;
   /** The model; null if the body names it. */
   readonly model: string | null;
-  /** True if nothing is generated. */
+  /** True if the request generates nothing, and so costs nothing. */
   readonly isFree: boolean;
 }
 
@@ -84,8 +84,8 @@ const OWN_SOURCES: readonly unknown[] = ['base64', 'text', 'content'];
 const MAX_DEPTH = 64;
 
 /**
- * Headers about the CLI and the form of its request. All others are dropped, above all possible credentials; of betas
- * only some pass.
+ * Headers about the CLI and the form of its request. All others are dropped, above all possible credentials; only some
+ * betas pass.
  */
 const PASSED =
   /^(?:accept|user-agent|x-app|x-client-request-id|anthropic-(?!beta$)[a-z0-9-]+|(?:x-stainless|x-claude)-[a-z0-9-]+)$/;
@@ -178,7 +178,7 @@ function errorBody({ name, message }: { readonly name: string; readonly message:
   return { type: 'error', error: { type: name, message } };
 }
 
-/** If there is no header for betas, they are in the body. */
+/** Removes betas that may not pass from the body, which contains them in APIs without a header for betas. */
 function withPassedBetas(message: JsonObject): JsonObject {
   const { anthropic_beta: given, ...rest } = message;
   if (given === undefined) return message;
@@ -223,7 +223,7 @@ function spentBy(counts: ClaudeTokenCounts, terms: Terms): Spent {
   return { tokens, outputTokens: output, costUsd: computeCostUsd(counts, terms) };
 }
 
-/** Returns the headers to forward. `own` are the user's, which win. */
+/** Returns the headers to forward. `own` are the user's and override the others. */
 function forwardedHeaders(
   given: AgentRequest['headers'],
   secretFor: SecretFor,
@@ -248,7 +248,7 @@ function passedBetas(names: readonly string[]): string[] {
   return names.map((beta) => beta.trim()).filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
 }
 
-/** Returns what in a request makes the provider's servers fetch or run something, in words, or null. */
+/** Describes the part of a request that makes the provider's servers fetch or run something; null if none does. */
 function reachesOutByMessages(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isGiven(body['mcp_servers'])) return 'MCP servers';
   if (isGiven(body['container'])) return 'a container';
@@ -267,7 +267,7 @@ function toolIn(tools: unknown, mayWebSearch: boolean): string | null {
   return null;
 }
 
-/** Returns content at any depth that the provider would fetch from elsewhere. */
+/** Describes content, at any depth, that the provider would fetch from elsewhere; null if there is none. */
 function sourceIn(value: unknown, depth: number): string | null {
   if (depth > MAX_DEPTH) return 'a request that nests too deep';
   if (Array.isArray(value)) return findFirstResult(asArray(value), (part) => sourceIn(part, depth + 1));

@@ -104,7 +104,7 @@ function countsIn(value: unknown): ClaudeTokenCounts | null {
   const message = asObject(value);
   const usage = asObject(message?.['usage']) ?? asObject(asObject(message?.['message'])?.['usage']);
   if (usage === null) return null;
-  // A conversation that the provider's servers compact is read twice, and the first reading is only reported here.
+  // When the provider's servers compact a conversation, they read it twice; only `iterations` includes the first time.
   const { iterations } = usage;
   const sum = Array.isArray(iterations)
     ? asArray(iterations)

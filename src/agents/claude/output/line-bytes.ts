@@ -18,7 +18,7 @@ type Walk =
 
 /** Finds the end of a JSON object or array in bytes that arrive in pieces, by brackets and strings alone. */
 interface JsonWalker {
-  /** Continues from `from` to before `to`; the first walk starts at the opening bracket, or at blanks before it. */
+  /** Walks from `from` up to `to`, exclusive. The first walk starts at the opening bracket or at blanks before it. */
   walk(bytes: Uint8Array, from: number, to: number): Walk;
 }
 
@@ -79,8 +79,8 @@ export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Returns where an event begins in the line from `from` to before `to`, at its start or after text that a terminal
- * overwrites or hides; -1 if no event begins there.
+ * Returns the index at which an event begins in the line between `from` and `to` (exclusive): at the line's start or
+ * after text that a terminal overwrites or hides; -1 if no event begins there.
  */
 export function findEventStart(bytes: Uint8Array, from: number, to: number): number {
   let isFresh = true;
@@ -115,8 +115,8 @@ const LOOK_CHARS = 256;
 const MIN_PROSE_CHARS = 12;
 
 /**
- * Returns true if the last line ends as one that introduces the next (with a colon, say); blank lines do not change the
- * answer.
+ * Returns true if the last line that is not blank introduces the next one, for example with a colon. If all lines are
+ * blank, the answer `before` stays.
  */
 export function introducesNext(lines: Uint8Array, before: boolean): boolean {
   let end = lines.length;
@@ -163,7 +163,7 @@ const PROSE = new RegExp(
 const LOG =
   /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;
 
-/** Creates a walker that stands before the first byte. */
+/** Creates a walker that has not read any byte yet. */
 export function createJsonWalker(): JsonWalker {
   let depth = 0;
   let inString = false;

@@ -53,21 +53,21 @@ interface FormatWitness {
   eventCount(): number;
   /** True if the events may still turn out to be part of a message that quotes them. */
   mayBeQuotation(): boolean;
-  /** Returns the format. `text` is the output while it may be a quotation, and from then on everything but events. */
+  /** Returns the format. `text` is the whole output or, after too many events for a quotation, the text around them. */
   format(text: string): Format;
 }
 
 /**
- * Maximum number of events in a quotation; more are one only if the message begins with prose and has a status block of
- * its own.
+ * Maximum number of events in a quotation. More events count as a quotation only if the message begins with prose and
+ * has a status block of its own.
  */
 const MAX_QUOTED_EVENTS = 10;
 
-/** The result of an output's lines: each is an event, or text. */
+/** One pass over an output: each line is an event or text. */
 interface Reading {
   /** Takes a line with its line feed, which only the last one may lack; or the lines of one JSON value. */
   take(line: Kept): void;
-  /** Takes the whole lines from `from` on that are text whatever follows them; returns the index after them. */
+  /** Takes whole lines from `from` on that are text regardless of what follows; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
   /** True if the next line is quoted. */
   inFence(): boolean;
@@ -81,7 +81,7 @@ interface Reading {
 }
 
 /**
- * Number of broken objects in a row after which the output is not JSON: parsing more would cost far more than reading.
+ * Number of broken objects in a row after which the output does not count as JSON: parsing costs far more than reading.
  */
 const MAX_FAILURES = 10_000;
 
@@ -95,14 +95,14 @@ const UNREAD: CliEvent = { kind: 'other', session: null };
 
 /**
  * Beginnings of lines that the analysis ignores once the session is known; most bytes of a transcript are in them.
- * Every version of the CLI prints them so.
+ * Every version of the CLI prints them in this form.
  */
 const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) =>
   new TextEncoder().encode(start),
 );
 
 /**
- * `now` is the time from which texts such as `resets 5pm` are understood. `onEvent` gets the stream as it comes, or is
+ * `now` is the reference time for texts such as `resets 5pm`. `onEvent` gets each event as soon as it is read, or is
  * null.
  */
 export interface ReaderOptions {
@@ -335,7 +335,10 @@ function createFormatWitness(): FormatWitness {
     return formatOfText(text);
   }
 
-  /** In the CLI's events, a block's marker is inside a string, never alone on a line. */
+  /**
+   * Returns true if a message quotes the events. A status block's marker alone on a line shows this: in the CLI's own
+   * events, it is inside a string.
+   */
   function isQuotation(text: string): boolean {
     if (!mayBeQuotation()) return prose.before && holdsMarker(text);
     return (prose.before && prose.after) || announced || holdsMarker(text);

@@ -46,8 +46,8 @@ interface TextLines {
   /** True if the next line is quoted in a fence. */
   inFence(): boolean;
   /**
-   * Takes a limited number of whole lines from `from` on that are text whatever follows them; returns the index after
-   * them.
+   * Takes a limited number of whole lines from `from` on that are text regardless of what follows; returns the index
+   * after them.
    */
   takeTogether(bytes: Uint8Array, from: number, json: JsonStarts): number;
   /** Takes lines of text; the last one may lack its line feed. */
@@ -56,7 +56,7 @@ interface TextLines {
   ignoreFences(): void;
 }
 
-/** The starts of JSON to look for in a line outside of fences; an event of the CLI may always start. */
+/** The kinds of JSON that may start in a line outside of fences; events of the CLI may always start. */
 interface JsonStarts {
   readonly object: boolean;
   readonly array: boolean;
@@ -138,8 +138,8 @@ const BACKTICK = 0x60;
 const TILDE = 0x7e;
 
 /**
- * Returns the fence that is open after the line that begins at `from`, as `findOpeningFence` and `closesFence` find it
- * in text, ignoring underlining; `to` is after that line, or after further ones.
+ * Returns the fence that is open after the line at `from`, or null. The rules are those of `findOpeningFence` and
+ * `closesFence`, except that underlining is ignored. `to` is the index after that line or after a later one.
  */
 function fenceAfter(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
   const first = findFirstVisible(bytes, from);
@@ -209,15 +209,15 @@ export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
 }
 
 /**
- * Returns events on one line that noise may follow; null if prose follows, which quotes them, or a comma, since they
- * are elements then.
+ * Returns several events on one line, possibly with noise behind them; null if prose follows, because it quotes them,
+ * or a comma, because they are elements of an array.
  */
 function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
   while (tail === null && startsLikeEvent(head, at)) {
     const walk = createJsonWalker().walk(head, at, head.length);
-    // Text alone on its line was already found not to be an object.
+    // A single object on the line was already ruled out.
     if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
     const object = parseObject({ head: head.subarray(at, walk.at), tail });
     if (object === null) break;
@@ -246,7 +246,7 @@ export function findElementsIn(bytes: Uint8Array, start: number): FoundArray | n
   return { before: bytes.subarray(0, start), objects, behind: bytes.subarray(isWhole ? at + 1 : at), isWhole };
 }
 
-/** Returns the objects of a line that is an array, complete or cut off; of one too long to keep, the remaining ones. */
+/** Returns the objects of a line that is an array, complete or cut off; of an overlong line, those that were kept. */
 export function findArrayIn(line: Kept, start: number): FoundObjects | null {
   if (line.tail !== null) return elementsOfCut(line, start);
   const array = findElementsIn(line.head, start);

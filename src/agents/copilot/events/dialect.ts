@@ -117,7 +117,7 @@ function statusInText(text: string): number | null {
 function parseResult(line: JsonObject, failure: AgentFailure | null): readonly AgentEvent[] | null {
   const code = line['exitCode'];
   if (typeof code !== 'number') return null;
-  const unnamed = code === 0 ? null : { text: `It ended with exit code ${code}`, status: null, at: null };
+  const unnamed = code === 0 ? null : { text: `The CLI exited with code ${code}`, status: null, at: null };
   return [...buildSessionEvents(line['sessionId'], UUID), { kind: 'end', failure: failure ?? unnamed }];
 }
 

@@ -7,8 +7,8 @@ import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
 /**
- * The fields that a message of the API may have, by name; each function returns what reaches out in the field's value,
- * in words.
+ * The fields that a message of the API may have, by name. Each function describes the part of the field's value that
+ * reaches out, or returns null.
  */
 type Form = Readonly<Record<string, (value: unknown) => string | null>>;
 
@@ -52,7 +52,7 @@ const PASSED = /^(?:user-agent|x-goog-api-client|x-server-timeout|x-gemini-[a-z0
 /** A request that one of the API's endpoints accepts. */
 interface Endpoint {
   readonly model: string;
-  /** True if nothing is generated. */
+  /** True if the request generates nothing, and so costs nothing. */
   readonly isFree: boolean;
   readonly isStream: boolean;
 }
@@ -145,7 +145,7 @@ function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean
   return spentBy({ input: estimateTokens(asked.chars), cached: 0, output }, asked);
 }
 
-/** Returns the maximum cost: by the request's length in bytes, and the longest answer that it allows. */
+/** Returns the maximum cost: one token per byte of the request, and the longest answer that it allows. */
 function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
   return spentBy({ input: computeMaxTokens(body), cached: 0, output: mostOutput(message) }, asked);
 }
@@ -191,8 +191,8 @@ export function shortenGeminiRequest(method: string, target: string): string {
 }
 
 /**
- * Returns what in a request makes the provider's servers fetch, keep or run something, in words, or null. An unknown
- * field counts as such.
+ * Describes the part of a request that makes the provider's servers fetch, keep or run something; null if none does. An
+ * unknown field counts as such a part.
  */
 export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
@@ -218,7 +218,7 @@ function each(what: string, find: (item: JsonObject) => string | null): (value: 
   };
 }
 
-/** Returns what reaches out in a tool: functions are the CLI's own; everything else runs on the provider's servers. */
+/** Describes the part of a tool that runs on the provider's servers: everything but functions, which the CLI runs. */
 function toolIn(tool: JsonObject, mayWebSearch: boolean): string | null {
   const name = Object.keys(tool).find(
     (field) =>

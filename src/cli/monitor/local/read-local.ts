@@ -173,7 +173,7 @@ async function ageOf(folder: string, name: string): Promise<{ readonly name: str
 async function readEnd(folder: string, name: string): Promise<LastLines | null> {
   return usePlainFile(join(folder, name), async (file, stats) => {
     const text = (await readLastBytes(file, stats, MAX_BYTES)).toString('utf8');
-    // The first line may lack its beginning, but the only line is kept in any case.
+    // Drop the first line, which may lack its beginning, unless it is the only one.
     const whole = stats.size <= MAX_BYTES || !text.includes('\n') ? text : text.slice(text.indexOf('\n') + 1);
     return { file: name, at: stats.mtimeMs, lines: cleanLines(whole) };
   }).catch(() => null);
@@ -215,9 +215,9 @@ async function folderInside(root: string, path: string): Promise<string | null> 
 }
 
 /**
- * Returns the only folder whose run is watched from `folder`: the nearest one, up to `top`, with files of a run. At the
- * top, this is the folder of the checkout's last run, which may be any folder, or that of another Ralph's run at the
- * top, whichever wrote its status last. All paths are absolute and without links.
+ * Returns the folder whose run is shown when the monitor starts in `folder`: the nearest folder, up to `top`, that has
+ * files of a run. If only the top is left, it is the folder of the checkout's last run, which may be anywhere below, or
+ * the top itself with another Ralph's run, whichever has the newer status. All paths are absolute and without links.
  */
 export async function findLocalFolder(
   folder: string,

@@ -16,7 +16,7 @@ export interface RunFact {
   readonly parts: readonly Line[];
   /** The piece between two parts. */
   readonly gap: Piece;
-  /** The part that changes every second, which is left out where only changes count. */
+  /** The part that changes every second; the view that prints only changes leaves it out. */
   readonly clock: Line | null;
   /** The rank; the fact with the lowest is kept longest on a small screen. */
   readonly rank: number;
@@ -55,7 +55,7 @@ export function parseKnownLane(local: LocalPicture): ReportedLane | null {
   return place?.kind === 'branch' ? place : null;
 }
 
-/** True if the run continues; only then does it wait or work. */
+/** True if the run is alive and has not ended. */
 export function isContinuing(run: LocalPicture['run']): boolean {
   return run.kind === 'ours' && run.isAlive && run.status.doing !== 'ended';
 }
@@ -121,7 +121,7 @@ function ourFacts(run: OurRun, { agent }: LocalPicture, now: number): readonly R
   ];
 }
 
-/** Returns the fact about another branch that the run works on at once. */
+/** Returns the fact about another branch that the run works on in parallel. */
 function besideFact(beside: LocalPicture['beside'][number]): RunFact {
   const { branchId: lane, iteration, maxIterations, task } = beside.status;
   return fact(

@@ -14,13 +14,15 @@ export const MAX_LOG_CHARS = 12_000;
 
 const MAX_LINE_CHARS = 500;
 
-/** Maximum number of characters read from the end of a log, many times what is shown. */
+/** Maximum number of characters read from the end of a log, far more than is shown. */
 const MAX_READ_CHARS = 256 * 1024;
 
-/** Factor by which the text read of a message may exceed the text shown. */
+/** Maximum ratio of characters read to characters shown of a message. */
 const READ_FACTOR = 16;
 
-/** Matches terminal sequences for colours, cursor moves, titles and links, and the rest of a sequence that was cut. */
+/**
+ * Matches terminal sequences for colours, cursor moves, titles and links, and the remainder of a sequence that was cut.
+ */
 const TERMINAL =
   /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[PX^_][^\u001B]*(?:\u001B\\)?|.)/g;
 
@@ -31,7 +33,7 @@ const MARK = /^##\[(group|endgroup|section|command|error|warning|notice|debug)\]
 
 const LEVELS: Readonly<Record<string, string>> = { error: 'Error: ', warning: 'Warning: ', notice: 'Notice: ' };
 
-/** Minimum number of equal lines in a row that become one. */
+/** Minimum number of equal consecutive lines that are folded into one. */
 const MIN_FOLDED = 3;
 
 const MAX_NAME_CHARS = 100;
@@ -44,7 +46,7 @@ const MAX_PATH_CHARS = 200;
 
 const MAX_SUMMARY_CHARS = 2_000;
 
-/** The head on which a check failed, with its pull request. */
+/** The head on which a check failed, and its pull request. */
 interface CheckedHead {
   readonly pullRequest: number;
   /** Page of the pull request. */
@@ -109,14 +111,14 @@ function annotationLine({ path, line, level, message }: Annotation): string {
   return `- ${where}${grade === '' ? '' : ` (${grade})`}: ${toPlainMessage(message, MAX_ANNOTATION_CHARS)}`;
 }
 
-/** Cleans a name and cuts it to one short line. */
+/** Cleans a name and shortens it to one line. */
 function shortName(raw: string): string {
   return capText(cleanTitle(raw).text, MAX_NAME_CHARS);
 }
 
 /**
- * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without time stamps,
- * colours, runner marks and invisible characters. Equal lines in a row become one.
+ * Returns the end of a job's log as a person reads it: at most 200 lines and 12,000 characters, without timestamps,
+ * colours, runner marks and invisible characters. Equal consecutive lines are folded into one.
  */
 export function trimJobLog(raw: string): string {
   const lines = foldRepeats(raw.slice(-MAX_READ_CHARS).toWellFormed().split(/\r?\n/).flatMap(cleanCheckLine));
@@ -130,7 +132,7 @@ export function trimJobLog(raw: string): string {
   return kept.join('\n').trim();
 }
 
-/** Returns a text of a check as one plain line. */
+/** Returns a check's text as one plain line. */
 export function toPlainMessage(raw: string, maxChars: number): string {
   return capText(
     raw
@@ -145,7 +147,7 @@ export function toPlainMessage(raw: string, maxChars: number): string {
   );
 }
 
-/** Returns no line if the raw line is only a runner mark. */
+/** Returns an empty list if the raw line is only a runner mark. */
 function cleanCheckLine(raw: string): readonly string[] {
   const line = visibleLine(lastDrawn(raw.replace(TERMINAL, '')))
     .replace(TIME_STAMP, '')

@@ -13,7 +13,7 @@ export interface ChecksSummary {
   readonly alsoOnBase: readonly string[];
   /** Checks that passed and failed on the same commit. */
   readonly flaky: readonly string[];
-  /** Checks that wait for a person's approval, are not reported yet, or that GitHub did not run to their end. */
+  /** Checks that wait for a person's approval, that are not reported yet, or that GitHub did not complete. */
   readonly waiting: readonly string[];
   /** True if checks are expected and none has started. */
   readonly unstarted: boolean;
@@ -36,7 +36,7 @@ export interface OwnRuns {
   readonly run: number | null;
 }
 
-/** The checks of a head by their result; each check is represented by its newest run. */
+/** The checks of a head by result. The newest run of a check represents it. */
 export interface JudgedChecks {
   /** Failed checks to work on. */
   readonly failed: readonly CheckNow[];
@@ -50,7 +50,7 @@ export interface JudgedChecks {
   readonly passed: readonly CheckNow[];
 }
 
-/** Maximum time that GitHub takes to show a workflow after a push. */
+/** Maximum time in ms until GitHub shows a workflow after a push. */
 const STARTS_WITHIN_MS = 10 * MINUTE_MS;
 
 /** Judges the checks of a head. Runs of Ralph's own workflow are left out. */
@@ -70,8 +70,8 @@ export function judgeChecks({ head, base }: KnownChecks, own: OwnRuns): JudgedCh
 }
 
 /**
- * True if the result of an earlier head's failed check is still unknown on this head: it is running, or it has not
- * begun while other checks are unfinished.
+ * True if a check that failed on an earlier head is undecided on this head: it is running, or it has not begun while
+ * other checks are unfinished.
  */
 export function isUndecidedCheck(
   { failed, alsoOnBase, flaky, running, waiting, passed }: JudgedChecks,
@@ -82,7 +82,7 @@ export function isUndecidedCheck(
   return !isEnded && (ended.length === 0 || running.length + waiting.length > 0);
 }
 
-/** True if a check failed whose state on the base branch is unknown, because it has not run there or never does. */
+/** True if a failed check has no result on the base branch, because it has not run there yet or never does. */
 export function isUnknownOnBase({ head, base }: KnownChecks, own: OwnRuns): boolean {
   return judgeChecks({ head, base }, own).failed.some((check) => lastOn(base, check) === undefined);
 }
@@ -93,7 +93,7 @@ export function taskIdOfCheck(check: CheckNow): TaskId {
 }
 
 /**
- * True if GitHub starts no workflow on the head, although some ran on the base branch's tip or, if `ranBefore`,
+ * True if GitHub started no workflow on the head, although workflows ran on the base branch's tip or, if `ranBefore`,
  * on an earlier head. Returns null within ten minutes after the push, because a workflow may still start.
  */
 export function areChecksUnstarted(
@@ -103,13 +103,13 @@ export function areChecksUnstarted(
   const others = (checks: readonly CheckNow[]): readonly CheckNow[] => checks.filter((check) => !isOwn(check, own));
   const begun = others(head).filter(hasCheckBegun);
   const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasCheckBegun(check));
-  // The memory of an earlier head does not say which app its checks belonged to.
+  // The memory does not record which app the checks of an earlier head belonged to.
   const isMissing = isExpected ? !begun.some(isOfActions) : ranBefore && begun.length === 0;
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
 }
 
 /**
- * Returns true if a push or a pull request starts the check. A scheduled or manual check on the base branch is not
+ * Returns true if a push or a pull request starts the check. A scheduled or manual check of the base branch is not
  * expected on a pull request.
  */
 function startsByItself({ workflow }: CheckNow): boolean {
@@ -126,7 +126,7 @@ function hasCheckBegun(check: CheckNow): boolean {
   return resultOf(check) !== 'waiting';
 }
 
-/** Leaves out own and skipped checks. A skipped check is often the twin of one that another event started. */
+/** Removes Ralph's own checks and skipped ones. A skipped check is often the twin of one that another event started. */
 function withoutOwnAndSkipped(checks: readonly CheckNow[], own: OwnRuns): readonly CheckNow[] {
   return checks
     .filter((check) => !isOwn(check, own))
@@ -150,7 +150,7 @@ function resultOf({ result, conclusion }: Pick<CheckNow, 'result' | 'conclusion'
 }
 
 function checkKey({ of, app, workflow, name }: CheckNow): string {
-  // A file path contains a slash, so slashes are removed from a name that is used instead of a path.
+  // A name stands in for an unknown path. Its slashes are removed, so that it never equals a path.
   const place = workflow === null ? '' : (workflow.path ?? workflow.name.replaceAll('/', ' '));
   return [of, app ?? '', place, name].map((part) => part.replaceAll('\n', ' ')).join('\n');
 }
@@ -184,8 +184,8 @@ function rankOf({ last, isFlaky: passesAtTimes }: Group): number {
 }
 
 /**
- * Returns the newest run of a check and those of the same workflow run that had not ended when it began: jobs of one
- * matrix may share a name.
+ * Returns the newest run of a check and the runs of the same workflow run that had not ended when it began, because
+ * jobs of one matrix may share a name.
  */
 function newestOf(runs: readonly CheckNow[]): readonly CheckNow[] {
   const last = runs.at(-1);
@@ -197,14 +197,15 @@ function newestOf(runs: readonly CheckNow[]): readonly CheckNow[] {
 
 function isFlaky(last: CheckNow, earlier: readonly CheckNow[]): boolean {
   if (last.result === 'passed') return earlier.some(({ result }) => result === 'failed');
-  // Only a re-run of the same workflow run is certain to test the same content, because a pull request is checked as
-  // merged with its base.
+  // Only a re-run of the same workflow run is certain to test the same content, because GitHub checks a pull request
+  // after merging it with its base.
   const isAgain = ({ workflow }: CheckNow): boolean => workflow?.run === last.workflow?.run;
   return last.result === 'failed' && earlier.some((check) => check.result === 'passed' && isAgain(check));
 }
 
 /**
- * Returns true if a check fails on the base branch. A run in progress is ignored in favour of the last finished one.
+ * Returns true if a check fails on the base branch. If its newest run there is still in progress, the last finished run
+ * counts.
  */
 function failsOn(base: readonly CheckNow[], check: CheckNow): boolean {
   const last = lastOn(base, check);
@@ -224,11 +225,11 @@ function isSameCheck(one: CheckNow, other: CheckNow): boolean {
     : one.workflow.path === other.workflow.path;
 }
 
-/** GitHub's annotations of a job that it did not start, or whose machine it lost. */
+/** Matches GitHub's annotations for a job that it did not start, or whose machine it lost. */
 const OF_MACHINE =
   /^The job was not (?:started because|acquired by Runner)|^The (?:self-)?hosted runner\b.{0,200}(?:lost communication with the server|encountered an error)|^The runner has received a shutdown signal|^GitHub Actions has encountered an internal error/;
 
-/** True if GitHub did not run the job to its end, so that no change of the code makes the check pass. */
+/** True if GitHub did not complete the job, so that no change of the code can make the check pass. */
 export function isFailureOfMachine({ annotations }: Pick<CheckDetails, 'annotations'>): boolean {
   return annotations.some(({ message }) => OF_MACHINE.test(message.trim()));
 }
@@ -246,7 +247,7 @@ export function describeIgnoredChecks({ alsoOnBase, flaky, unreadable }: ChecksS
   ].join(' ');
 }
 
-/** Quotes names after cleaning and cutting them, because anybody can name a check freely. */
+/** Quotes names after cleaning and cutting them, because anybody can choose a check's name. */
 function quoteNames(names: readonly string[]): string {
   return namesOf(names.map((name) => `"${capText(cleanTitle(name).text, MAX_NAME_CHARS)}"`));
 }

@@ -4,11 +4,13 @@ import { SECOND_MS } from '../../countdown.ts';
 /** Maximum number of lines kept from the end of a log. */
 export const MAX_TAIL_LINES = 200;
 export const MAX_TAIL_CHARS = 64 * 1024;
-/** Maximum length of one line, such as a bundle or a printed file, whose beginning identifies it. */
+/** Maximum length of one line. The beginning of a long line, such as a bundle, is enough to identify it. */
 const MAX_LINE_CHARS = 2_000;
-/** Maximum length of a cut word that is dropped: half of a secret would not be recognized. */
+/**
+ * Maximum length of a word that is dropped because the cut split it: redaction would not recognize half of a secret.
+ */
 const MAX_CUT_WORD_CHARS = 512;
-/** Maximum length of a line that is still incomplete: its text and the timestamp before it. */
+/** Maximum length of an incomplete line: its text and the preceding timestamp. */
 const MAX_UNREAD_CHARS = MAX_LINE_CHARS + 40;
 
 /** Time span of a step in ms, as GitHub reports it in whole seconds; null if not known. */
@@ -17,10 +19,12 @@ export interface LogWindow {
   readonly to: number | null;
 }
 
-/** Takes a log piece by piece and keeps only its end. */
+/** Takes a log in chunks and keeps only its end. */
 export interface LogTail {
   push(text: string): void;
-  /** Returns the last lines of the step, without timestamps; those of the whole log if no line belongs to the step. */
+  /**
+   * Returns the last lines of the step without timestamps, or those of the whole log if no line belongs to the step.
+   */
   end(): string;
 }
 
@@ -35,12 +39,12 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
   let isOfStep = from === null && to === null;
 
   function take(line: string): void {
-    const { at, text } = splitTimestamp(bare(line));
-    // A line without a timestamp belongs to the step of the line before.
+    const { at, text } = splitTimestamp(trimLineEnds(line));
+    // A line without a timestamp belongs to the step of the preceding line.
     if (at !== null) isOfStep = (from === null || at >= from) && (to === null || at < to + SECOND_MS);
     const kept = text.length > MAX_LINE_CHARS ? `${withoutCutWord(cutText(text, MAX_LINE_CHARS))}…` : text;
-    keep(ofAll, kept);
-    if (isOfStep) keep(ofStep, kept);
+    pushLatest(ofAll, kept);
+    if (isOfStep) pushLatest(ofStep, kept);
   }
 
   return {
@@ -60,7 +64,7 @@ export function createLogTail({ from, to }: LogWindow): LogTail {
   };
 }
 
-/** Removes the word at the end. A pattern would restart at each character of a long word. */
+/** Removes the word at the end. A loop is used, because a pattern would restart at each character of a long word. */
 function withoutCutWord(text: string): string {
   let at = text.length;
   while (at > 0 && text.length - at < MAX_CUT_WORD_CHARS && text[at - 1]?.trim() !== '') at -= 1;
@@ -68,7 +72,7 @@ function withoutCutWord(text: string): string {
 }
 
 /** Removes a byte order mark at the beginning and a carriage return at the end. */
-function bare(line: string): string {
+function trimLineEnds(line: string): string {
   return line.slice(line.startsWith('\uFEFF') ? 1 : 0, line.endsWith('\r') ? -1 : undefined);
 }
 
@@ -83,7 +87,7 @@ function splitTimestamp(line: string): { readonly at: number | null; readonly te
 }
 
 /** Drops the oldest lines in batches, because a log may have millions of lines. */
-function keep(lines: string[], line: string): void {
+function pushLatest(lines: string[], line: string): void {
   lines.push(line);
   if (lines.length > 2 * MAX_TAIL_LINES) lines.splice(0, MAX_TAIL_LINES);
 }

@@ -1,4 +1,4 @@
-/** Texts of one file: its current one and that of each side; null if a side does not have the file. */
+/** The texts of one file: the current text, and the text of each side or null for a side without the file. */
 export interface MergedTexts {
   readonly now: string;
   readonly sides: readonly (string | null)[];
@@ -6,12 +6,12 @@ export interface MergedTexts {
   readonly conflicted: boolean;
 }
 
-/** True if a file has conflict markers that neither side contains. One of the three marker lines is enough. */
+/** True if a file has conflict markers that neither side contains. Any one of the three marker lines counts. */
 export function hasNewMarkers({ now, sides, conflicted }: MergedTexts): boolean {
   const counts = sides.map((side) => countMarkers(side ?? ''));
   const { begins, middles, ends } = countMarkers(now);
   const most = (of: (count: Count) => number): number => Math.max(0, ...counts.map(of));
-  // A line of `=` also underlines a heading, and a resolution may keep the headings of both sides.
+  // A line of `=` may also underline a heading, and a resolution may keep the headings of both sides.
   const known = counts.reduce((sum, count) => sum + count.middles, 0);
   return (
     begins > most((count) => count.begins) || ends > most((count) => count.ends) || (conflicted && middles > known)

@@ -4,8 +4,8 @@ import type { Task } from '../../tasks/task.ts';
 import { CONFLICT_TASK, FEEDBACK_PRIORITY } from '../subject.ts';
 
 /**
- * A pull request that conflicts with its base branch, or that a rule wants up to date with it; `base` is the tip of
- * that branch, `url` the page of the pull request.
+ * A pull request that conflicts with its base branch, or that a rule requires to be up to date. `base` is the base
+ * branch's tip, `url` the pull request's page.
  */
 interface Conflict {
   readonly branch: string;
@@ -20,7 +20,7 @@ export function taskOfConflict({ branch, base, pullRequest, url, conflicts }: Co
   const name = cleanTitle(branch).text;
   return {
     id: CONFLICT_TASK,
-    title: conflicts ? `Merge ${name} and resolve the conflicts` : `Merge ${name}, as a rule of the branch asks`,
+    title: conflicts ? `Merge ${name} and resolve the conflicts` : `Merge ${name}, as a rule of the branch requires`,
     body: `The base branch ${name} has moved on, and pull request #${pullRequest} ${conflicts ? 'can no longer be merged into it' : 'must have its newest commits before it is merged'}.`,
     source: { kind: 'feedback', on: { kind: 'conflict', branch: name, base }, pullRequest, url },
     comments: [],

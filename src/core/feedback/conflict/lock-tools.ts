@@ -29,13 +29,15 @@ const MAX_LOCK_FILES = 20;
 /** Maximum length of a lock file's path; the agent resolves a lock file with a longer one. */
 const MAX_LOCK_PATH_CHARS = 200;
 
-/** The command for Yarn, chosen by version: Yarn 1 and newer versions share no option that disables scripts. */
+/**
+ * The command for Yarn, which depends on its version: Yarn 1 and newer versions disable scripts with different options.
+ */
 const YARN =
   'case "$(yarn --version)" in 1.*) yarn install --ignore-scripts --non-interactive ;; *) yarn install --mode=update-lockfile ;; esac';
 
 /**
- * The command per lock file name. Each is a fixed text that no file influences; it keeps locked versions and runs no
- * scripts, as far as the tool allows.
+ * The command for each lock file name. A command is a fixed text that no file influences; it keeps locked versions and,
+ * as far as the tool allows, runs no scripts.
  */
 const COMMANDS: ReadonlyMap<string, LockCommand> = new Map(
   (
@@ -77,7 +79,7 @@ export function listLockCommands(paths: readonly string[]): readonly (readonly [
   });
 }
 
-/** Returns the lock files whose tool the project names, with the commands that regenerate them. */
+/** Returns the lock files whose tool is among `named`, with the commands that regenerate them. */
 export function selectLockFiles(paths: readonly string[], named: readonly LockTool[]): readonly LockFileToRegenerate[] {
   return paths
     .flatMap((path) => {
@@ -88,7 +90,7 @@ export function selectLockFiles(paths: readonly string[], named: readonly LockTo
     .slice(0, MAX_LOCK_FILES);
 }
 
-/** Maximum number of characters searched for names of tools. */
+/** Maximum number of characters searched for the names of tools. */
 const MAX_NAMING_CHARS = 64 * 1024;
 
 /** Returns the tools that shell commands call. */
@@ -104,7 +106,7 @@ export function findNamedTools(markdown: string): readonly LockTool[] {
 
 const COMMAND_END = /\r\n?|\n|&&|\|\||[;|&(){}`]/;
 
-/** Matches what may precede a program: a prompt, keywords, variables, and programs that run another one. */
+/** Matches text that may precede a program: a prompt, keywords, variables, and programs that run another program. */
 const BEFORE_PROGRAM =
   /^(?:\s*(?:[$>%!-](?=\s)|(?:if|then|else|elif|do|while|until|time|exec|command|env|sudo|corepack)(?=\s)|[A-Za-z_]\w*=[^\s"']*(?=\s)))*\s*/;
 
@@ -147,5 +149,5 @@ const WHY: Readonly<Record<Exclude<LockResult, 'made'>, string>> = {
   cancelled: 'was cancelled with the run',
   marked: 'left conflict markers',
   elsewhere: 'changed more than the lock file',
-  withheld: 'wrote what must not be published',
+  withheld: 'wrote content that must not be published',
 };

@@ -15,13 +15,10 @@ type SuggestionResult =
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-/**
- * Returns the suggested change of the comment that asks; null if there is none, or if it cannot be applied
- * mechanically.
- */
+/** Returns the suggested change in the asking comment; null if there is none or it cannot be applied mechanically. */
 export function parseSuggestion({ thread, asking }: Pick<AskedThread, 'thread' | 'asking'>): Suggestion | null {
   const { line, startLine, side, startSide, isOutdated } = thread;
-  // A removed line has its number in the old file.
+  // A removed line is numbered in the old file.
   if (line === null || side !== 'right' || startSide === 'left' || isOutdated) return null;
   const from = startLine ?? line;
   const lines = suggestedLines(asking.text);
@@ -29,11 +26,11 @@ export function parseSuggestion({ thread, asking }: Pick<AskedThread, 'thread' |
   return lines === null || old === null ? null : { from, to: line, old, lines };
 }
 
-/** Applies a suggestion to the text of a file if the file still has exactly the lines that the reviewer saw. */
+/** Applies a suggestion to a file's text if the file still has exactly the lines that the reviewer saw. */
 export function applySuggestion(text: string, { from, to, old, lines: wanted }: Suggestion): SuggestionResult {
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   const there = lines.slice(Math.max(0, from - 1), to).map((line) => line.slice(0, line.length - endOf(line).length));
-  // If the number of lines changes, the lines that were meant can no longer be identified.
+  // A suggestion that changes the number of lines cannot be recognized as applied, because later lines have moved.
   if (from >= 1 && wanted.length === to - from + 1 && areEqualLines(there, wanted)) return { kind: 'there' };
   if (from < 1 || old.length !== to - from + 1 || !areEqualLines(there, old)) return { kind: 'stale' };
   const end = endOf(lines[from - 1] ?? '') || endOf(lines[0] ?? '') || '\n';
@@ -49,7 +46,7 @@ function endOf(line: string): string {
   return /\r?\n$/.exec(line)?.[0] ?? '';
 }
 
-/** Returns the last lines on the new side of the hunk, where the comment stands; null if the hunk has too few. */
+/** Returns the last lines on the new side of the hunk, which ends at the comment; null if the hunk has too few. */
 function seenLines(hunk: string, count: number): readonly string[] | null {
   const lines = hunk.replace(/\n$/, '').split('\n').slice(1);
   const shown = lines.filter((line) => !line.startsWith('\\'));
@@ -58,14 +55,14 @@ function seenLines(hunk: string, count: number): readonly string[] | null {
   return right.length < count ? null : right.slice(-count);
 }
 
-/** Returns the lines of a comment's only suggestion, verbatim; null if the comment asks for anything else. */
+/** Returns the lines of a comment's only suggestion, verbatim; null if the comment contains anything else to answer. */
 function suggestedLines(text: string): readonly string[] | null {
   const { words, suggestions } = parseFences(toLineFeeds(text));
   const [lines] = suggestions;
   if (lines === undefined || suggestions.length > 1) return null;
   const written = lines.join('\n');
   if (lines.length > MAX_LINES || written.length > MAX_CHARS) return null;
-  // Invisible characters, questions and hidden text need somebody who reads them.
+  // The agent must read invisible characters, questions and hidden text.
   return /[?？]|<!--/.test(words) || findUnseen(written).length > 0 ? null : lines;
 }
 

@@ -15,7 +15,7 @@ import {
 import { parseSuggestion } from './suggestions.ts';
 import type { AnswerInThread, AskedReview, AskedThread } from './threads.ts';
 
-/** Maximum characters in a prompt for all comments of one task. */
+/** Maximum characters of all comments of one task in a prompt. */
 const MAX_CHARS = 6_000;
 const MAX_COMMENT_CHARS = 2_000;
 const MAX_HUNK_CHARS = 4_000;
@@ -24,7 +24,7 @@ const MAX_TITLE_CHARS = 120;
 const MAX_PATH_CHARS = 200;
 const MAX_NAME_CHARS = 50;
 
-/** Creates the task to answer a thread; returns null if the asking comment has no visible words. */
+/** Creates the task to answer a thread; returns null if the asking comment has no visible text. */
 export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullRequestNow, 'number' | 'url'>): Task | null {
   const { thread, asking, by } = asked;
   const first = thread.comments[0] ?? asking;
@@ -52,7 +52,7 @@ export function taskOfThread(asked: AskedThread, { number, url }: Pick<PullReque
   });
 }
 
-/** Creates the memory's item for an answer found in its thread. The number of rounds is not known. */
+/** Creates the memory's item for an answer found in its thread. Its rounds are unknown and counted as 0. */
 export function itemOfAnswer(
   { thread: { path, line }, first, asked, answer }: AnswerInThread,
   { url }: Pick<PullRequestNow, 'url'>,
@@ -62,7 +62,7 @@ export function itemOfAnswer(
   return { kind: 'thread', title, url: `${url}#discussion_r${first.id}`, rounds: 0, asked, answer };
 }
 
-/** Creates the task to answer a review as a whole, or a comment; returns null if it has no visible words. */
+/** Creates the task to answer a review as a whole, or a comment; returns null if it has no visible text. */
 export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullRequestNow, 'number'>): Task | null {
   const words = visibleText(review.text, MAX_CHARS);
   if (words === '') return null;
@@ -72,8 +72,8 @@ export function taskOfReview({ review, by }: AskedReview, { number }: Pick<PullR
     id: isReview ? formatReviewTaskId(review.id) : formatCommentTaskId(review.id),
     title: taskTitle(`${by.login} ${verb}`, words),
     body: isReview
-      ? 'What the review says as a whole; its comments on single lines are tasks of their own.'
-      : 'What a comment on the pull request asks for.',
+      ? 'This task is about the review as a whole; its comments on lines are separate tasks.'
+      : 'This task comes from a comment on the pull request.',
     comments: [{ by: by.login, text: words }],
     pullRequest: number,
     url: review.url,
@@ -102,13 +102,13 @@ function feedbackTask(
   };
 }
 
-/** Returns the end of a long path, which identifies it best and leaves room for words in a title. */
+/** Returns the end of a long path, which identifies the file best and leaves room for words in a title. */
 function endOfPath(path: string): string {
   const name = [...flattenText(path)];
   return name.length <= MAX_NAME_CHARS ? name.join('') : `…${name.slice(1 - MAX_NAME_CHARS).join('')}`;
 }
 
-/** Builds a title from the first line that is neither quotation nor code. */
+/** Builds a title from the first line that is neither a quotation nor code. */
 function taskTitle(who: string, words: string): string {
   const said = words.split('\n').find((line) => /[\p{L}\p{N}]/u.test(line) && !/^\s*(?:>|`{3}|~{3})/.test(line));
   return toOneLine(said === undefined ? who : `${who}: ${said}`, MAX_TITLE_CHARS);
@@ -122,7 +122,7 @@ function threadBody({ thread, asking, leftOut, review }: AskedThread): string {
       ...describeLines(thread),
       ...(isOutdated
         ? [
-            `The code has changed since the comment was written${originalLine === null ? '' : ` on what was line ${originalLine} then`}.`,
+            `The code has changed since the comment was written${originalLine === null ? '' : ` on line ${originalLine}`}.`,
           ]
         : []),
       ...(leftOut === 0
@@ -135,7 +135,7 @@ function threadBody({ thread, asking, leftOut, review }: AskedThread): string {
   return parts.join('\n\n');
 }
 
-/** Describes the lines of a thread. Removed lines have their numbers in the old file. */
+/** Describes the lines of a thread. Removed lines are numbered in the old file. */
 function describeLines({ line, startLine, side, startSide }: ThreadNow): readonly string[] {
   if (line === null) return [];
   if (side === 'right' && startSide === 'left')
@@ -147,7 +147,7 @@ function describeLines({ line, startLine, side, startSide }: ThreadNow): readonl
   ];
 }
 
-/** Keeps the end of the hunk, where the comment stands. */
+/** Returns the end of the hunk, because the comment is on its last line. */
 function hunkPart(hunk: string): readonly string[] {
   const lines = withoutInvisible(hunk).trimEnd().split('\n');
   let chars = 0;
@@ -180,10 +180,10 @@ function newestComments({ conversation }: AskedThread): readonly TaskComment[] {
   return kept;
 }
 
-/** Returns the words of a comment that a reader of the page sees. */
+/** Returns the text of a comment that readers of the page see. */
 function visibleText(text: string, maxChars: number): string {
   const clean = cleanText(withoutCommand(text)).text.trim();
-  // A cut may open markup that was closed and hide text, so the text is cleaned again.
+  // A cut may remove the end of a markup element and so hide text; therefore the text is cleaned again.
   return clean.length <= maxChars ? clean : cleanText(capText(clean, maxChars)).text.trim();
 }
 

@@ -4,12 +4,12 @@ import type { FeedbackItem } from '../memory.ts';
 import type { Author, PullRequestNow, ReviewNow, ThreadComment, ThreadNow } from '../pull-request-now.ts';
 import { formatCommentTaskId, formatReviewTaskId, formatThreadTaskId } from '../subject.ts';
 
-/** Maximum length of a courtesy; the agent reads longer texts. */
+/** Maximum length of a courtesy; longer texts are left to the agent. */
 const MAX_CHARS = 80;
 
 /**
- * Phrases of a comment that needs no answer if it contains only them. Agreement is not included, because "Yes" may
- * answer a question.
+ * Phrases that need no answer if a comment contains nothing else. Agreement is not included, because "Yes" may answer a
+ * question.
  */
 const COURTESIES = [
   'thanks?( you)?',
@@ -32,10 +32,10 @@ const FILLERS =
 
 const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 
-/** Returns true if an account is trusted: it has write permission, or is an allowed bot. */
+/** Returns true if an account is trusted: it has write permission or is an allowed bot. */
 type IsTrusted = (author: Author) => boolean;
 
-/** A readable comment of a thread as raw text; `isOurs`: Ralph wrote it, whatever account it used. */
+/** A readable comment of a thread as raw text; `isOurs` means that Ralph wrote it, from any account. */
 interface ThreadMessage {
   readonly by: string;
   readonly text: string;
@@ -45,7 +45,7 @@ interface ThreadMessage {
 /** A thread in which a trusted account waits for an answer. */
 export interface AskedThread {
   readonly thread: ThreadNow;
-  /** The last comment that asks for something. */
+  /** The last comment that requests something. */
   readonly asking: ThreadComment;
   readonly by: Author;
   /** The readable comments, oldest first; `asking` is the last of them that is not Ralph's. */
@@ -56,13 +56,13 @@ export interface AskedThread {
   readonly review: string | null;
 }
 
-/** A review whose own text asks for something, or a comment that does. */
+/** A review or comment whose own text requests something. */
 export interface AskedReview {
   readonly review: ReviewNow;
   readonly by: Author;
 }
 
-/** The requests found, oldest first, and the number of further ones. */
+/** The requests to answer, oldest first, and the number of requests beyond the limit. */
 interface Asked<One> {
   readonly asked: readonly One[];
   readonly more: number;
@@ -80,7 +80,7 @@ const ASKING_STATES: readonly ReviewNow['state'][] = ['changes-requested', 'comm
 type Known = Readonly<Record<TaskId, Pick<FeedbackItem, 'asked' | 'answer'>>>;
 
 /**
- * Returns the threads that need an answer from Ralph, or from the person to whom Ralph left them. Comments by untrusted
+ * Returns the threads that need an answer from Ralph or, if Ralph gave up, from a person. Comments by untrusted
  * accounts are ignored.
  */
 export function selectThreadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedThread> {
@@ -91,8 +91,8 @@ export function selectThreadsToAnswer(now: PullRequestNow, isTrusted: IsTrusted,
 }
 
 /**
- * Returns the reviews whose own text needs an answer, and the comments, all of them requests. GitHub has no replies to
- * them, so the memory records which are answered.
+ * Returns the reviews and comments whose own text needs an answer. GitHub has no replies to them, so the memory records
+ * which are answered.
  */
 export function selectReviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted, known: Known): Asked<AskedReview> {
   const found = [...now.reviews, ...now.comments].flatMap((review) => {
@@ -101,7 +101,7 @@ export function selectReviewsToAnswer(now: PullRequestNow, isTrusted: IsTrusted,
     if (by === null || !mayAsk || !asks(text)) return [];
     if (!isTrusted(by) || isApprovedSince(now, by, { saidAt: review.at ?? 0, text })) return [];
     const answer = answerTo(known, state === 'comment' ? formatCommentTaskId(id) : formatReviewTaskId(id), id);
-    // An unposted change may still fail verification.
+    // An unposted answer is not final, because its change may still fail verification.
     const isOver = answer !== null && answer.posted && answer.kind !== 'given-up';
     return isOver ? [] : [{ review, by }];
   });
@@ -114,7 +114,7 @@ function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer
   return item?.asked === String(asked) ? item.answer : null;
 }
 
-/** An answer of Ralph, found in its thread. `asked` is the id of the comment that it answers. */
+/** Ralph's answer found in a thread. `asked` is the id of the answered comment. */
 export interface AnswerInThread {
   readonly thread: ThreadNow;
   readonly first: ThreadComment;
@@ -123,8 +123,8 @@ export interface AnswerInThread {
 }
 
 /**
- * Returns Ralph's newest answers in threads that the memory lacks, for example after the state was lost. Their words
- * are not read.
+ * Returns Ralph's newest answers in threads that the memory lacks, for example after the state was lost. Their text is
+ * not used.
  */
 export function recoverAnswers(
   { threads }: PullRequestNow,
@@ -147,8 +147,8 @@ export function recoverAnswers(
 }
 
 /**
- * Returns the accounts whose permission decides which comments count, each once, at most 30, those who wrote last
- * first.
+ * Returns the accounts whose permission decides which comments count: at most 30, without duplicates, the latest
+ * writers first.
  */
 export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
@@ -157,7 +157,7 @@ export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNo
   ];
   const authors = new Map<string, Author>();
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {
-    // Ralph's marker identifies comments by bots; for the account of a person, write permission is needed as well.
+    // The marker is enough to identify Ralph's comments by bots; a person's account needs write permission as well.
     if (by === null || text.trim() === '' || (by.kind === 'bot' && isOwnComment(text))) continue;
     if (!authors.has(accountKey(by))) authors.set(accountKey(by), by);
   }
@@ -167,7 +167,7 @@ export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNo
 interface ConsideredComment extends ThreadMessage {
   readonly comment: ThreadComment;
   readonly author: Author;
-  /** Instant from which others could read the comment; comments of a review appear when it is submitted. */
+  /** Instant at which the comment became visible; comments of a review appear when the review is submitted. */
   readonly saidAt: number;
   readonly isDismissed: boolean;
 }
@@ -182,7 +182,7 @@ function askedThread(
   const considered = shown
     .flatMap((comment) => consideredOf(comment) ?? [])
     .toSorted((one, other) => one.saidAt - other.saidAt);
-  // An approval settles what its own author asked, not what others asked.
+  // An approval settles only its author's own requests.
   const position = considered.findLastIndex(
     (one) => !one.isOurs && !one.isDismissed && !isApprovedSince(now, one.author, one),
   );
@@ -225,8 +225,8 @@ function askedThread(
 }
 
 /**
- * Returns the index of the last answered comment. An answer names its comment, because others may be written in the
- * meantime.
+ * Returns the index of the last answered comment. An answer names its comment, because others may have been written
+ * before the answer was posted.
  */
 function lastAnswered(considered: readonly ConsideredComment[]): number {
   const answered = considered.map(({ isOurs, text }, index) => {
@@ -238,15 +238,15 @@ function lastAnswered(considered: readonly ConsideredComment[]): number {
   return Math.max(-1, ...answered);
 }
 
-/** Returns the id of the comment that Ralph's answer names; null for any other text. */
+/** Returns the id of the comment that Ralph's answer names; null for a text that is not an answer. */
 function commentAnsweredBy(text: string): number | null {
   const id = /^\s*<!-- ralph-action:answer [^\n>]*?\basked=([1-9]\d{0,15})\b[^\n>]*-->/.exec(text)?.[1];
   return id === undefined ? null : Number(id);
 }
 
 /**
- * Returns true if the account's newest decision is an approval after it said this. One with it settles all but a
- * request. Dismissed reviews do not count.
+ * Returns true if the author's newest decision is an approval that is later than this text. An approval submitted
+ * together with the text settles it unless the text is a request to Ralph. Dismissed reviews do not count.
  */
 function isApprovedSince(
   { reviews }: PullRequestNow,
@@ -262,7 +262,7 @@ function isApprovedSince(
   return decidedAt > saidAt || (decidedAt === saidAt && !isRequest(text));
 }
 
-/** Returns true if a text asks Ralph by its name for work. */
+/** Returns true if a text asks Ralph by name to work. */
 function isRequest(text: string): boolean {
   return parseCommandComment(text)?.kind === 'request';
 }
@@ -272,7 +272,7 @@ function asks(text: string): boolean {
   return !isOwnComment(text) && words !== '' && !isCourtesy(words);
 }
 
-/** Returns a key that is equal for the same account. */
+/** Returns a key that identifies an account. */
 function accountKey({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }

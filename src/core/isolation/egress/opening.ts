@@ -2,8 +2,8 @@ import { parseAddress } from '../addresses.ts';
 import { parseTarget, type HostAndPort } from '../hosts.ts';
 
 /**
- * The kind of a connection by its first bytes. `more`: undecided until `needed` bytes have arrived. `name`: the raw
- * server name of a TLS ClientHello; null if it has none.
+ * The kind of a connection, derived from its first bytes. `more`: undecided until `needed` bytes have arrived. `name`:
+ * the raw server name of a TLS ClientHello; null if it has none.
  */
 export type Opening =
   | { readonly kind: 'more'; readonly needed: number }
@@ -15,7 +15,7 @@ const CHANGE_CIPHER_SPEC = 20;
 const HANDSHAKE = 22;
 const APPLICATION_DATA = 23;
 const SERVER_HELLO = 2;
-/** The random of a ServerHello that asks for another ClientHello: the SHA-256 of "HelloRetryRequest". */
+/** The random of a ServerHello that requests another ClientHello: the SHA-256 of "HelloRetryRequest". */
 const RETRY_RANDOM = [...'cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c'.matchAll(/../g)].map(
   ([byte]) => Number.parseInt(byte, 16),
 );
@@ -28,8 +28,8 @@ const MAX_RECORD_BYTES = 16_384;
 const OTHER: Opening = { kind: 'other' };
 
 /**
- * Parses the beginning of a connection. A ClientHello may be split over several records. Anything that two servers
- * could read differently (two names, wrong lengths, bytes after the message) is `other`.
+ * Parses the beginning of a connection. A ClientHello may be split over several records. Bytes that two servers could
+ * interpret differently (two names, wrong lengths, bytes after the message) are `other`.
  */
 export function parseOpening(bytes: Uint8Array): Opening {
   const [first] = bytes;
@@ -47,8 +47,8 @@ export function parseOpening(bytes: Uint8Array): Opening {
 }
 
 /**
- * Parses what a client sends after a server has asked for another ClientHello: before it there may be records of other
- * kinds, which such a server skips.
+ * Parses the client's bytes after a server requested another ClientHello. Skips preceding records of other kinds, as
+ * such a server does.
  */
 export function parseSecondOpening(bytes: Uint8Array): Opening {
   let at = 0;
@@ -61,7 +61,7 @@ export function parseSecondOpening(bytes: Uint8Array): Opening {
   return opening.kind === 'tls' ? opening : OTHER;
 }
 
-/** Parses the beginning of a server's answer. `retry`: it asks for another ClientHello (RFC 8446, 4.1.3). */
+/** Parses the beginning of a server's answer. `retry`: the server requests another ClientHello (RFC 8446, 4.1.3). */
 export function parseServerAnswer(
   bytes: Uint8Array,
 ): Extract<Opening, { kind: 'more' }> | { readonly kind: 'retry' | 'final' } {
@@ -71,7 +71,7 @@ export function parseServerAnswer(
   return bytes.length < expected.length ? { kind: 'more', needed: bytes.length + 1 } : { kind: 'retry' };
 }
 
-/** Returns the ClientHello with its header, joined from its records; it must end where the last record ends. */
+/** Returns the ClientHello with its header, joined from its records. It must end together with the last record. */
 function handshakeIn(bytes: Uint8Array): Uint8Array | Opening {
   const message: number[] = [];
   for (let at = 0; ;) {
@@ -142,8 +142,8 @@ function reader(bytes: Uint8Array): Reader {
 }
 
 /**
- * Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, such as `
- * as other.example`.
+ * Returns null if an opening is for the requested host; otherwise the suffix that the host gets in reports, for example
+ * ` as other.example`.
  */
 export function findHostSuffix(
   opening: Exclude<Opening, { kind: 'more' }>,
@@ -151,7 +151,7 @@ export function findHostSuffix(
 ): string | null {
   switch (opening.kind) {
     case 'tls':
-      // A connection to an address needs no server name, but some programs send the address as one.
+      // A connection to an address needs no server name, although some programs send the address as one.
       if (opening.name === null) return parseAddress(host) === null ? ' without a server name' : null;
       return asHost(opening.name) === host ? null : formatOtherName(opening.name);
     case 'http':
@@ -173,7 +173,7 @@ export const DISCREPANCY_SUFFIX = / (?:as [\w.:[\]-]{1,260}|as another name|with
 const HTTPS_PORT = 443;
 export const WITHOUT_TLS = ' without TLS';
 
-/** Returns the host as targets are written, or null if it is not a host. */
+/** Returns the name as a normalized host, or null if it is not a host. */
 function asHost(name: string): string | null {
   return parseTarget(name.includes(':') ? `[${name}]` : name, HTTPS_PORT)?.host ?? null;
 }

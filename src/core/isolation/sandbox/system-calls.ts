@@ -6,7 +6,7 @@ interface Abi {
   readonly keys: readonly number[];
   /** Numbers of socket and socketpair, whose first argument is the socket family. */
   readonly sockets: readonly number[];
-  /** Numbers of calls that make sockets in a way that no filter can inspect. */
+  /** Numbers of calls that create sockets in a way that no filter can inspect. */
   readonly unseen: readonly number[];
   /** Bit that marks calls of another ABI with the same `arch`; null if there is no such ABI. */
   readonly otherAbi: number | null;
@@ -14,7 +14,9 @@ interface Abi {
 
 /** Numbers of io_uring_setup, io_uring_enter and io_uring_register, which are equal on all processors. */
 const IO_URING = [425, 426, 427] as const;
-/** The ABIs by processor. Programs of 32 bits run on the same kernel, and their socketcall hides its arguments. */
+/**
+ * The ABIs by processor. The same kernel also runs 32-bit programs, whose socketcall hides its arguments from a filter.
+ */
 const ABIS: Readonly<Record<string, readonly [own: Abi, of32Bits: Abi]>> = {
   x64: [
     { arch: 0xc000_003e, keys: [248, 249, 250], sockets: [41, 53], unseen: IO_URING, otherAbi: 0x4000_0000 },
@@ -26,7 +28,7 @@ const ABIS: Readonly<Record<string, readonly [own: Abi, of32Bits: Abi]>> = {
   ],
 };
 
-/** The numbers of the calls by which a sandbox is made, a program is sealed, and the seal is tested. */
+/** The numbers of the system calls that create a sandbox, apply the filter to a program, and test the filter. */
 export interface CallNumbers {
   readonly close: number;
   readonly prctl: number;
@@ -43,7 +45,7 @@ const NUMBERS: Readonly<Record<string, Pick<CallNumbers, 'close' | 'prctl' | 'un
   arm64: { close: 57, prctl: 167, unshare: 97 },
 };
 
-/** Returns the numbers for a processor, named as Node names it, or null if they are not known. */
+/** Returns the numbers for a processor, named as in Node, or null for an unknown processor. */
 export function findCallNumbers(processor: string): CallNumbers | null {
   const [abi] = ABIS[processor] ?? [];
   const numbers = NUMBERS[processor];
@@ -53,8 +55,8 @@ export function findCallNumbers(processor: string): CallNumbers | null {
 }
 
 /**
- * Socket families that are allowed: local, internet, and netlink for the kernel's interfaces. A sandbox has its own
- * network for all of them.
+ * The allowed socket families: local, IPv4, IPv6, and netlink for the kernel's interfaces. A sandbox's network
+ * namespace separates all of them.
  */
 const FAMILIES = [1, 2, 10, 16];
 
@@ -65,7 +67,7 @@ const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
 const refused = (error: number): number => 0x0005_0000 + error;
 
-/** Offsets in the data that a filter receives about a call. */
+/** Offsets in the data about a call that a filter receives. */
 const SEEN = { number: 0, arch: 4, firstArgument: 16 };
 const LOAD = 0x20;
 const IF_EQUAL = 0x15;
@@ -79,9 +81,9 @@ type Instruction =
 type Line = Instruction | { readonly label: string };
 
 /**
- * Builds a filter of system calls for seccomp(2), as hexadecimal bytes. The filter refuses the kernel's keys, which no
- * namespace of the sandbox separates, io_uring, and socket families that a network namespace does not separate.
- * Programs of 32 bits get the same limits. Returns null for an unknown processor.
+ * Builds a system call filter for seccomp(2), as hexadecimal bytes. The filter refuses calls that namespaces do not
+ * contain: kernel keys, io_uring and some socket families. It applies the same limits to 32-bit programs. Returns null
+ * for an unknown processor.
  */
 export function buildCallFilter(processor: string): string | null {
   const abis = ABIS[processor];
@@ -98,14 +100,14 @@ export function buildCallFilter(processor: string): string | null {
     { label: 'key' },
     { code: RETURN, value: refused(EPERM) },
     { label: 'unknown' },
-    // A tracer that skips a call gives it this number.
+    // A tracer that skips a call replaces its number with this value.
     { code: IF_EQUAL, value: 0xffff_ffff, to: 'allow' },
     { label: 'unseen' },
     { code: RETURN, value: refused(ENOSYS) },
     { label: 'allow' },
     { code: RETURN, value: ALLOW },
   ];
-  return assembled(lines);
+  return assembleLines(lines);
 }
 
 function linesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[] {
@@ -122,7 +124,7 @@ function linesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[
   ];
 }
 
-function assembled(lines: readonly Line[]): string {
+function assembleLines(lines: readonly Line[]): string {
   const places = new Map<string, number>();
   let at = 0;
   for (const line of lines)

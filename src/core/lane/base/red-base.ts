@@ -5,16 +5,19 @@ import type { Immutable } from '../../policy.ts';
 import { listFailingTests, type TestReport } from '../../proof/test-report.ts';
 import { capText } from '../../text/phrase.ts';
 
-/** Maximum number of distinct failures of one verification that are compared; later ones are ignored. */
+/** Maximum number of distinct failures that are compared per verification; later ones are ignored. */
 const MAX_FAILURES = 20;
-/** Maximum length of a line that is searched for a failure, and of a failure's text that is shown, in UTF-16 units. */
+/**
+ * Maximum length of a line in which failures are searched, in UTF-16 units. `MAX_SHOWN_CHARS` limits the text shown for
+ * a failure.
+ */
 const MAX_LINE_CHARS = 1_000;
 const MAX_SHOWN_CHARS = 300;
 
 /**
- * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: one did without success, so no call is
- * made. `reverify`: the base branch or `verify` changed since, or hours have passed, so the next verification of the
- * base decides. `repaired`: the newest base passes, but the lane does not contain it yet.
+ * The stages of a red base. `found`: no iteration has tried to fix it. `tried`: an iteration failed to fix it, so no
+ * call is made. `reverify`: the base branch or `verify` changed since then, or hours have passed, so the next
+ * verification of the base decides. `repaired`: the newest base passes, but the lane does not contain it yet.
  */
 const stages = ['found', 'tried', 'reverify', 'repaired'] as const;
 
@@ -24,7 +27,10 @@ export const redBaseSchema = z.object({
   commit: z.string().max(64),
   commands: z.string().max(64),
   command: z.string().max(200),
-  /** Its failures: the ends of its failing tests' names or, if a reporter names none, fingerprints of its output. */
+  /**
+   * The failures of the base: the ends of the names of failing tests or, if a reporter names none, fingerprints of the
+   * output.
+   */
   failures: z.array(z.string().max(64)).max(MAX_FAILURES),
   /** The last failure, for people; empty if the command printed nothing. */
   words: z.string().max(MAX_SHOWN_CHARS),
@@ -33,14 +39,11 @@ export const redBaseSchema = z.object({
 /** A base branch on which `verify` fails. */
 export type RedBase = Immutable<z.infer<typeof redBaseSchema>>;
 
-/**
- * Matches a line by which a test runner or compiler reports a failure, in addition to the errors that `findErrors`
- * knows.
- */
+/** Matches a line in which a test runner or compiler reports a failure, besides the errors that `findErrors` finds. */
 const REPORTS_FAILURE =
   /^\s*(?:not ok\b|-{3} FAIL\b|FAIL(?:ED|URE|URES)?\b|[✖✗✘×●❌✕]\s|E {2,}\S|\d+\) \S|BUILD FAILED\b|Assertion\w*(?:Error|Failed)\b|panicked at\b)|\bFAILED\s*$|: (?:assertion|test) failed\b|^ *\d+:\d+ +error +\S|^\s*Failed \S.* \[.{1,20}\]$|\(Failed\)$|: .+ \[E\]$/;
 
-/** Matches a line that only sums up failures, and what package managers print behind them. */
+/** Matches a line that only sums up failures, or that package managers print after a failure. */
 const SUMS_UP =
   /^\s*(?:FAIL(?:ED|URES?)?!?(?: \(.*\))?$|FAIL\t(?!.* \[(?:build|setup) failed\])|FAILURE: |BUILD FAILED\b|[✖✗✘×] \d+ (?:problem|error|warning|test)s?\b|npm (?:ERR!|error)(?: (?:code|path|command|workspace|location|errno|node|A complete log|Lifecycle script|Test failed)\b.*)?$|\[ERROR\] (?:Failed to execute goal|There are|To see|Re-run|For more|After correcting|\[Help)|error: could not compile|g?make(?:\[\d+\])?: \*\*\* \[|Found \d+ errors?\b)/;
 
@@ -51,7 +54,8 @@ interface Failure {
 }
 
 /**
- * Returns the failures in the output of a verification, one per fingerprint, or its last line if no line reports one.
+ * Returns the failures in the output of a verification, one per fingerprint. If no line reports a failure, the last
+ * line counts as one.
  */
 function failuresIn(output: string): readonly Failure[] {
   const lines = output
@@ -80,18 +84,19 @@ function baseFailureOf(line: string): Failure {
   return { text: capText(text, MAX_SHOWN_CHARS), fingerprint: fingerprintOf(text) };
 }
 
-/** Returns the failing tests that a reporter names, in an order that does not depend on the run. */
+/** Returns the failing tests that a reporter names, in a stable order. */
 function failuresOf(report: TestReport): readonly Failure[] {
   return listFailingTests(report)
     .map(([name]) => ({ text: capText(name, MAX_SHOWN_CHARS), fingerprint: `…${name.slice(-MAX_NAME_CHARS)}` }))
     .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
 }
 
-/** Maximum length of the end of a test's name by which it is compared. */
+/** Number of characters at the end of a test's name that are compared. */
 const MAX_NAME_CHARS = 60;
 
 /**
- * Describes a base on which `verify` fails, or returns null if it passes. The output and its report must be redacted.
+ * Describes a base on which `verify` fails; returns null if `verify` passes. The output and its report must already be
+ * redacted.
  */
 export function redBaseOf(
   subject: Pick<RedBase, 'commit' | 'commands'>,
@@ -111,10 +116,7 @@ export function redBaseOf(
   };
 }
 
-/**
- * Returns true if a verification fails as the base does: in the same command, with every failure of the base still
- * reported.
- */
+/** Returns true if a verification fails as the base does: in the same command, and with every failure of the base. */
 export function failsAsBase(base: RedBase, verification: Verification, report: TestReport): boolean {
   if (verification.kind !== 'failed' || verification.command.slice(0, 200) !== base.command) return false;
   const reported = [...failuresOf(report), ...failuresIn(verification.tail)];
@@ -125,15 +127,15 @@ export function failsAsBase(base: RedBase, verification: Verification, report: T
 }
 
 /**
- * Returns an iteration's verification, completed by its comparison with the red base: whether it fails as the base
- * does, and its failures that the base does not have.
+ * Returns an iteration's verification with the result of comparing it with the red base: whether it fails as the base
+ * does, and the failures that the base does not have.
  */
 export function compareWithBase(base: RedBase | null, verification: Verification, report: TestReport): Verification {
   if (base === null || verification.kind !== 'failed') return verification;
   const known = new Set(base.failures);
   const tests = base.failures.some((failure) => failure.startsWith('…')) ? failuresOf(report) : [];
   const failures = tests.length > 0 ? tests : failuresIn(verification.tail);
-  // If the base has more failures than are kept, no other test is known to be new.
+  // If the base may have more failures than are kept, a failing test cannot be identified as new.
   const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
   const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
   return {

@@ -10,7 +10,7 @@ import { withTransition } from '../session.ts';
 import type { LaneState } from '../state/state.ts';
 
 /**
- * Returns the state in which a person's order has closed the circuit, and makes those of steps ready for a probe;
+ * Returns the state after a person ordered the circuit to be closed; circuits of steps become ready for a probe.
  * `reason` names the person.
  */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
@@ -20,7 +20,7 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
   );
 }
 
-/** Returns the state in which an open circuit is probed before its cooldown ends, because a person asks for it. */
+/** Returns the state after a person asked to probe an open circuit before its cooldown ends. */
 export function probeNow(known: LaneState, policy: Policy, now: number): LaneState {
   const state = { ...known, steps: allowStepProbes(known.steps), providers: allowProviderProbes(known.providers, now) };
   const { circuit } = state;
@@ -29,8 +29,8 @@ export function probeNow(known: LaneState, policy: Policy, now: number): LaneSta
 }
 
 /**
- * Returns the state in which a failed or blocked task gets all its attempts again, by a person's order; `reason` names
- * the person.
+ * Returns the state after a person ordered a retry: a failed or blocked task gets all its attempts again. `reason`
+ * names the person.
  */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
   const retried = { ...state, feedback: resetRounds(state.feedback, taskId) };
@@ -38,7 +38,7 @@ export function retryTask(state: LaneState, taskId: TaskId, reason: string, now:
 }
 
 /**
- * Returns the state after the cooldown: the circuit is closed if the policy says so, otherwise its probe is recorded.
+ * Returns the state after the cooldown: the circuit is closed if the policy allows it, otherwise a probe is recorded.
  */
 export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit.kind === 'closed') return state;
@@ -58,7 +58,7 @@ export function probeOrCloseCircuit(state: LaneState, policy: Policy, now: numbe
   });
 }
 
-/** Returns the state with changed progress of this task, and with the transition. */
+/** Returns the state with the new progress of this task and a transition that records the change. */
 export function withTask(
   state: LaneState,
   id: TaskId,

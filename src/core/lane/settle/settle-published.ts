@@ -7,7 +7,9 @@ import { isFinished } from '../../tasks/task.ts';
 import { type CircuitFacts, recordInCircuit } from '../circuit.ts';
 import { type LaneState, MAX_REFUSAL_CHARS, type PublishedLane } from '../state/state.ts';
 
-/** Returns the state with the commit at which tasks were done, which is known only after `settle`. */
+/**
+ * Returns the state with the commit at which tasks were done. The commit is made only after the iteration is settled.
+ */
 export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
   return {
     ...state,
@@ -21,8 +23,8 @@ export function recordPublished(state: LaneState, published: PublishedLane): Lan
 }
 
 /**
- * Returns the state with the result of the last push: `refused` is why the server will refuse it again, or null if it
- * accepted it.
+ * Returns the state with the result of the last push: `refused` is the reason why the server will refuse the push
+ * again, or null if it accepted it.
  */
 export function recordPush(
   state: LaneState,
@@ -36,8 +38,8 @@ export function recordPush(
 }
 
 /**
- * Returns the state after a run whose commits did not reach the remote: its calls and attempts count, but none of its
- * iterations was progress. Otherwise a push that is always refused would let every run start over.
+ * Returns the state after a run whose commits did not reach the remote. Calls and attempts count, but no iteration
+ * counts as progress; otherwise a lane whose pushes are always refused would never stop.
  */
 export function loseProgress(
   run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
@@ -63,7 +65,7 @@ export function loseProgress(
   return { ...after, circuit, tasks, feedback, currentTask, signals, lastIteration, steps, session: null, resting: {} };
 }
 
-/** Returns the state after an iteration that a failure of the machine cut off: its task is not to blame. */
+/** Returns the state after a machine failure cut off an iteration; the attempt is not counted for its task. */
 export function loseIteration(state: LaneState, policy: Policy, now: number): LaneState {
   const current = state.currentTask === null ? [] : [state.currentTask];
   const refunded = withChangedTasks(state.tasks, current, (known) => ({
@@ -73,7 +75,7 @@ export function loseIteration(state: LaneState, policy: Policy, now: number): La
   return countAsIdle({ ...state, tasks: refunded }, policy, now);
 }
 
-/** Returns the state with one more iteration without progress in its circuit. */
+/** Returns the state with one more iteration without progress recorded in its circuit. */
 function countAsIdle(state: LaneState, policy: Policy, now: number): LaneState {
   const nothing: CircuitFacts = {
     progress: false,
@@ -89,7 +91,9 @@ function countAsIdle(state: LaneState, policy: Policy, now: number): LaneState {
   return { ...state, circuit: recordInCircuit(state.circuit, nothing, policy.circuit, now) };
 }
 
-/** Returns the feedback with its requests and used rounds, but without answers, since the commits are lost. */
+/**
+ * Returns the feedback with the new requests and used rounds but without new answers, because their commits are lost.
+ */
 function withoutAnswers(before: Feedback, after: Feedback): Feedback {
   const items = Object.entries(after.items).map(([id, item]) => {
     const known = Object.hasOwn(before.items, id) ? before.items[id] : undefined;

@@ -50,13 +50,13 @@ export interface IterationStart {
 
 /**
  * Returns the state at the start of an iteration of one call: the call is charged, the task is in progress, `session`
- * is what to resume (null for a fresh one), and `circuit-auto-reset` has closed an open circuit.
+ * is the session to resume (null for a new one), and `circuit-auto-reset` has closed an open circuit.
  */
 export function beginIteration(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   return chargeCallAt(beginSteps(state, call, policy, now), policy, now);
 }
 
-/** Returns the state at the start of an iteration whose pipeline makes the calls: no call is charged yet. */
+/** Returns the state at the start of an iteration whose pipeline makes the calls, so no call is charged yet. */
 export function beginSteps(state: LaneState, call: IterationStart, policy: Policy, now: number): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const ready = resetUnfitSession(
@@ -65,7 +65,8 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
     policy,
     now,
   );
-  // Changes by others between two iterations are not the agent's work: a task without its own work starts again.
+  // Changes between two iterations are not the agent's work, so a task without changes of its own gets a new starting
+  // tree.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
   const started: TaskProgress = {
     ...before,
@@ -73,7 +74,7 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
     reason: null,
     attempts: before.attempts + 1,
     startedTree: untouched ? call.tree : before.startedTree,
-    // A task that is worked on here belongs to this lane again.
+    // Another lane's result for a task no longer counts once this lane works on the task.
     answer: undefined,
     unmarked: undefined,
     retried: undefined,
@@ -81,21 +82,19 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
   return { ...withTask(ready, call.taskId, started, { reason: 'started', now }), currentTask: call.taskId, park: null };
 }
 
-/** Returns the state in the turn of an agent, which continues with its own session. */
+/** Returns the state with this agent's turn, in which it continues its own session. */
 function inTurnOf(state: LaneState, agent: AgentName, policy: Policy, now: number): LaneState {
   const [before] = listPassedOverAgents(policy.agents, state.providers, agent, now);
   return dropExpiredSessions(switchAgent(state, agent, before?.why ?? 'by_order', now), policy, now);
 }
 
-/** Returns the state with one more call, charged as it begins. */
+/** Returns the state with one more call, which is charged as it begins. */
 export function chargeCallAt(state: LaneState, { agents }: Policy, now: number): LaneState {
   const agent = agents.length > 1 ? state.agent : null;
   return { ...state, windows: chargeCall(state.windows, now), ledger: bookCall(state.ledger, now, agent) };
 }
 
-/**
- * Books the usage of a call as soon as it ends, before anything that can fail. The only place where usage is booked.
- */
+/** Books the usage of a call as soon as it ends, before any step that can fail. No other code books a call's usage. */
 export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, costUsd }: CallUsage): LaneState {
   const durationMs = Math.max(0, endedAt - startedAt);
   const usage = { tokens: tokens ?? 0, costUsd: costUsd ?? 0, durationMs };
@@ -106,7 +105,7 @@ export function bookCallUsage(state: LaneState, { startedAt, endedAt, tokens, co
   };
 }
 
-/** Returns the new state and the verdict for one iteration's facts. Deterministic. */
+/** Returns the new state and the verdict for one iteration's facts. The result depends only on the arguments. */
 export function settleIteration(
   state: LaneState,
   facts: IterationFacts,
@@ -162,14 +161,14 @@ function withheldWords({
   marked = [],
 }: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
   const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))].slice(0, 20);
-  // The reason must stay, however long the path is.
+  // A long path is cut so that the reason stays complete.
   const words = files.map(({ path, why }) => capText(`${path.slice(-200)}: ${why}`, MAX_WITHHELD_CHARS));
   return files.length === 0 ? {} : { withheld: words };
 }
 
 /**
- * Returns the state at the end of a run that worked. A streak that ended this run does not end the next one before its
- * first call.
+ * Returns the state at the end of a run that worked. A streak that ended this run is cleared, so that it does not end
+ * the next run before its first call.
  */
 export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
   const ended: LaneState = {
@@ -202,8 +201,8 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
 }
 
 /**
- * Returns the signals for a task: a BLOCKED streak does not carry over to another task, nor does completion to another
- * prompt.
+ * Returns the signals for a task: a BLOCKED streak does not carry over to another task, and completion signals do not
+ * carry over to another prompt.
  */
 function signalsFor({ signals, lastIteration }: LaneState, id: TaskId): Signals {
   const isOther = lastIteration !== null && lastIteration.taskId !== id;
@@ -222,26 +221,23 @@ function iterationSignals(
     done: claimsEverything && !overruled,
     vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
-    // An agent that finishes test tasks is not going round in circles.
+    // An agent that finishes test tasks is making progress.
     testOnly: verdict.testOnly && !verdict.taskDone,
     outputChars: hasAgentAnswered(facts) ? evidence.outputChars : null,
   };
 }
 
-/** Books the time of an iteration outside of its calls; calls are booked as they end. */
+/** Books the time of an iteration outside of its calls, because calls are booked when they end. */
 function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, now: number): LaneState {
   const calls = listCallUsages(evidence);
-  // Journals of earlier versions book the only call of an iteration as long as the iteration.
+  // In journals of earlier versions, the only call of an iteration is booked with the iteration's whole time.
   if (calls === null) return state;
   const called = calls.reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
   const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
   return { ...state, ledger: bookUsage(state.ledger, rest, now) };
 }
 
-/**
- * Returns the agent calls of an iteration as they were booked, or null for a journal of an earlier version, which does
- * not contain them.
- */
+/** Returns the booked agent calls of an iteration, or null for a journal of an earlier version, which lacks them. */
 export function listCallUsages({ steps, call }: Pick<Evidence, 'steps' | 'call'>): readonly CallUsage[] | null {
   if (steps.length > 0) return steps.flatMap(({ calls }) => calls);
   return call === undefined ? null : [call];
@@ -260,10 +256,10 @@ function settleTask(
   const { id } = facts.task;
   const { progress, taskDone } = judged.judgement.verdict;
   const after = computeProgressAfter(state, facts, judged);
-  // A task that was worked on again without being finished, or given back to a person, no longer has its finished
-  // content.
+  // A task that was worked on without being finished, or given back to a person, no longer has the content that was
+  // finished.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
-  // A task that the branch's file does not list, or lists as open, would seem open after the merge.
+  // If the branch's file does not list the task as done, the task would seem open after the merge.
   const isOfFile = !isIssueTask(id) && !isFeedback(id);
   const isUnmarked = taskDone && isOfFile && facts.evidence.checklist?.current !== 'done';
   const next: TaskProgress = {
@@ -275,7 +271,7 @@ function settleTask(
   return { ...settled, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
-/** Settles a task that was finished along with another: the iteration counts for both. */
+/** Settles a task that an iteration finished in addition to its own; the iteration counts for both. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
   return withTask(
@@ -307,8 +303,8 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
 }
 
 /**
- * Returns the providers after an iteration: its call feeds the circuit, the last call of its agent if a pipeline makes
- * several.
+ * Returns the provider circuits after an iteration. Its only call is recorded or, with a pipeline, the last call of its
+ * agent.
  */
 function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, now: number): Providers {
   const { analysis, evidence, agentFailed } = facts;
@@ -318,7 +314,7 @@ function providersAfter(state: LaneState, facts: JudgedFacts, policy: Policy, no
   return recordProviderCall(state.providers, agent, { analysis, end: evidence.end, progress, agentFailed }, now);
 }
 
-/** Returns the providers with the usage limits that steps met whose agent is their own. */
+/** Returns the provider circuits with the usage limits that steps with their own agent hit. */
 function withLimitsOfSteps(providers: Providers, { steps }: Pick<Evidence, 'steps'>): Providers {
   const limits = steps.flatMap(({ agent, refused }) =>
     agent === undefined || refused?.until == null
@@ -329,8 +325,8 @@ function withLimitsOfSteps(providers: Providers, { steps }: Pick<Evidence, 'step
 }
 
 /**
- * Returns true if the provider failed and another agent can be called or waited for: then the failure feeds the
- * provider's circuit, not the lane's.
+ * Returns true if the provider failed and another agent can be called or waited for. The failure then counts for the
+ * provider's circuit instead of the lane's.
  */
 function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,
@@ -341,7 +337,7 @@ function isLeftToOtherAgent(
   return agents.length > 1 && isFailure({ analysis, end, agentFailed }) && !isOutage(agents, providers, now);
 }
 
-/** The facts of an iteration with the part of the verdict that feeds the provider's circuit. */
+/** The facts of an iteration, and the part of the verdict that the provider's circuit needs. */
 type JudgedFacts = IterationFacts & Pick<Verdict, 'agentFailed'>;
 
 /** Parks the lane at a provider's limit if no other agent can be called. */

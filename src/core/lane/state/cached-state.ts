@@ -4,16 +4,19 @@ import { progressOf, withChangedTasks } from '../../tasks/queue.ts';
 import { isBegun } from '../../tasks/task.ts';
 import type { LaneState } from './state.ts';
 
-/** The trusted parts of a cached document: every workflow on the default branch can write the cache. */
+/**
+ * The trusted parts of a cached document. Trust is limited, because every workflow on the default branch can write the
+ * cache.
+ */
 export interface CachedState {
   readonly state: LaneState;
-  /** The parts that are not trusted, in words for people: `approvals`, `a pause`. */
+  /** The untrusted parts, in words for people: `approvals`, `a pause`. */
   readonly dropped: readonly string[];
 }
 
 /**
- * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. It leaves out
- * approvals, people's requests, sessions and verifications.
+ * Returns the parts of a state that can only restrict a run: circuit, usage, sequence, task progress. Approvals,
+ * people's requests, sessions and verifications are left out.
  */
 export function selectRestrictiveParts(state: LaneState, signed: boolean): CachedState {
   const { state: kept, dropped } = selectSignedParts(state, false);
@@ -21,7 +24,7 @@ export function selectRestrictiveParts(state: LaneState, signed: boolean): Cache
     dropped,
     state: {
       ...kept,
-      // An unsigned count of obeyed orders is not trusted: it could skip orders that were never obeyed.
+      // An unsigned count of obeyed orders is not trusted, because it could skip orders that were never obeyed.
       ordersApplied: signed ? kept.ordersApplied : 0,
       journalHash: null,
       baseVerification: null,
@@ -33,8 +36,8 @@ export function selectRestrictiveParts(state: LaneState, signed: boolean): Cache
 }
 
 /**
- * Returns the trusted state of a lane that is only in a cache. Approvals are looked up again; a pause and a session
- * count if they were signed with the agent's key.
+ * Returns the trusted state of a lane that exists only in a cache. Approvals are looked up again; a pause and a session
+ * count only if they were signed with the agent's key.
  */
 export function selectSignedParts(state: LaneState, signed: boolean): CachedState {
   const known = Object.entries(state.tasks).map(([id, task]) => {
@@ -64,8 +67,8 @@ export function selectSignedParts(state: LaneState, signed: boolean): CachedStat
 }
 
 /**
- * Returns the state of the authoritative place, which no longer accepts writes, with the safe parts of what a run saved
- * elsewhere since.
+ * Returns the state of the authoritative store with the safe parts of a state that a run saved elsewhere, after that
+ * store stopped accepting writes.
  */
 export function withSafeParts(state: LaneState, since: LaneState): LaneState {
   const { circuit, windows, signals, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } = since;

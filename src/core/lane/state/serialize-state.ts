@@ -8,12 +8,12 @@ import { MAX_LEDGER_DAYS } from '../ledger.ts';
 import { MAX_TRANSITIONS } from '../session.ts';
 import { type LaneState, MAX_DONE_IDS, MAX_STATE_BYTES } from './state.ts';
 
-/** The stored form: the state; a large one has only the ids of its done tasks in `done`. */
+/** The stored form of the state. If the state is large, `done` holds the ids of done tasks instead of their records. */
 type Stored = LaneState & { readonly done?: readonly TaskId[] };
 
 /**
- * Returns the document to store, at most `MAX_STATE_BYTES` long: history is dropped first. Done tasks are always kept,
- * since they would be paid for again.
+ * Returns the document to store, at most `MAX_STATE_BYTES` long. History is dropped first. Done tasks are always kept,
+ * because otherwise they would be worked on and paid for again.
  */
 export function serializeState(state: LaneState): string {
   let kept: Stored = {
@@ -29,7 +29,7 @@ export function serializeState(state: LaneState): string {
   return stateText(kept);
 }
 
-/** Returns the state to store: what another lane says of an issue is in the state of that lane. */
+/** Returns the state to store, without copies of results from other lanes, whose own states hold them. */
 export function withoutCopies(state: LaneState): LaneState {
   const isTheirs = ([, task]: [TaskId, TaskProgress]): boolean => task.answer !== undefined && isStuck(task);
   const theirs = Object.entries(state.tasks).filter(isTheirs);
@@ -41,7 +41,7 @@ export function withoutCopies(state: LaneState): LaneState {
       );
 }
 
-/** Returns the state in which these tasks, which were not worked on here, are as they were at the start. */
+/** Returns the state with these tasks, which this lane did not work on, reset to untouched. */
 export function withUnanswered(state: LaneState, ids: readonly TaskId[]): LaneState {
   const tasks = withChangedTasks(state.tasks, ids, ({ approval, startedTree }) => ({
     ...untouchedProgress,
@@ -52,8 +52,8 @@ export function withUnanswered(state: LaneState, ids: readonly TaskId[]): LaneSt
 }
 
 /**
- * Serializes without null fields of tasks: a document may contain hundreds of tasks with little more than their
- * approvals.
+ * Serializes the state without null fields of tasks, because a document may contain hundreds of tasks with little more
+ * than their approvals.
  */
 function stateText(state: Stored): string {
   const tasks = Object.entries(state.tasks).map(([id, task]) => [
@@ -75,20 +75,20 @@ const prunings: readonly ((state: Stored) => Stored)[] = [
       ]),
     ),
   }),
-  // Words are dropped before notifications: people would be notified again of forgotten ones.
+  // Words are dropped before notifications, because people would be notified again about forgotten ones.
   (state) => ({ ...state, transitions: [], change: { ...state.change, tasks: newestEntries(state.change.tasks, 20) } }),
   (state) => ({
     ...state,
     change: withShortShares(state.change),
     feedback: withShorterWords({ ...state.feedback, items: keepNewestItems(state.feedback.items, 60) }),
   }),
-  // Only reached by a lane with hundreds of tasks.
+  // Only a lane with hundreds of tasks reaches this step.
   (state) => {
     const isShort = (task: TaskProgress): boolean => task.state === 'done' && task.unmarked === undefined;
     const done = Object.entries(state.tasks).flatMap(([id, task]) => (isShort(task) ? [id] : []));
     return { ...state, done: done.slice(-MAX_DONE_IDS), tasks: keepTasks(state, (task) => !isShort(task)) };
   },
-  // The oldest open items are the most likely to be closed by now.
+  // The oldest open items are dropped, because they are the likeliest to be closed by now.
   (state) => ({
     ...state,
     tasks: {

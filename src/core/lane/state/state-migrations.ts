@@ -1,17 +1,17 @@
 import { noFeedback } from '../../feedback/memory.ts';
 import { noChange } from '../change.ts';
 
-/** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
+/** Converts a stored document to the next version; a document is any JSON object. */
 type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
 
-/** Migrations by the version that they start from. The tests have a stored sample of each version. */
+/** Migrations by the version of their input. The tests have a stored sample of each version. */
 const migrations: Readonly<Record<number, Migration>> = {
-  // 2: people's orders are stored beside the document, which records those it has obeyed.
+  // 2: people's orders are stored outside of the document, which records the obeyed ones.
   1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
   // 3: records who approved which text of an issue, and which tasks of files are done without a mark.
   2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
-  // 4: records data that was kept safe from the agent: hashes of transcript and journal, verifications in a clean
-  // clone, a refused push.
+  // 4: records data protected from the agent: hashes of transcript and journal, verifications in a clean clone, a
+  // refused push.
   3: (document) => ({
     ...document,
     version: 4,
@@ -31,7 +31,7 @@ const migrations: Readonly<Record<number, Migration>> = {
     change: noChange,
     notified: [],
   }),
-  // 6: several agents take turns; before, there was one, and a provider's limit only parked the lane.
+  // 6: several agents take turns; earlier versions had one, and a provider's limit only parked the lane.
   5: (document) => ({
     ...document,
     version: 6,
@@ -39,9 +39,9 @@ const migrations: Readonly<Record<number, Migration>> = {
     resting: {},
     providers: restingOfPark(document.park),
   }),
-  // 7: reviews, checks and conflicts of the pull request are answered.
+  // 7: records answers to reviews, checks and conflicts of the pull request.
   6: (document) => ({ ...document, version: 7, feedback: noFeedback }),
-  // 8: all data of a task is one record, and no separate list has its id.
+  // 8: all data of a task is in one record instead of separate lists.
   7: ({ approvals, answers, unmarked, unverified, retried, finished, ...document }) => ({
     ...document,
     version: 8,
@@ -51,7 +51,7 @@ const migrations: Readonly<Record<number, Migration>> = {
     retriesAll: retried === 'all',
     ...(finished === undefined ? {} : { done: finished }),
   }),
-  // 9: a run of `verify` in a clean clone is called a verification; a check is one of CI.
+  // 9: calls a run of `verify` in a clean clone a verification, because a check is CI's.
   8: ({ baseCheck, headCheck, ...document }) => ({
     ...document,
     version: 9,
@@ -65,7 +65,7 @@ function withStage(redBase: unknown): unknown {
   return isObject(redBase) && redBase.stage === 'recheck' ? { ...redBase, stage: 'reverify' } : redBase;
 }
 
-/** Merges the lists into one record for each task; a task that nobody worked on has one only if people acted on it. */
+/** Merges the lists into one record per task. A task without work has a record only if people acted on it. */
 function oneRecordEach(
   tasks: Record<string, unknown>,
   { approvals, answers, ...lists }: Readonly<Record<string, unknown>>,
@@ -98,7 +98,7 @@ function oneRecordEach(
   return Object.fromEntries(records) as Record<string, unknown>;
 }
 
-/** Returns the approval of the text that another lane worked on last, or undefined if it is unknown. */
+/** Returns the approval of the text that another lane last worked on, or undefined if unknown. */
 function approvalOf(answer: unknown): unknown {
   return isObject(answer) ? (answer.approval ?? undefined) : undefined;
 }
@@ -116,8 +116,8 @@ function withReason(task: unknown): unknown {
 }
 
 /**
- * Returns the document in today's version. Anything but an object with a migration is returned unchanged, and the
- * schema rejects it.
+ * Returns the document in the current version. A value that cannot be migrated is returned unchanged and then fails the
+ * schema.
  */
 export function migrateState(document: unknown, version: number): unknown {
   let migrated = document;

@@ -27,19 +27,19 @@ import { MAX_TRANSITIONS, restingSchema, sessionSchema, transitionSchema, withTr
 import { migrateState } from './state-migrations.ts';
 import { limitWindows, parseWindows, type Windows } from '../windows.ts';
 
-/** Version of the documents that are written; older ones are migrated. */
+/** Version of documents that are written; older ones are migrated. */
 export const STATE_VERSION = 9;
 
 /** Maximum size of a stored document, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
 
-/** Maximum size of a stored transcript, in bytes: more is not worth its transfer. */
+/** Maximum size of a stored transcript in bytes; transferring more is not worthwhile. */
 export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
 
-/** Maximum length of a server's stored words, in characters. */
+/** Maximum stored length of a server's words, in characters. */
 export const MAX_REFUSAL_CHARS = 1000;
 
-// Caps keep a manipulated document from growing what is shown or stored.
+// Caps prevent a manipulated document from inflating what is shown or stored.
 const word = z.string().max(200);
 
 const objectId = z.string().max(64);
@@ -56,13 +56,13 @@ const publishedSchema = z.object({
 /** The published part of the lane: the tip of its remote branch, and its pull request. */
 export type PublishedLane = Immutable<z.infer<typeof publishedSchema>>;
 
-/** Maximum number of branches, stashes and similar work outside of the work tree that the next prompt names. */
+/** Maximum number of branches, stashes and other work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
 /** Maximum length of a withheld file with its reason. */
 export const MAX_WITHHELD_CHARS = 300;
 
-/** Maximum number and length of the sentences on unproven tests that the next prompt has. */
+/** Maximum number, and maximum length, of sentences about unproven tests in the next prompt. */
 export const MAX_UNPROVEN = 5;
 export const MAX_UNPROVEN_CHARS = 600;
 
@@ -70,17 +70,17 @@ const lastIterationSchema = z.object({
   taskId: storedTaskId.nullable(),
   progress: z.boolean(),
   fileCount: countSchema,
-  /** Content of the work tree at its end. */
+  /** The tree of the work tree at the end of the iteration. */
   tree: objectId,
   /** Newest verification of `tree`, which an iteration without changes inherits. */
   verification: z.enum(verificationKinds),
-  /** Turned into fixed sentences by hints.ts. */
+  /** Hints for the next prompt; hints.ts turns them into fixed sentences. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
-  /** Files of its own that were withheld or have conflict markers, with the reasons; absent if there are none. */
+  /** Files of the iteration that were withheld or have conflict markers, with the reasons; absent if there are none. */
   withheld: z.array(z.string().max(MAX_WITHHELD_CHARS)).max(20).optional(),
-  /** Names of work that it left beside the work tree; absent if there is none. */
+  /** Names of work that the iteration left outside of the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
-  /** Sentences on tests of finished tasks that prove too little, for the next prompt; absent if there are none. */
+  /** Sentences about tests of finished tasks that prove too little, for the next prompt; absent if there are none. */
   unproven: z.array(z.string().max(MAX_UNPROVEN_CHARS)).max(MAX_UNPROVEN).exactOptional(),
   /** MCP servers whose tools the agent lacked; absent if there are none. */
   failedServers: z.array(z.string().max(120)).max(20).exactOptional(),
@@ -92,47 +92,44 @@ const parkedAt = { resumeAt: instantSchema, taskId: storedTaskId.nullable(), bra
 
 export const verificationRecordSchema = z.object({
   commit: objectId,
-  /** First 32 hex digits of the SHA-256 of the commands, one a line. */
+  /** First 32 hex digits of the SHA-256 of the commands, joined by line ends. */
   commands: z.string().max(64),
   kind: z.enum(['passed', 'failed']),
   /** The command that failed, and its exit code; both null if all commands passed. */
   command: word.nullable(),
   exitCode: z.number().int().nullable(),
-  /** Time in ms that they took on the base; absent for other commits and in states of earlier versions. */
+  /** Time in ms that the commands took on the base; absent for other commits and in earlier states. */
   durationMs: countSchema.exactOptional(),
 });
 
 /** The result of the `verify` commands at a commit in a clean clone. */
 export type VerificationRecord = Immutable<z.infer<typeof verificationRecordSchema>>;
 
-/**
- * Everything but circuit and windows. These are parsed separately, because safe values replace them if they are
- * invalid.
- */
+/** Everything except circuit and windows, which are parsed separately because safe values replace invalid ones. */
 const bodySchema = z.object({
   version: z.literal(STATE_VERSION),
   lane: z.string().max(120),
-  /** Grows by one with every save; the higher of two copies is the newer. */
+  /** Number of saves; of two copies, the one with the higher number is newer. */
   sequence: countSchema,
   savedAt: instantSchema,
   signals: signalsSchema,
-  /** The agent of `session`, whose turn it is; null before the first turn. */
+  /** The agent that has the turn and owns `session`; null before the first turn. */
   agent: z.enum(AGENT_NAMES).nullable(),
   session: sessionSchema.nullable(),
-  /** Sessions of agents whose turn it is not. */
+  /** Sessions of the agents that do not have the turn. */
   resting: restingSchema,
   /** State of the agents' providers. */
   providers: providersSchema,
   /**
-   * The encrypted transcripts of `session` and `resting` that were kept with this state; any file with another hash is
+   * The encrypted transcripts of `session` and `resting` that belong to this state; a file with another hash is
    * rejected.
    */
   transcript: z.object({ sha256: hash, bytes: countSchema }).nullable(),
   /** Everything that the lane knows about each task. */
   tasks: z.record(storedTaskId, taskProgressSchema),
-  /** True if a person retried all tasks that their file marks as failed or blocked; the next run finds out which. */
+  /** True if a person retried all tasks that their file marks as failed or blocked; the next run determines which. */
   retriesAll: z.boolean(),
-  /** Hash of the circuit that another Ralph left open in the checkout, once it was honoured. */
+  /** Hash of an open circuit that another Ralph left in the checkout and that this lane has honoured. */
   leftCircuit: hash.nullable().default(null),
   currentTask: storedTaskId.nullable(),
   park: z
@@ -152,22 +149,22 @@ const bodySchema = z.object({
   lastRun: z
     .object({ outcome: z.enum(outcomeKinds), reason: word, at: instantSchema, published: publishedSchema.nullable() })
     .nullable(),
-  /** The last iteration for the next prompt; composed by us, free of agent prose. */
+  /** The last iteration, for the next prompt; it contains no prose of the agent. */
   lastIteration: lastIterationSchema.nullable(),
-  /** Hash of the last line of the last run's journal, which is a chain of hashes. */
+  /** Hash of the last line of the last run's journal, whose lines form a chain of hashes. */
   journalHash: hash.nullable(),
   /** Verification of the untouched base commit. */
   baseVerification: verificationRecordSchema.nullable(),
-  /** Failure of `verify` on the base that the lane builds on; null if it passes or is unknown. */
+  /** The failure of `verify` on the lane's base; null if it passes or is unknown. */
   redBase: redBaseSchema.nullable().default(null),
   /** Verification of the lane's published head. */
   headVerification: verificationRecordSchema.nullable(),
-  /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
+  /** The server's words about a push that it will refuse again. No call is made until a probe of the push succeeds. */
   refusedPush: z
     .object({
       why: z.string().max(MAX_REFUSAL_CHARS),
       at: instantSchema,
-      /** Set if a probe was accepted before the push failed: the server is not probed again for a day. */
+      /** Set if a probe succeeded but the push failed, so that the server is not probed again for a day. */
       unprobed: z.literal(true).optional(),
     })
     .nullable(),
@@ -176,20 +173,21 @@ const bodySchema = z.object({
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
   /** Instants of notifications, newest last; absent in the earliest states of version 5. */
   notifiedAt: z.array(instantSchema).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
-  /** Data that the pipeline's steps leave to the next run; absent in states from before pipelines. */
+  /** Data that pipeline steps leave for the next run; absent in states from versions without pipelines. */
   steps: stepMemorySchema.default(noStepMemory),
   /** Requests of people and CI on the pull request. */
   feedback: feedbackSchema,
 });
 
-/** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
+/** All data that a lane keeps between runs. Instants are in ms since the epoch (UTC). */
 export interface LaneState extends Immutable<z.infer<typeof bodySchema>> {
   readonly circuit: Circuit;
   readonly windows: Windows;
 }
 
 /**
- * The result of parsing a stored document. `problems` are sentences for a person about parts that safe ones replaced.
+ * The result of parsing a stored document. `problems` are sentences for people about parts that were replaced with safe
+ * values.
  */
 export type ParsedState =
   | { readonly kind: 'state'; readonly state: LaneState; readonly problems: readonly string[] }
@@ -235,10 +233,7 @@ export function createInitialState(lane: LaneId, now: number): LaneState {
   };
 }
 
-/**
- * Returns the state for a lane whose state should exist but is unreadable: one probe iteration decides whether to
- * continue.
- */
+/** Returns the state for a lane whose stored state is unreadable: one probe iteration decides whether to continue. */
 export function createProbeState(lane: LaneId, now: number): LaneState {
   const state = { ...createInitialState(lane, now), circuit: unreadableCircuit };
   return withTransition(state, {
@@ -257,7 +252,7 @@ const headSchema = z.object({
   windows: z.unknown().optional(),
 });
 
-/** Parses a stored document. Never throws, and trusts nothing beyond its schema. */
+/** Parses a stored document. Never throws; the result contains only data that matches the schema. */
 export function parseState(document: string, lane: LaneId): ParsedState {
   if (countBytes(document) > MAX_STATE_BYTES)
     return { kind: 'unreadable', why: `it is longer than ${MAX_STATE_BYTES} bytes` };
@@ -293,8 +288,8 @@ export function parseState(document: string, lane: LaneId): ParsedState {
 }
 
 /**
- * Parses a stored document for a run that begins `now`: usage that a machine with a wrong clock booked far in the
- * future counts from now on.
+ * Parses a stored document for a run that begins at `now`. Usage booked far in the future, by a machine with a wrong
+ * clock, counts as of `now`.
  */
 export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
   const parsed = parseState(document, lane);
@@ -313,7 +308,7 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   };
 }
 
-/** Maximum number of done tasks of which a large document keeps only the id. */
+/** Maximum number of done tasks that a large document keeps as ids only. */
 export const MAX_DONE_IDS = 3_000;
 
 const doneIdsSchema = z.object({ done: z.array(storedTaskId).max(MAX_DONE_IDS).default([]) });

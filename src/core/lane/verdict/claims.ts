@@ -16,7 +16,9 @@ export interface IterationFacts {
   readonly startedAt: number;
 }
 
-/** True if the iteration's task is claimed to be done: by its mark if its file has it, else by the status block. */
+/**
+ * True if the iteration's task is claimed to be done: by its mark if its file lists it, otherwise by the status block.
+ */
 export function claimsTask({
   analysis,
   evidence: { checklist },
@@ -29,7 +31,7 @@ export function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evid
   return checklist?.current === 'done';
 }
 
-/** True if the row was already marked before the iteration. */
+/** True if the task's row was already marked before the iteration. */
 export function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
   return checklist?.current === 'done' && checklist.wasMarked;
 }
@@ -39,11 +41,11 @@ export function claimsDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
-/** True if the agent claims that nothing is left to do at all. */
+/** True if the agent claims that everything is done. */
 export function claimsEverything({ analysis: { signal, completionIndicator }, evidence }: Claiming): boolean {
   return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false) || isMarkedDone();
 
-  /** A status block counts more than a file, which may be from an earlier iteration. */
+  /** A status block overrules a marker file, which may be from an earlier iteration. */
   function isMarkedDone(): boolean {
     return evidence.doneMarker !== null && signal.from !== 'block';
   }
@@ -57,16 +59,16 @@ interface Claiming {
 /** True if the content has changed since the task was begun. */
 export function hasChangedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
   const started = progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree;
-  // If the agent had changed nothing before, changes by commands now are not the task's work either.
+  // If the agent has changed nothing so far, changes by commands are not the task's work.
   return evidence.after.tree !== started && (started !== evidence.before.tree || hasChangedContent(evidence));
 }
 
-/** Returns true if a merge was made, even if the content is unchanged. */
+/** Returns true if a merge was made, even one that leaves the content unchanged. */
 export function hasMergedBase({ merge, steps }: Evidence): boolean {
   return merge === 'made' && hasAgentChangedContent(steps);
 }
 
-/** True if the iteration's agent changed content that is still changed at its end. */
+/** True if the iteration's agent changed content and the content still differs at the iteration's end. */
 export function hasChangedContent({ before, after, steps }: Evidence): boolean {
   return before.tree !== after.tree && hasAgentChangedContent(steps);
 }

@@ -84,7 +84,7 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
   } else if (claims && withheldPathsOf(evidence).length > 0) {
     found.push({
       hint: 'withheld',
-      // Cut to this length because journals of earlier versions contain this very text, and replay compares it.
+      // The length must not change: earlier journals contain this exact text, and replay compares it.
       sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${withheldPathsOf(evidence).join(', ').slice(0, 300)}.`,
     });
   } else if (claims && listPathsStillRefused(state, facts).length > 0) {
@@ -97,15 +97,14 @@ export function discrepanciesOf(state: LaneState, facts: IterationFacts): readon
 }
 
 /**
- * Returns the paths that the iteration changed and that were withheld. Journals of earlier versions name every withheld
- * path.
+ * Returns the withheld paths that the iteration changed. For journals of earlier versions, returns all withheld paths.
  */
 export function withheldPathsOf({ withheld, withheldHere }: Evidence): readonly string[] {
   return withheldHere?.map(({ path }) => path) ?? withheld;
 }
 
 /**
- * Returns the paths of the task that the server refused and that are still kept out of the branch, whichever iteration
+ * Returns the task's paths that the server refused and that are still kept out of the branch, whichever iteration
  * changed them.
  */
 export function listPathsStillRefused(
@@ -116,14 +115,14 @@ export function listPathsStillRefused(
   return refused?.files.filter((path) => withheld.includes(path)) ?? [];
 }
 
-/** Returns true if the agent wrote task files, which it may truthfully report although they are not evidence. */
+/** Returns true if the agent changed task files. It may truthfully claim this change, although it is not evidence. */
 function wroteChecklist(checklist: Evidence['checklist']): boolean {
   return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
 }
 
 /**
- * Returns true if the task's work may already exist from an iteration that was killed before it was judged: writing it
- * again is not a false claim.
+ * Returns true if the task's work may already exist from an iteration that was killed before it was judged. Writing the
+ * same work again then makes the claim true without a change.
  */
 function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
   return (

@@ -12,7 +12,7 @@ interface HintFacts {
   readonly verification: LastIteration['verification'];
   readonly denials: ReturnType<typeof judgeDenials>;
   readonly claims: readonly Discrepancy[];
-  /** True if the agent claims that an open-ended task is done; once is not enough. */
+  /** True if the agent claims that an open-ended task is done; a single claim is not enough. */
   readonly isToConfirm: boolean;
   /** True if the iteration answers people or CI. */
   readonly isAnswered: boolean;
@@ -24,7 +24,7 @@ export function chooseHints({ analysis, evidence }: IterationFacts, judged: Hint
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
   if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
     hints.push('not_marked');
-  // Files with markers are withheld as well: they must be resolved, not undone.
+  // Files with conflict markers are also withheld, but they must be resolved rather than undone.
   if (evidence.merge === 'open') hints.push('merge_open');
   else if (withheldPathsOf(evidence).length > 0) hints.push('withheld');
   if (evidence.marked !== undefined) hints.push('marked');

@@ -32,7 +32,7 @@ import type { LaneState, LastIteration } from '../state/state.ts';
 export const verdictSchema = z.object({
   progress: z.boolean(),
   taskDone: z.boolean(),
-  /** Ids of other tasks that their files mark as done, as far as that is accepted. */
+  /** Ids of other tasks whose files mark them as done, if these marks are accepted. */
   alsoDone: z.array(z.string()).default([]),
   testOnly: z.boolean(),
   questionOnly: z.boolean(),
@@ -41,43 +41,44 @@ export const verdictSchema = z.object({
    * contradicts the claim.
    */
   nothingToDo: z.boolean().default(false),
-  /** True if `verify` fails as it fails on the untouched base: no task is to blame. */
+  /** True if `verify` fails as it does on the untouched base, so that no task is to blame. */
   baseIsRed: z.boolean().default(false),
-  /** True if the task is claimed to be done but needs files that must not be published: a person decides. */
+  /**
+   * True if the task is claimed to be done but needs files that must not be published, so that a person must decide.
+   */
   needsWithheld: z.boolean().default(false),
-  /** True if the agent gave no result, or an error, and nothing changed. Absent in older journals. */
+  /** True if the agent returned no result or an error, and nothing changed. Absent in older journals. */
   agentFailed: z.boolean().default(false),
-  /** The reason for setting the task aside; null if it was not set aside. */
+  /** The reason for setting the task aside; null if the task was not set aside. */
   setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do', 'withheld']).nullable().default(null),
   /**
-   * Claims that the evidence contradicts, as fixed sentences with numbers: journals contain these very texts, and
-   * replay compares them.
+   * Claims that the evidence contradicts, as fixed sentences with numbers. The texts are stable, because journals
+   * contain them and replay compares them.
    */
   discrepancies: z.array(z.string()),
-  /** The reasons for overruling a claim that everything is done; empty if none was overruled. */
+  /** The reasons for overruling a claim that everything is done; empty if it was not overruled. */
   vetoes: z.array(z.string()),
-  /** Denied commands that consist of allowed parts, as advice to the user. */
+  /** Advice to the user about denied commands that consist of allowed parts. */
   advice: z.array(z.string()),
   countedDenials: countSchema,
   circuit: z.enum(circuitWords),
 });
 
 /**
- * The judgement of an iteration by pure code; reported to people, and replayable from the rest of its line in the
- * journal.
+ * The judgement of an iteration by pure code. People see it, and it can be replayed from the rest of its journal line.
  */
 export type Verdict = Immutable<z.infer<typeof verdictSchema>>;
 
-/** The judgement of an iteration: the verdict without the circuit, and what the state needs to settle. */
+/** The judgement of an iteration: the verdict without the circuit, and the facts that settling the state needs. */
 export interface Judgement {
   readonly verdict: Omit<Verdict, 'circuit' | 'setAside'>;
   /**
-   * True if the end says nothing about the agent: a usage limit, the run's own deadline, a cancel, a withdrawn task, a
-   * wrong key, a forgotten session.
+   * True if the iteration's end does not count for or against the agent: a usage limit, the run's deadline, a cancel, a
+   * withdrawn task, a wrong key, a forgotten session.
    */
   readonly neutral: boolean;
   /**
-   * True if the provider failed temporarily, not the agent: this is not an attempt at the task, but repeated failures
+   * True if the provider failed temporarily. The iteration is then not an attempt at the task, but repeated failures
    * are a reason to stop.
    */
   readonly providerFailed: boolean;
@@ -86,7 +87,7 @@ export interface Judgement {
   readonly hints: readonly HintCode[];
 }
 
-/** Judges an iteration by its evidence; claims only count if nothing contradicts them. */
+/** Judges an iteration by its evidence; a claim counts only if nothing contradicts it. */
 export function judgeIteration(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
   const verification = verificationAfter(state, evidence);
@@ -95,11 +96,12 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts) && !isStillWithheld(state, facts);
-  // If the commit failed in a clean clone, the work tree passes only because of something unpublished.
+  // If this commit failed in a clean clone, the work tree passes only because of unpublished files.
   const verified = passed && !isKnownRed(state, evidence.after.head);
   const holds = discrepancies.length === 0 && !isEndedByPeople(evidence) && stepsHold;
   const accepts = holds && (!policy.verifies || verified);
-  // A mark from an iteration on another task: without verification, an iteration on its own task confirms it.
+  // The task was marked during an iteration on another task. Without verification, a claim in an iteration on the task
+  // itself confirms that mark.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone = isFeedback(facts.task.id)
     ? isAnswered(state, facts, { accepts, passed, nothingToDo: nothingToDo && holds })
@@ -108,7 +110,7 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
       ((nothingToDo && passed) ||
         (claimsTask(facts) && (hasChangedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed)));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
-  // A mark in a task file is a claim like any other: alone it is not progress, but on content that passes it is.
+  // A mark in a task file is a claim: it counts as progress only on content that passes.
   const progress =
     changed ||
     hasMergedBase(evidence) ||
@@ -163,14 +165,14 @@ export function judgeIteration(state: LaneState, facts: IterationFacts, policy: 
   };
 }
 
-/** Returns true if an agent was called without a result, or with an error as its result. */
+/** Returns true if an agent was called and returned no result or an error. */
 function hasFailed({ analysis, evidence }: IterationFacts): boolean {
   return hasCalledAgent(evidence.steps) && !hasAgentAnswered({ analysis, evidence });
 }
 
 /**
- * True if the verify commands must run after an iteration: content changed, or a claim to be done is about content that
- * never passed.
+ * True if the verify commands must run after an iteration: content changed, or a completion claim is about content that
+ * has never passed.
  */
 export function needsVerification(
   state: LaneState,
@@ -189,7 +191,7 @@ export function needsVerification(
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
-/** Returns the CLI's own words if the agent's access is wrong (key, credit, model), or null. */
+/** Returns the CLI's own words if its access is wrong (key, credit, model), or null. */
 export function accessErrorOf(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;
@@ -197,8 +199,8 @@ export function accessErrorOf(analysis: Analysis): string | null {
 }
 
 /**
- * Returns true if a request of people or CI has its answer: a change, or the reasons against one, which need no
- * verification. A merge must be made.
+ * Returns true if a request of people or CI is answered: by a change, or by reasons against one, which need no
+ * verification. A conflict is answered only by a merge.
  */
 function isAnswered(
   state: LaneState,
@@ -211,13 +213,13 @@ function isAnswered(
   if (merge === 'open') return false;
   const isClaimed = claimsTask(facts);
   if (accepts && isClaimed && hasChangedSinceStart(state, facts)) return true;
-  // A merge that passes and contains both sides counts, whatever the agent claims.
+  // A merge that passes verification and contains both sides counts, whatever the agent claims.
   if (facts.task.id === CONFLICT_TASK)
     return accepts && (merge === 'made' ? isClaimed || (passed && status !== 'BLOCKED') : isClaimed && passed);
   return nothingToDo && summary !== null && summary.trim() !== '';
 }
 
-/** Returns other tasks of the lane that their files mark as done. */
+/** Returns the lane's other unfinished tasks that their files mark as done. */
 function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
   const marked = new Set(checklist?.done ?? []);
   return tasks
@@ -225,13 +227,15 @@ function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: 
     .filter((id) => id !== task.id && marked.has(id) && !isFinished(progressOf(state.tasks, id)));
 }
 
-/** Returns true for a credible "nothing to do": claimed, and without a change since the task was begun. */
+/**
+ * Returns true if "nothing to do" is credible: the agent claims it, and nothing has changed since the task was begun.
+ */
 function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence } = facts;
   return (
     claimsDone(analysis) &&
     listFailingSteps(evidence.steps).length === 0 &&
-    // If nothing is required, the claims of several iterations decide.
+    // If all tasks are optional, the claims of several iterations decide instead.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
     !hasChangedSinceStart(state, facts) &&
@@ -242,14 +246,14 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
 }
 
 /**
- * Returns true if the task is claimed to be done and a person must decide about withheld files: its text is about them,
- * all of its work is protected, or the agent already knew and changed them again or changed nothing. Oversized files
- * and apparent keys are left to the agent, which is informed first.
+ * Returns true if the task is claimed to be done and a person must decide about withheld files: the task's text is
+ * about them, all of its work is protected, or the agent already knew about them and either changed them again or
+ * changed nothing. Oversized files and apparent keys are left to the agent, which is first informed about them.
  */
 function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { analysis, evidence, task } = facts;
   const { merge } = evidence;
-  // For files that the server refused, the task waits with the server's words.
+  // A task with files that the server refused waits with the server's own words instead.
   const ofServer = listPathsStillRefused(state, facts);
   const withheldHere = (evidence.withheldHere ?? []).filter(({ path }) => !ofServer.includes(path));
   if (merge === 'open' || isFeedback(task.id) || isPromptTask(task.id)) return false;
@@ -265,11 +269,11 @@ function needsWithheld(state: LaneState, facts: IterationFacts): boolean {
 }
 
 /**
- * Returns true if nothing of the task can be published: the agent knew that its files are withheld, and they still are.
+ * Returns true if the task's work cannot be published: the agent knew that its files are withheld, and they still are.
  */
 function isStillWithheld(state: LaneState, facts: IterationFacts): boolean {
   const { withheld, withheldHere } = facts.evidence;
-  // Journals of earlier versions, which name only the list of all withheld files, replay as recorded.
+  // Journals of earlier versions lack `withheldHere`, so this rule does not apply when they are replayed.
   return (
     withheldHere !== undefined &&
     withheld.length > 0 &&
@@ -313,7 +317,8 @@ function vetoesOf(
 }
 
 /**
- * Returns the verification of the content at the end: this iteration's, or the one that unchanged content already had.
+ * Returns the verification result of the content at the iteration's end: its own, or the known result of unchanged
+ * content.
  */
 function verificationAfter(state: LaneState, evidence: Evidence): LastIteration['verification'] {
   if (evidence.verification.kind !== 'not-run') return evidence.verification.kind;
@@ -324,7 +329,7 @@ function inherited(state: LaneState, tree: string): LastIteration['verification'
   return state.lastIteration?.tree === tree ? state.lastIteration.verification : 'not-run';
 }
 
-/** Returns true if people ended the call before it could finish: nothing that it claims counts. */
+/** Returns true if people ended the call early, so that its claims do not count. */
 function isEndedByPeople({ end }: Pick<Evidence, 'end'>): boolean {
   return end.kind === 'cancelled' || end.kind === 'withdrawn';
 }

@@ -11,8 +11,8 @@ import type { Workspace } from '../workspace.ts';
 import { findGitConfigs } from './git-configs.ts';
 
 /**
- * Minimum length of a secret, in characters: shorter values are words. User names count from the length of a token
- * only.
+ * Minimum length of a secret, in characters; shorter values are ordinary words. A user name counts only from the length
+ * of a token.
  */
 const MIN_SECRET_CHARS = 8;
 
@@ -21,7 +21,7 @@ const MIN_TOKEN_CHARS = 20;
 /** The conventional password when the token is the user name. */
 const STAND_IN = 'x-oauth-basic';
 
-/** Matches the file of Google's login action, by which a job can ask for tokens; git usually ignores it. */
+/** Matches the file of Google's login action, by which a job can request tokens; git usually ignores it. */
 const GOOGLE_LOGIN = /^gha-creds-[0-9a-f]+\.json$/;
 
 /** The files of a checkout, and of other checkouts in it, that contain credentials. */
@@ -102,8 +102,8 @@ interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
   /**
-   * The only folders in which files that this config names are edited, because an agent of an earlier run may have
-   * written it; null means anywhere, for the job's own config.
+   * Limits the editing of files that this config names to these folders, because an agent of an earlier run may have
+   * written the config; null means no limit, for the job's own config.
    */
   readonly editableFolders: readonly string[] | null;
 }
@@ -115,8 +115,7 @@ interface FoundFile {
 }
 
 /**
- * Returns the config files of all git directories there that contain something to hide, and the files that could not be
- * read.
+ * Returns the config files with secrets, of all git directories in the workspace, and the files that could not be read.
  */
 async function configsOf(
   git: Git,
@@ -226,8 +225,8 @@ async function includedSecrets(
 }
 
 /**
- * Config files without credentials, by their content before: all trees of a lane have the same ones, so each is edited
- * once.
+ * The edited content of config files by their original one: all trees of a lane have the same files, so each is edited
+ * only once.
  */
 const rewritten = new Map<string, Buffer>();
 

@@ -88,7 +88,8 @@ async function searchWorkTree(
 }
 
 /**
- * Returns the git directory here, or the one that a `.git` file names, and the one that it shares its settings with.
+ * Returns the git directory at `place`. If `place` is a `.git` file, returns the directory that it names and the one
+ * whose settings that directory shares.
  */
 async function gitDirectoriesAt(place: string): Promise<readonly string[]> {
   const stats = await stat(place).catch(() => null);

@@ -33,7 +33,7 @@ export interface MergedTrees {
   readonly marked: readonly string[];
   /** Conflicts that git wrote under another name, since both sides use their path for different things. */
   readonly beside: readonly string[];
-  /** Lock files that conflicted; they are as the base has them. */
+  /** Lock files that conflicted; the trees have the base's version of them. */
   readonly lockFiles: readonly string[];
 }
 
@@ -198,13 +198,13 @@ async function mergedPlans(
   const merged = new Map<string, Stage>();
   for (const path of taskFilePaths.plan.map((name) => toRootPath(folder, name))) {
     const [fork, lane, base, ...more] = conflicts.get(path) ?? [];
-    // Stages come in their order; those of a plan that is the same kind of file on all sides have one mode.
+    // git lists stages in order. A plan qualifies if it is a file with the same mode on all sides.
     if (fork?.stage !== 1 || lane?.stage !== 2 || base?.stage !== 3 || more.length > 0) continue;
     if (lane.mode !== fork.mode || base.mode !== fork.mode || !base.mode.startsWith('100')) continue;
     const texts = new Map<ObjectId, string>();
     const sizes = await objects.sizesOf([fork.id, lane.id, base.id]);
     await objects.each(new Map([...sizes].filter(([, size]) => size <= LARGEST_PLAN_BYTES)), (id, content) => {
-      // Other bytes would not be the same when they are written again.
+      // Bytes that are not UTF-8 would change when written again.
       if (isUtf8(content)) texts.set(id, content.toString());
     });
     const [before, ours, theirs] = [fork, lane, base].map(({ id }) => texts.get(id));

@@ -80,7 +80,7 @@ async function undoneIn(
   const brought = await objects.changesBetween(tip, merge.markedTree);
   const changed = new Set((await objects.changesBetween(tip, now)).map(({ path }) => path));
   const inConflict = new Set([...merge.conflicts, ...merge.lockFiles]);
-  // `git reset` does not know files that are new with the merge.
+  // New files of the merge are left out: `git reset` would not remove them.
   const byGit = brought.filter(({ path, oldId }) => oldId !== null && !inConflict.has(path) && !isLoopState(path));
   if (byGit.length === 0 || byGit.some(({ path }) => changed.has(path))) return [];
   return brought.filter(({ path }) => !changed.has(path)).map(({ path }) => path);
@@ -155,7 +155,7 @@ async function readMergedTexts(
   return texts;
 }
 
-/** The changes that are committed of an open merge. `judged` are the agent's own; the others are the base's. */
+/** The changes that an open merge commits. `judged` are the agent's own, which are inspected; others are the base's. */
 interface MergeChanges {
   readonly all: readonly PathChange[];
   readonly judged: readonly PathChange[];
@@ -241,7 +241,7 @@ export async function commitMerge(
   };
 }
 
-/** Returns the merged tree as it is now, in which files that must not be published are as in `instead`. */
+/** Returns the current merged tree with the version of `instead` for every file that must not be published. */
 export async function buildPublishableMerge(
   { repository, inspection }: Committer,
   objects: ObjectReader,

@@ -162,7 +162,7 @@ function createSandboxAccess({ quarantine, folder, inbox, withWorker }: SandboxA
         if (again !== null) return again;
         throw new UserError(
           'infrastructure',
-          'The content of the work tree is not what was announced: the isolated agent changed its files or git objects in the meantime. What was published before is safe. Re-run the workflow.',
+          'The content of the work tree differs from what was reported: the isolated agent changed its files or git objects in the meantime. Work published before that is safe. Re-run the workflow.',
         );
       }),
 

@@ -47,7 +47,7 @@ export interface CommitToCheckOut {
   readonly hasIgnored: boolean;
   /** Folders of objects in which the tree finds its commits: nothing in the tree can write there. */
   readonly objects: readonly string[];
-  /** The commit whose differences are written in a sparse checkout whatever the patterns say. */
+  /** In a sparse checkout, files that differ from this commit are written whatever the patterns say. */
   readonly sparseSince: ObjectId;
 }
 
@@ -181,8 +181,8 @@ async function writeSymbolic(gitFolder: string, name: string, target: string): P
 }
 
 /**
- * Copies settings of the checkout that work in the tree needs: remotes, the committer's name. It comes last, since a
- * filter named there would have run.
+ * Copies settings of the checkout that work in the tree needs: remotes, the committer's name. Must be the last step:
+ * git would run a filter that they name.
  */
 async function copySettings({ workspace, repository: { setup }, env }: TreeOptions, gitFolder: string): Promise<void> {
   const theirs = (await readConfig(workspace))?.toString() ?? '';
@@ -202,7 +202,7 @@ const UNFIT: readonly (readonly [RegExp, string])[] = [
   [/partialclonefilter/i, 'remote.origin.partialCloneFilter'],
 ];
 
-/** Connects submodules of a linked work tree, whose git directories were elsewhere, with those of the tree. */
+/** Points submodules of a linked work tree to the git directories in the new tree; their old ones were elsewhere. */
 async function joinSubmodules(
   paths: readonly string[],
   options: { readonly from: string; readonly to: string; readonly moves: readonly MovedFolder[] } & Pick<
@@ -249,7 +249,7 @@ async function listIgnored(repository: PrivateRepository): Promise<readonly stri
   return listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
 }
 
-/** Lists files that are not among the objects of a commit: submodules, and files that git-lfs brought. */
+/** Lists paths whose content is not among a commit's objects: submodules, and files that git-lfs downloaded. */
 async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateRepository): Promise<readonly string[]> {
   const has = (path: string): Promise<boolean> =>
     access(path).then(
@@ -268,13 +268,13 @@ async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateR
   return [...submodules, ...large].filter((_, i) => there[i]);
 }
 
-/** Maximum number of names that are asked for one by one. */
+/** Maximum number of paths that are passed to one git command. */
 const MOST_EXAMINED = 200;
 
 /** Removes ignored files that take the place of a file in the commit: the tree is what is published. */
 async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
   if (ignored.length === 0) return;
-  // git would read the content of all files written within this same second.
+  // Limits the question to these paths: git would read the content of all files written within this second.
   const isShort = ignored.length <= MOST_EXAMINED && ignored.every((path) => path.isWellFormed());
   const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
   const changed = await git.names(question);

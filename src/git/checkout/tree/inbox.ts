@@ -18,7 +18,7 @@ import type { ReadPart } from './work-tree-access.ts';
 /** The worker's setup for the work tree; all of it was read before an agent could touch the tree. */
 export interface TreeSetup {
   readonly place: WorkspacePlace;
-  /** Settings and excludes of our git directories over it. */
+  /** Settings and excludes of our git directories over the tree. */
   readonly own: Pick<OwnSetup, 'config' | 'excludes' | 'sparse'>;
   /** The checkout's own config, without credentials, in base64. */
   readonly config: string;
@@ -130,7 +130,7 @@ export async function createInbox(
     },
     async lend(id) {
       await lend(id);
-      // A tree is seldom needed again.
+      // Only a commit counts as the newest: a tree is seldom needed again.
       if ((await quarantine.git.answer(['cat-file', '-e', `${id}^{commit}`])).exitCode === 0) newest = id;
     },
   };
@@ -146,8 +146,8 @@ async function makeReadable(folder: string): Promise<void> {
 const DEEPEST = 5;
 
 /**
- * Lends the objects of a checkout and those that it borrows. They stay as they are: one that others may not read is
- * copied.
+ * Lends the objects of a checkout and those that it borrows. The originals stay as they are: a file that others cannot
+ * read is copied.
  */
 async function lendAll(from: string, to: string, depth: number): Promise<void> {
   await makeReadable(to);

@@ -63,7 +63,7 @@ export interface WorkTreeAccess {
    * or it cannot be read.
    */
   patchOf(question: BesideQuestion): Promise<string | null>;
-  /** The tree without the agent's notes, from which evidence is taken. */
+  /** Returns the tree without the agent's notes, which counts as evidence. */
   withoutNotes(tree: ObjectId): Promise<ObjectId>;
   /** Makes the work tree equal to `wanted`, except for ignored files and paths that cannot be changed here. */
   putBack(wanted: ObjectId, tolerated: readonly ToleratedChange[]): Promise<PutBack>;
@@ -286,7 +286,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
         `The commits of this run cannot be read in ${own.folder}: ${completeSentence(lastLinesOfError(packed.stderr))}`,
       );
     await checkout.seal();
-    // Strict: the commits' own base must be there as well.
+    // `--strict` also fails if the commits that these build on are missing.
     await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
     if (has.length === 0)
       await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));

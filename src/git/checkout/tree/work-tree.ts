@@ -33,7 +33,7 @@ interface ReadingOptions {
    * null keeps every file that was read before.
    */
   readonly tracked: ObjectId | null;
-  /** Resolves when objects that need not be written again are here; files are only read after it. */
+  /** Resolves when objects that need not be written again are here; files are read only after that. */
   readonly taken: Promise<unknown> | null;
 }
 
@@ -86,7 +86,7 @@ export async function readWorkTree(
   if (tracked !== null && tree !== tracked && (await dropIgnored(repository, tracked)))
     tree = await repository.git.text(['write-tree']);
   if (repositories.length > 0) {
-    // Git would take it for a submodule that is not there, and look at none of its files once its .git is gone.
+    // An entry of a repository would look like an absent submodule: once its .git is gone, git would skip its files.
     const none = '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40);
     const input = [...repositories.map((path) => formatIndexLine('0', none, path)), ...before].join('');
     await repository.git.text([...TAKE_LINES], { input });
@@ -132,7 +132,7 @@ async function digestOf(file: string): Promise<string | null> {
 
 const TAKE_LINES = ['update-index', '-z', '--add', '--replace', '--index-info'] as const;
 
-/** Removes files that git ignores by now and no commit has from the index. Returns false if there are none. */
+/** Removes from the index files that git now ignores and `tracked` lacks. Returns false if there are none. */
 async function dropIgnored({ git }: PrivateRepository, tracked: ObjectId): Promise<boolean> {
   const ignored = await git.names(['ls-files', '-z', '--cached', '--ignored', '--exclude-standard']);
   if (ignored.length === 0) return false;
@@ -154,7 +154,7 @@ const COARSEST_MS = 2_000;
  */
 async function settleIndex(indexFile: string): Promise<void> {
   const stats = await lstat(indexFile).catch(() => null);
-  // Whole seconds mean that it was not written since.
+  // A time in whole seconds was set here: the index was not written since.
   if (stats?.isFile() !== true || stats.mtimeMs % 1000 === 0) return;
   const seconds = Math.floor((stats.mtimeMs - COARSEST_MS) / 1000);
   await utimes(indexFile, seconds, seconds);

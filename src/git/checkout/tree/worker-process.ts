@@ -64,7 +64,7 @@ const TAIL_BYTES = 2_000;
 const ADVICE =
   'Re-run the workflow. If it happens again, check whether something ends processes on the runner, or whether its disk is full.';
 
-/** The worker ended (`isGone`), or sent an answer that ours never sends. */
+/** The worker ended (`isGone`), or sent an answer that only a forged worker sends. */
 class WorkerLost extends Error {
   readonly isGone: boolean;
 
@@ -130,7 +130,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   let problem: string | null = null;
   let lostSandbox: { readonly error: unknown } | null = null;
 
-  /** Ends the worker; the first reason stays. */
+  /** Ends the worker; the first reason is kept. */
   function dismiss(why: string): void {
     problem ??= why;
     held.end();
@@ -138,7 +138,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   }
 
   const held = holdOutput(LARGEST_ANSWER_BYTES + CHUNK_BYTES, () => {
-    dismiss('the worker printed more than it was asked for');
+    dismiss('the worker printed more than the answer');
   });
   let end: ProgramEnd | null = null;
   const ended = runProgram({
@@ -187,7 +187,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
         questions.write(`${JSON.stringify({ ...question, kind })}\n`);
         const found = parseTreeAnswer(kind, await within(held.line()));
         if (found === null) {
-          dismiss('the worker answered something else than what it was asked for');
+          dismiss('the worker gave an answer that does not fit the question');
           throw lost();
         }
         for (const warning of found.warnings) log.warning(toOneLine(warning, 500));

@@ -21,7 +21,7 @@ import { lastLinesOfError } from '../../git.ts';
 import { treeOf } from '../../objects.ts';
 import {
   createOwnRepository,
-  layOwnRepository,
+  createUncheckedRepository,
   type OwnRepository,
   type PrivateRepository,
 } from '../private-repository.ts';
@@ -37,12 +37,12 @@ import {
 
 /** The worker's git directories, in a folder of the agent's user. */
 interface Outbox {
-  /** Bound to the work tree, with the lent objects and its own. */
+  /** The repository over the work tree, with the lent objects and its own. */
   readonly own: OwnRepository;
-  /** Bound to the work tree, with the objects of the checkout. */
+  /** The repository over the work tree, with the objects of the checkout. */
   readonly checkout: PrivateRepository;
   readonly exchange: Exchange;
-  /** Packs `wanted` without what is known; returns the size of the pack in bytes, or null if it would be empty. */
+  /** Packs `wanted` without the objects of `known`; returns the size in bytes, or null if the pack would be empty. */
   pack(name: string, wanted: readonly ObjectId[], known: readonly string[]): Promise<number | null>;
   /** Returns a part of the pack with that name. */
   part(name: string, from: number): Promise<Buffer>;
@@ -57,7 +57,7 @@ const PACK_MS = 3 * MINUTE_MS;
 interface TreeWorkerOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** The environment of its process; git gets PATH and HOME from it. */
+  /** The environment of the worker's process; git gets PATH and HOME from it. */
   readonly env: NodeJS.ProcessEnv;
   /** Returns the text files below a folder. */
   readonly filesOf: (top: string) => WorkTreeFiles;
@@ -259,8 +259,8 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     borrowed: [join(inbox, INBOX.objects)],
     shallow: roots,
   });
-  // A folder of objects that the agent removed is noticed as soon as an object is needed.
-  const checkout = await layOwnRepository(workspace, {
+  // Does not check the folder of objects: if the agent removed it, the first object that is needed shows that.
+  const checkout = await createUncheckedRepository(workspace, {
     ...common,
     config: setup.own.config,
     folder: join(outbox, 'checkout'),
@@ -282,13 +282,13 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
     async pack(name, wanted, known) {
       const input = [...wanted, ...known.map((id) => `^${id}`), ''].join('\n');
       const base = join(packs, name);
-      // A pack in transit need not be small.
+      // Packs fast instead of small: the pack is only in transit.
       const packed = await own.git.answer(
         ['pack-objects', '--quiet', '--revs', '--window=0', '--compression=1', '--non-empty', base],
         { input, timeoutMs: PACK_MS },
       );
       if (packed.exitCode !== 0)
-        throw new UserError('infrastructure', `What changed cannot be packed: ${lastLinesOfError(packed.stderr)}`);
+        throw new UserError('infrastructure', `The changes cannot be packed: ${lastLinesOfError(packed.stderr)}`);
       const hash = packed.stdout.toString().trim();
       if (hash === '') return null;
       await rename(`${base}-${hash}.pack`, base);
@@ -297,7 +297,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
       if (size > LARGEST_PACK_BYTES)
         throw new UserError(
           'infrastructure',
-          'The files that changed in the work tree are larger than the 2 GiB that GitHub takes. List those that are not to be published in .gitignore, then re-run the workflow.',
+          'The changed files in the work tree exceed the 2 GiB that GitHub accepts. List files that should not be published in .gitignore, then re-run the workflow.',
         );
       return size;
     },

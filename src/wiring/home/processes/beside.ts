@@ -13,14 +13,14 @@ import { endAgent, removeSandboxesOf } from '../../agent.ts';
 import type { World } from '../../world.ts';
 import { placeOfLane, runFolderOf, type RunFolders } from '../place.ts';
 
-/** A lane that a run gives to a process of its own, which works on it instead of asking the gate. */
+/** A lane that a run hands to a separate process, which works on it without asking the gate. */
 export interface LaneOfRun {
   readonly asked: AskedRun;
   /** The number of the run in the checkout. */
   readonly number: number;
   /** The tag under which the lane is claimed. */
   readonly runTag: string;
-  /** The lane's part of what the run may use. */
+  /** The lane's share of the run's limits. */
   readonly share: LaneShare;
   readonly intake: WorkIntake;
 }
@@ -34,14 +34,14 @@ interface Starter {
   readonly print: (text: string) => void;
 }
 
-/** Returns the tag of the processes that a run starts for its other lanes, by which the next run can end them. */
+/** Returns the tag of the processes that a run starts for its other lanes, so that the next run can end them. */
 export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
 /**
- * Works on a lane in a process of its own, whose lines are printed with the issue's number in front. If the process is
- * killed, releases the lane; its reservation counts as used.
+ * Works on a lane in a separate process, whose output lines are printed with the issue's number in front. If the
+ * process is killed, releases the lane; its reservation counts as used.
  */
 export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
   const { world, interruption, print } = starter;
@@ -69,7 +69,7 @@ export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promi
   };
 }
 
-/** Removes what a killed process left, and releases its lane. */
+/** Removes the remains of a killed process, and releases its lane. */
 async function cleanUp(
   { runTag, number, intake: { lane } }: LaneOfRun,
   { world, place, store }: Starter,

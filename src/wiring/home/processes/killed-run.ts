@@ -23,7 +23,7 @@ export async function cleanUpAfter(
     `The previous run (process ${String(killed.pid)}) was killed. Its finished iterations are kept; an unfinished one is lost.`,
   );
   const lanes = (await readdir(folderOfLanes(place)).catch(() => [])).filter(isLaneId);
-  // The processes that it started end by themselves, but that may take a while.
+  // The killed run's own child processes end by themselves, but that may take a while.
   const tags = [
     killed.runTag,
     tagOfSideProcesses(killed.runTag),
@@ -31,8 +31,7 @@ export async function cleanUpAfter(
   ];
   for (const tag of tags) await endAgent(tag);
   const folders = lanes.map((lane) => runFolderOf(placeOfLane(place, lane), killed.number));
-  // Anyone may have written the claim, a file of the checkout, so nothing outside of this checkout's place is
-  // removed.
+  // The claim is a file of the checkout that any program can write, so remove only folders of this checkout.
   if (dirname(resolve(killed.runFolder)) === resolve(place.temp)) folders.unshift(killed.runFolder);
   else if (existsSync(killed.runFolder))
     log.warning(

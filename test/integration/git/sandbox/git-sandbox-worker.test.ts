@@ -53,7 +53,7 @@ const read = (change: string): string =>
 
 describe('a worker that Ralph did not start', () => {
   test.each([
-    ['answers with rubbish', "say('rubbish\\n')", /answered something else than what it was asked for/],
+    ['answers with rubbish', "say('rubbish\\n')", /gave an answer that does not fit the question/],
     ['answers another question', "say({ kind: 'replace' })", /answered something else/],
     ['answers with an invalid id', read("tree: '--upload-pack=x'"), /answered something else/],
     [
@@ -67,12 +67,12 @@ describe('a worker that Ralph did not start', () => {
       read('packs: { commits: null, content: 2 ** 40 }'),
       /answered something else/,
     ],
-    ['names a tree that it does not send', read(''), /is not what was announced/],
-    ['names a commit as a tree', read('tree: question.tip'), /is not what was announced/],
+    ['names a tree that it does not send', read(''), /differs from what was reported/],
+    ['names a commit as a tree', read('tree: question.tip'), /differs from what was reported/],
     [
       'sends a pack of rubbish',
       `${read('packs: { commits: null, content: 7 }')} say({ kind: 'pack', bytes: 7 }); say('rubbish');`,
-      /is not what was announced/,
+      /differs from what was reported/,
     ],
     [
       'sends less than it announced',
@@ -82,7 +82,7 @@ describe('a worker that Ralph did not start', () => {
     [
       'prints without end',
       "const more = () => process.stdout.write('x'.repeat(2 ** 20), more); more()",
-      /printed more than it was asked for/,
+      /printed more than the answer/,
     ],
     [
       'answers before it is asked',
@@ -130,7 +130,7 @@ describe('a worker that Ralph did not start', () => {
       const tree = git(['hash-object', '-t', 'tree', '-w', '--literally', '--stdin'], treeText(name, inner));
       Object.assign(scene.agentSandbox?.worker.environment ?? {}, { EVIL_TREE: tree });
       if (name === 'fine') expect((await scene.repository.snapshot()).tree).toBe(tree);
-      else await expect(scene.repository.snapshot()).rejects.toThrow(/is not what was announced/);
+      else await expect(scene.repository.snapshot()).rejects.toThrow(/differs from what was reported/);
     }
   });
 

@@ -490,7 +490,7 @@ describe('an answer', () => {
     await using at = await openPull();
     const [thread] = reviewed(at, 1);
     await at.forge.replyInThread(1, { replyTo: thread.comments[0]?.id ?? 0, body: 'x'.repeat(70_000) });
-    expect(thread.comments.at(-1)?.body).toMatch(/\(Cut here: GitHub accepts no longer text\.\)$/);
+    expect(thread.comments.at(-1)?.body).toMatch(/\(Cut here: GitHub does not accept a longer text\.\)$/);
   });
 
   test('needs the permission to write', async () => {

@@ -224,7 +224,7 @@ describe('an answer that is packed, though nobody asked for it', () => {
     await using scene = await createScene(packed('compress', (text) => Buffer.from(text)));
     const call = await scene.open();
     const answer = await ask(call);
-    expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('packed in an unknown way')]);
+    expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('has an unknown compression')]);
     await call.end();
   });
 

@@ -44,7 +44,7 @@ test('where none starts, the sandbox is the limit', async () => {
 });
 
 test.each([
-  { rules: WORK, isolated: false, says: /^Codex cannot bound .*bwrap: no.*apparmor_restrict.*`isolation: user`/ },
+  { rules: WORK, isolated: false, says: /^Codex cannot limit .*bwrap: no.*apparmor_restrict.*`isolation: user`/ },
   { rules: LOOK, isolated: false, says: /apparmor_restrict.*`isolation: user`/ },
   { rules: LOOK, isolated: true, says: /apparmor_restrict.*or allow the agent to edit files\.$/ },
 ])('where none starts and nothing else holds $rules, that is an error (isolated: $isolated)', async (on) => {

@@ -26,7 +26,7 @@ test('says of each value what it would have saved and lost, and of a limit how m
   expect(out.split('\n')).toEqual([
     '5 of 5 runs replayed: $16.04 (19 iterations).',
     '',
-    'circuit-no-progress, now 3; it held back 4 runs with work left, and no journal says what more would have cost:',
+    'circuit-no-progress, now 3; it held back 4 runs with work left, and no journal shows what more work would have cost:',
     '  2 would have saved $6.00 (5 iterations) and lost one task (Title 5)',
     '  1 would have saved $11.00 (10 iterations) and lost one task (Title 5)',
     '',
@@ -56,7 +56,7 @@ test('of a named value alone, also if it is looser', async () => {
   expect(out).toContain('  2 would have saved $6.00 (5 iterations) and lost one task (Title 5)\n');
   expect(out).not.toContain('max-iterations');
   expect((await tuned(['circuit-no-progress=9'])).out).toContain(
-    '  9 would have saved nothing; the journals do not say how 4 runs would have gone on\n',
+    '  9 would have saved nothing; the journals do not say how 4 runs would have continued\n',
   );
 });
 

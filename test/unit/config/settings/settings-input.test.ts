@@ -93,7 +93,7 @@ describe('what `settings` takes', () => {
       settings: '',
     };
     expect(read(JSON.stringify(both)).problems).toEqual([
-      'The agent is given several logins, and it uses only one: `aws-role`, `google-workload-identity-provider`. Remove the others.',
+      'The agent has several logins but uses only one of them: `aws-role`, `google-workload-identity-provider`. Remove the others.',
     ]);
     const one = { ...both, 'aws-role': '', 'aws-region': 'eu-west-1', 'google-region': 'global' };
     expect(read(JSON.stringify(one)).problems).toEqual([]);

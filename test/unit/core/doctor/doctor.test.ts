@@ -433,7 +433,7 @@ describe('reviews and checks', () => {
           { name: 'Deploy', checksPullRequests: false },
         ],
       },
-      /names `CI`, but no workflow here is called that/,
+      /names `CI`, but no workflow here has that name/,
       /workflows: \["Build: all"\]/,
     ],
     [
@@ -698,7 +698,7 @@ describe('what GitHub and this machine say', () => {
       'allowed-tools',
       'warning',
       /bash -c/,
-      /put the command into a script, and name that\.$/,
+      /put the command in a script and name the script\.$/,
     ],
     [
       'an agent that reports no cost',

@@ -137,7 +137,7 @@ describe('the findings of a run about itself', () => {
       {},
       'spend',
       'warning',
-      /No limit in dollars binds Your command/,
+      /Limits in dollars do not apply to Your command/,
     ],
     ['the day used up', {}, { spentTodayUsd: known(20) }, 'spend', 'warning', /used up/],
     ['a foreign workflow', {}, { files: [] }, 'workflow-file', 'unchecked', /names the action/],

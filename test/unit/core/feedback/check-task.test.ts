@@ -96,7 +96,7 @@ test('a base branch that a rule wants in the branch is a task of its own words',
   const task = taskOfConflict({ branch: 'main', base: 'def', pullRequest: 5, url: where.url, conflicts: false });
   expect(task).toMatchObject({
     id: CONFLICT_TASK,
-    title: 'Merge main, as a rule of the branch asks',
+    title: 'Merge main, as a rule of the branch requires',
     body: 'The base branch main has moved on, and pull request #5 must have its newest commits before it is merged.',
   });
 });

@@ -76,7 +76,7 @@ describe('the body of a thread', () => {
     [
       'says that the lines have changed',
       { isOutdated: true, line: null },
-      '\nThe code has changed since the comment was written on what was line 7 then.\n',
+      '\nThe code has changed since the comment was written on line 7.\n',
     ],
     [
       'says so without a line',
@@ -174,7 +174,7 @@ test('the body of a review is a task', () => {
   expect(taskOfReview({ review: one, by: ada }, pullRequestNow())).toEqual({
     id: 'review-7',
     title: 'Ada requests changes: Split it.',
-    body: 'What the review says as a whole; its comments on single lines are tasks of their own.',
+    body: 'This task is about the review as a whole; its comments on lines are separate tasks.',
     source: {
       kind: 'feedback',
       pullRequest: 5,

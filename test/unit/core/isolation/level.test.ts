@@ -79,7 +79,7 @@ describe('where `allowed-hosts` has to be enforced', () => {
       const nothing = { reached: null, byOutsiders, mustLimit: true } as const;
       const opened = 'To leave the network open, set `allowed-hosts: any`.';
       expect(problemOf('auto', { ...nothing, failed: [noRoot, open] })).toBe(
-        `\`allowed-hosts\` cannot be enforced on this runner, because the agent cannot be isolated as it needs there (\`namespace\`: sudo asks for a password; \`user\`: ${NO_BOUNDS}). Use a runner with sudo, such as GitHub's Ubuntu runners. ${opened}`,
+        `\`allowed-hosts\` cannot be enforced on this runner, because the isolation that it needs is not available (\`namespace\`: sudo asks for a password; \`user\`: ${NO_BOUNDS}). Use a runner with sudo, such as GitHub's Ubuntu runners. ${opened}`,
       );
       const named = problemOf('user', { ...nothing, failed: [open] });
       expect(named).toMatch(

@@ -728,7 +728,7 @@ describe('from run to run', () => {
 
 describe('a person orders the run to stop', () => {
   test.each<[string, readonly Play[], Partial<typeof policy>, string]>([
-    ['and it would have gone on', [progress()], {}, 'paused (by_person)'],
+    ['and it would have continued', [progress()], {}, 'paused (by_person)'],
     ['and its iterations are used up anyhow', [progress()], { maxIterations: 1 }, 'limit (iterations)'],
     [
       'and everything is done',

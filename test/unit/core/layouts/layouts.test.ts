@@ -107,7 +107,7 @@ describe('what a layout says about its files', () => {
     [
       'a circuit',
       ['.ralph/.circuit_breaker_state'],
-      ['`.ralph/.circuit_breaker_state`: a circuit that is open there is honoured once.'],
+      ['`.ralph/.circuit_breaker_state`: an open circuit in it is honoured once.'],
     ],
     ['specifications', ['.ralph/specs/a.md', '.ralph/specs/b.md'], ['`.ralph/specs/`: named in the prompt (2 files).']],
     [
@@ -203,7 +203,7 @@ describe('what the layouts say about symbolic links', () => {
       ['.ralph/.circuit_breaker_state'],
       [],
       [
-        '`.ralph/.circuit_breaker_state`: a symbolic link; a circuit that is open there is honoured once if it leads to a file of this repository.',
+        '`.ralph/.circuit_breaker_state`: a symbolic link; an open circuit in it is honoured once if it leads to a file of this repository.',
       ],
     ],
     [

@@ -54,13 +54,13 @@ describe('an unreadable status is reported', () => {
     ['half of it', '{"run": {"version": 1, "pi', 'is not a JSON object'],
     ['a list', '[]', 'is not a JSON object'],
     ['null', 'null', 'is not a JSON object'],
-    ['something else', '{"name": "shop"}', 'has neither a run, nor a loop_count or a status'],
+    ['something else', '{"name": "shop"}', 'has no run, loop_count or status'],
     [
       'a run of a newer version',
       JSON.stringify({ ...other, run: { ...runStatus, version: 2 } }),
-      'says something of its run that this version cannot read (run.version)',
+      'has a value that this version cannot read (run.version)',
     ],
-    ['no run', '{"run": null}', 'says something of its run that this version cannot read (run)'],
+    ['no run', '{"run": null}', 'has a value that this version cannot read (run)'],
   ])('%s', (_, text, why) => {
     expect(parseFoundStatus(text)).toEqual({ kind: 'unreadable', why });
   });

@@ -69,12 +69,12 @@ describe('mistakes are reported', () => {
     [
       'a name',
       '{"mcpServers": {"My Docs": {"command": "a"}}}',
-      'mcpServers."My Docs" is not a name of a server: use a-z, 0-9, - and single _, at most 64 of them',
+      'mcpServers."My Docs" is not a server name: use at most 64 characters of a-z, 0-9, - and single _',
     ],
     [
       'two _',
       '{"mcpServers": {"a__b": {"command": "a"}}}',
-      'mcpServers.a__b is not a name of a server: use a-z, 0-9, - and single _, at most 64 of them',
+      'mcpServers.a__b is not a server name: use at most 64 characters of a-z, 0-9, - and single _',
     ],
     [
       'no object',
@@ -110,7 +110,7 @@ describe('mistakes are reported', () => {
     [{ command: 'npx', type: 'ws' }, 'mcpServers.docs.type "ws" is not known: use stdio, http or sse'],
     [
       { command: 'npx -y docs' },
-      'mcpServers.docs.command "npx -y docs" is not one program: write what follows its name as `args`',
+      'mcpServers.docs.command "npx -y docs" is not one program: put the words after its name into `args`',
     ],
     [{ command: '--version' }, 'mcpServers.docs.command "--version" is not a program'],
     [{ command: 'npx', arg: [] }, 'mcpServers.docs has "arg", which is not known: did you mean args?'],
@@ -122,11 +122,11 @@ describe('mistakes are reported', () => {
     [{ command: 'npx', args: ['a\nb'] }, 'mcpServers.docs.args[0] has a line break or another control character'],
     [
       { command: 'npx', args: ['a', '$TOKEN'] },
-      'mcpServers.docs.args[1] has a `$` that begins no variable: write variables as ${NAME} or ${NAME:-default}',
+      'mcpServers.docs.args[1] has a `$` that does not begin a variable: write variables as ${NAME} or ${NAME:-default}',
     ],
     [
       { command: 'npx', args: ['${a-b}'] },
-      'mcpServers.docs.args[0] has a `$` that begins no variable: write variables as ${NAME} or ${NAME:-default}',
+      'mcpServers.docs.args[0] has a `$` that does not begin a variable: write variables as ${NAME} or ${NAME:-default}',
     ],
     [
       { command: 'npx', args: ['${SECRET}'] },
@@ -138,7 +138,7 @@ describe('mistakes are reported', () => {
     ],
     [
       { command: 'npx', env: ['GITHUB_TOKEN'] },
-      'mcpServers.docs.env.GITHUB_TOKEN names `GITHUB_TOKEN`, which may hold a token of the job or a key of the agent: no server gets that',
+      "mcpServers.docs.env.GITHUB_TOKEN names `GITHUB_TOKEN`, which may hold a job token or an agent's key, so no server may get it",
     ],
     [
       { command: '${SECRET}' },
@@ -149,18 +149,18 @@ describe('mistakes are reported', () => {
       'mcpServers.docs.env is not an object of at most 200 names and texts, nor a list of names',
     ],
     [{ command: 'npx', env: { 'A-B': '' } }, 'mcpServers.docs.env.A-B is not a name of an environment variable'],
-    [{ command: 'npx', tools: ['a b'] }, 'mcpServers.docs.tools has "a b", which is not a name of a tool'],
+    [{ command: 'npx', tools: ['a b'] }, 'mcpServers.docs.tools has "a b", which is not a tool name'],
     [
       { url: 'http://a.example/mcp' },
       'mcpServers.docs.url "http://a.example/mcp" is not encrypted: use https, or http on localhost',
     ],
     [
       { url: 'https://me:secret@a.example' },
-      'mcpServers.docs.url has a user name or password: give those as a header whose value names a variable',
+      'mcpServers.docs.url has a user name or password: pass them in a header whose value names a variable',
     ],
     [
       { url: 'https://a.example/${TOKEN}' },
-      'mcpServers.docs.url names a variable: the address must be known before; give secrets as a header',
+      'mcpServers.docs.url names a variable, but the address must be known in advance: pass secrets in a header',
     ],
     [
       { url: 'https://a.example/a b?key=secret' },

@@ -66,12 +66,12 @@ describe('variables that a server cannot get', () => {
     [
       'it is a key',
       '${KEY}',
-      ["The server docs names `KEY`, which belongs to the agent's login: no server gets that."],
+      ["The server docs names `KEY`, which belongs to the agent's login, so no server may get it."],
     ],
     [
       'it is a key, whatever its default',
       '${KEY:-x}',
-      ["The server docs names `KEY`, which belongs to the agent's login: no server gets that."],
+      ["The server docs names `KEY`, which belongs to the agent's login, so no server may get it."],
     ],
   ])('%s', (_, value, problems) => {
     expect(describeVariableProblems([server(value), server(value)], { SET: '' }, { SET: '', KEY: 'k' })).toEqual(

@@ -40,27 +40,27 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
   [
     'no prices at all',
     {},
-    `Codex reports no cost, and \`prices\` is empty. What bounds this run is ${LIMITS}, and not \`max-cost-usd\` and \`max-cost-usd-per-day\`.`,
+    `Codex reports no cost, and \`prices\` is empty. This run is limited by ${LIMITS}, but not by \`max-cost-usd\` and \`max-cost-usd-per-day\`.`,
   ],
   [
     'prices of other models',
     { agents: [{ name: 'codex', model: 'o5-mini' }], prices, policy: { ...policy, maxCostUsdPerDay: 0 } },
-    `Codex reports no cost, and \`prices\` has no entry for o5-mini. What bounds this run is ${LIMITS}, and not \`max-cost-usd\`.`,
+    `Codex reports no cost, and \`prices\` has no entry for o5-mini. This run is limited by ${LIMITS}, but not by \`max-cost-usd\`.`,
   ],
   [
     'a model of its own choice',
     { agents: [{ name: 'codex', model: null }], prices, policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 } },
-    `Codex reports no cost, and no entry of \`prices\` fits the model that was chosen. What bounds this run is ${LIMITS}.`,
+    `Codex reports no cost, and no entry of \`prices\` fits the model that was chosen. This run is limited by ${LIMITS}.`,
   ],
   [
     'an agent of the user that tells its tokens',
     { agents: [{ name: 'acp', model: null }], prices },
-    `Your agent reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds this run is ${LIMITS}, and not \`max-cost-usd\` and \`max-cost-usd-per-day\`.`,
+    `Your agent reports no cost, and the requests were not counted, so \`prices\` does not help. This run is limited by ${LIMITS}, but not by \`max-cost-usd\` and \`max-cost-usd-per-day\`.`,
   ],
   [
     'a price, and nobody who counts',
     { prices, iterations: [withCost, withoutCost, killed], costUsd: 0.12, policy: { ...policy, maxCostUsd: 0 } },
-    `Codex reports no cost, and the requests were not counted, so \`prices\` does not help. What bounds 1 of 3 iterations is ${LIMITS}, and not \`max-cost-usd-per-day\`.`,
+    `Codex reports no cost, and the requests were not counted, so \`prices\` does not help. 1 of 3 iterations is limited by ${LIMITS}, but not by \`max-cost-usd-per-day\`.`,
   ],
   [
     'several agents, of which one reports it',
@@ -74,22 +74,22 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
       prices,
       policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 },
     },
-    `Codex, Gemini CLI and Qwen Code report no cost, and \`prices\` has no entry for o5 and gemini-3. What bounds this run is ${LIMITS}.`,
+    `Codex, Gemini CLI and Qwen Code report no cost, and \`prices\` has no entry for o5 and gemini-3. This run is limited by ${LIMITS}.`,
   ],
   [
     'an agent that reports it of some models',
     { agents: [{ name: 'opencode', model: 'x/y' }], policy: { ...policy, maxCostUsd: 0, maxCostUsdPerDay: 0 } },
-    `OpenCode reports no cost, and \`prices\` is empty. What bounds this run is ${LIMITS}.`,
+    `OpenCode reports no cost, and \`prices\` is empty. This run is limited by ${LIMITS}.`,
   ],
   [
     'an agent that tells nothing at all',
     { agents: [{ name: 'command', model: null }], iterations: [mute] },
-    'Your command reports no cost and no tokens. What bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`, and not `max-cost-usd`, `max-cost-usd-per-day` and `max-tokens-per-hour`.',
+    'Your command reports no cost and no tokens. This run is limited by `max-iterations`, `max-minutes` and `max-calls-per-hour`, but not by `max-cost-usd`, `max-cost-usd-per-day` and `max-tokens-per-hour`.',
   ],
   [
     'no bound on tokens',
     { policy: { ...policy, maxTokensPerHour: 0, maxCostUsdPerDay: 0 } },
-    'Codex reports no cost, and `prices` is empty. What bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`, and not `max-cost-usd`. Set `max-tokens-per-hour` to bound the tokens, too.',
+    'Codex reports no cost, and `prices` is empty. This run is limited by `max-iterations`, `max-minutes` and `max-calls-per-hour`, but not by `max-cost-usd`. Set `max-tokens-per-hour` to limit the tokens, too.',
   ],
 ])('why it is not known: %s', (_why, change, expected) => {
   expect(explainUnknownCost(codex(change))).toBe(expected);
@@ -98,7 +98,7 @@ test.each<[string, Parameters<typeof codex>[0], string]>([
 test('the summary says so below the cost, which has no limit then', () => {
   const summary = renderSummary(codex()).replaceAll('\u200B', '');
   expect(summary).toMatch(
-    /\*\*Cost:\*\* not known, 12\.3k tokens · 2 iterations in 10 min · .*\n\nCodex reports no cost, and `prices` is empty\. What bounds/,
+    /\*\*Cost:\*\* not known, 12\.3k tokens · 2 iterations in 10 min · .*\n\nCodex reports no cost, and `prices` is empty\. This run is limited/,
   );
   expect(summary).toContain('| Cost | not known, 12.3k tokens |');
   expect(summary).not.toContain('$0.00');

@@ -422,7 +422,7 @@ describe('the receipt of an order comes first', () => {
   };
   const afresh = 'The agent begins a new conversation with the next iteration.';
   const goesOn =
-    ' The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end; the order takes effect with the next one.';
+    ' The [run](https://github.com/acme/shop/actions/runs/98) in progress continues to its end; the order takes effect with the next one.';
 
   test.each<[OrderKind, 'changed' | 'as before', Partial<LaneView>, string]>([
     [
@@ -453,13 +453,13 @@ describe('the receipt of an order comes first', () => {
       'stop',
       'changed',
       { ...pausedBy('octocat'), claimedBy },
-      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its current iteration.`,
+      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) in progress ends after its current iteration.`,
     ],
     [
       'stop',
       'changed',
       { ...pausedBy('octocat'), claimedBy, jobs: 'three' },
-      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now continues to its end: to end it now, cancel it. What is finished is kept.`,
+      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) in progress continues to its end: to end it now, cancel it. What is finished is kept.`,
     ],
     ['stop', 'as before', pausedBy('octocat'), `**Already paused**: no run works on ${queue} until \`/ralph resume\`.`],
     [

@@ -40,8 +40,8 @@ const MOST_PATCH_CHARS = 512 * 1024;
 const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
 /**
- * Finds work that the git directory knows of outside the checked-out branch: other branches, tags, stashes, heads that
- * were left, other work trees, files of submodules.
+ * Finds work outside the checked-out branch that the git directory knows: other branches, tags, stashes, abandoned
+ * detached heads, other work trees, files of submodules.
  */
 export async function findBeside(
   options: BesideOptions,
@@ -81,7 +81,7 @@ async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<
   });
 }
 
-/** Returns commits that were made on no branch and then left for a branch. */
+/** Returns commits that were made on a detached HEAD and then abandoned by a checkout. */
 async function abandonedHeads({ gitFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
   const ids = (await lastLines(join(gitFolder, 'logs', 'HEAD'))).flatMap((line) => {
     const [, id = ''] = /^([0-9a-f]+) [0-9a-f]+ [^\t]*\tcheckout: moving from [0-9a-f]{7,64} to /.exec(line) ?? [];
@@ -101,8 +101,8 @@ async function lastLines(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Returns the other work trees and the submodules; the id is that of their content. Git writes the files of the former
- * as it wrote those of the checkout.
+ * Returns the other work trees and the submodules, with the id of their content. `tolerated` also applies to the work
+ * trees, since git writes their files as it wrote the checkout's.
  */
 async function workTreesOf(
   options: BesideOptions,
@@ -129,7 +129,7 @@ async function workTreesOf(
   return found;
 }
 
-/** Returns the work tree that a git directory belongs to, or null if it is gone or belongs to another one. */
+/** Returns the work tree of a git directory, or null if it is gone or belongs to another git directory. */
 async function placeOfTree(gitFolder: string): Promise<string | null> {
   const link = (await readRegular(join(gitFolder, 'gitdir'), 4096))?.bytes.toString().trim() ?? '';
   if (!link.startsWith('/') || !link.endsWith('/.git')) return null;
@@ -150,8 +150,8 @@ async function storeWorkTree(
 }
 
 /**
- * Creates a repository that also reads the objects of all others. Each folder has an index of its own: git reads only
- * the files that changed since it was read before.
+ * Creates a repository that also reads the objects of all others. Each folder has an index of its own, so that git
+ * reads only the files that changed since the last reading.
  */
 async function besideRepository({ workspace, own, objects }: BesideOptions, top: string): Promise<PrivateRepository> {
   const beside = join(own.folder, 'beside');

@@ -96,8 +96,8 @@ export function withoutTolerated(
 }
 
 /**
- * Returns the entry that counts. Mode and content are judged separately: each one that is still tolerated is taken from
- * the commit.
+ * Returns the entry that counts. Mode and content are judged separately: whichever is still tolerated comes from the
+ * commit.
  */
 function entryThatCounts(now: TreeEntry | null, { found, counted }: ToleratedChange): TreeEntry | null {
   if (now === null || found === null || counted === null)
