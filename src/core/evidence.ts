@@ -49,6 +49,8 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     asOnBase: z.boolean().optional(),
     /** Failures that the red base does not have. */
     newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
+    /** Failures of the red base that are left if there are no others; absent if all of them are, or others. */
+    leftOfBase: z.array(z.string().max(64)).max(20).exactOptional(),
   }),
 ]);
 
@@ -87,11 +89,19 @@ export const evidenceSchema = z.object({
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
   /**
-   * The withheld paths that this iteration changed; `part` is true if the task is about the path. Absent if there are
-   * none, or in earlier journals, where all withheld paths count.
+   * The withheld paths that this iteration changed. `part` is true if the task is about the path; `more` is the number
+   * of further paths with the same reason, which are not named. Absent if there are none, or in earlier journals, where
+   * all withheld paths count.
    */
   withheldHere: z
-    .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
+    .array(
+      z.object({
+        path: z.string().max(1000),
+        why: z.string().max(500),
+        part: z.boolean(),
+        more: countSchema.exactOptional(),
+      }),
+    )
     .max(20)
     .optional(),
   /**

@@ -24,6 +24,7 @@ import { NO_TESTS } from '../core/proof/test-report.ts';
 import { countTasks, progressOf, formatTasksDone } from '../core/tasks/queue.ts';
 import { isPromptTask } from '../core/tasks/ids.ts';
 import { nameOfTask } from '../core/tasks/task.ts';
+import { pickOneOfEachReason } from '../core/review/left-out.ts';
 import { isPartOfTask } from '../core/tasks/withheld.ts';
 import { needsVerification } from '../core/lane/verdict/verdict.ts';
 import { callAgent, addUsage, settingOfPlainCall, type Iteration } from './call.ts';
@@ -217,13 +218,13 @@ async function conclude(
       committed.withheldNow.map(({ path }) => deps.redact(path)),
       progressOf(work.state.tasks, step.task.id).refused?.files ?? [],
     ),
-    withheldHere: committed.withheld
-      .slice(0, MAX_WITHHELD_NAMED)
-      .map((file) => ({
+    withheldHere: nameWithheldHere(
+      committed.withheld.map((file) => ({
         path: deps.redact(file.path).slice(0, 1000),
         why: deps.redact(file.why).slice(0, 500),
         part: isPartOfTask(file, `${step.task.title}\n${step.task.body}`),
       })),
+    ),
     ...(isUncounted && before.tree === after.tree ? { uncounted: true } : {}),
     ...(beside.length === 0
       ? {}
@@ -285,6 +286,20 @@ async function conclude(
     work: done,
     soFar: addIterationToRun(soFar, { analysis, verdict: settled.verdict, end: output.end, steps }, callsOf(entry)),
   };
+}
+
+/** Returns the withheld paths that are named: those that the task is about first, then one of each reason. */
+function nameWithheldHere(files: NonNullable<Evidence['withheldHere']>): NonNullable<Evidence['withheldHere']> {
+  const named = pickOneOfEachReason(
+    [...files].sort((a, b) => Number(b.part) - Number(a.part)),
+    MAX_WITHHELD_NAMED,
+  );
+  const countOf = (list: typeof files, why: string): number => list.filter((one) => one.why === why).length;
+  return named.map((file, at) => {
+    const isFirst = named.findIndex(({ why }) => why === file.why) === at;
+    const more = isFirst ? countOf(files, file.why) - countOf(named, file.why) : 0;
+    return more === 0 ? file : { ...file, more };
+  });
 }
 
 /** Returns the withheld paths, up to the maximum; those that decide the task come first. */

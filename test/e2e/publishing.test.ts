@@ -243,10 +243,10 @@ deepTest('what an earlier run left out is named until it is published', async ()
   await scene.run({ inputs: one, agent: [withWorkflow] });
   await scene.run({ inputs: one, agent: [{ kind: 'idle' }] });
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { withheldFiles: 0, change: { leftOut: 1 } } });
-  expect(scene.pullOf('ralph/queue').body).toMatch(/not in the branch\. .*\.github\/workflows\/x\.yml.*protected/);
+  expect(scene.pullOf('ralph/queue').body).toMatch(/### Left out\n\n.*\.github\/workflows\/x\.yml.*protected/);
   await scene.run({ inputs: { 'allow-protected-paths': '.github/workflows/x.yml' }, agent: [withWorkflow] });
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'complete', change: { leftOut: 0 } } });
-  expect(scene.pullOf('ralph/queue').body).not.toContain('not in the branch');
+  expect(scene.pullOf('ralph/queue').body).not.toContain('Left out');
 });
 
 async function commitAsPerson({ testbed: { git } }: Scene, branch: string, subject: string): Promise<void> {

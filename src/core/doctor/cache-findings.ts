@@ -1,6 +1,7 @@
 import { namesOf, toOneLine } from '../text/phrase.ts';
 import { type ExaminedStep, inputOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, warningFinding, type Finding } from './finding.ts';
+import type { RalphStep } from './workflow.ts';
 
 /** Warns about caches that the agent's job stores, because their post steps may store files that the agent wrote. */
 export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
@@ -8,13 +9,33 @@ export function checkJobCaches({ step }: ExaminedStep): readonly Finding[] {
   return [
     warningFinding(
       'cache',
-      `The agent's job stores a cache (${namesOf([...new Set(step.caches)].map((uses) => `\`${toOneLine(uses, 60)}\``))}) after the agent has worked. The checkout then has the agent's commits and, with \`isolation: none\`, everything else that it wrote there. Later jobs restore the cached folders.`,
-      createRemedy(
-        'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.',
-        {},
-      ),
+      `The agent's job stores a cache (${titlesOf(step.caches)}) after the agent has worked. The checkout then has the agent's commits and, with \`isolation: none\`, everything else that it wrote there. Later jobs restore the cached folders.`,
+      createRemedy(ONLY_RESTORE, {}),
     ),
   ];
+}
+
+const ONLY_RESTORE = 'Only restore it in this job (`actions/cache/restore`), and store it in a job without the agent.';
+
+/**
+ * Returns a warning that names the cache steps of this run's job that may store files of the agent, or null if there
+ * are none. An isolated agent changes only the checkout, which gets its commits when the run ends.
+ */
+export function warnOfJobCaches(
+  uses: readonly Pick<RalphStep, 'job' | 'caches'>[],
+  { job, isIsolated }: { readonly job: string; readonly isIsolated: boolean },
+): string | null {
+  const ofJob = uses.flatMap((step) => (step.job === job ? step.caches : []));
+  const caches = isIsolated ? ofJob.filter(({ reach }) => reach === 'checkout') : ofJob;
+  if (caches.length === 0) return null;
+  const what = isIsolated
+    ? "the checkout then has the agent's commits"
+    : 'an agent without isolation may have changed it';
+  return `This job stores a cache after the agent has worked (${titlesOf(caches)}): ${what}, and later jobs restore it. ${ONLY_RESTORE}`;
+}
+
+function titlesOf(caches: RalphStep['caches']): string {
+  return namesOf([...new Set(caches.map(({ title }) => `\`${toOneLine(title, 80)}\``))]);
 }
 
 /** Triggers that may write the default branch's cache; all others can only read it unless `cache-mode` is `write`. */

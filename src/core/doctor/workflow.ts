@@ -43,8 +43,15 @@ export interface RalphStep {
   readonly environment: Texts;
   /** Inputs of the actions/checkout that precedes the step, preferably one without a `path`; null if there is none. */
   readonly checkout: Texts | null;
-  /** Actions of the job that store a cache, usually after its last step. */
-  readonly caches: readonly string[];
+  /** Steps of the job that store a cache after this step. */
+  readonly caches: readonly CacheStep[];
+}
+
+/** A step that stores a cache. `reach` is `outside` if all of its folders are known to be outside of the checkout. */
+interface CacheStep {
+  /** The action, with the step's name if it has one. */
+  readonly title: string;
+  readonly reach: 'checkout' | 'outside';
 }
 
 type Texts = Readonly<Record<string, string>>;
@@ -150,7 +157,9 @@ function ralphSteps(job: string, given: Entries, file: Entries): readonly RalphS
           ...textsOf(step.env),
         },
         checkout: checkout === undefined ? null : textsOf(checkout.with),
-        caches: steps.filter(storesCache).map((one) => scalarTextOf(one.uses)),
+        caches: steps.flatMap((one, at) =>
+          storesCache(one) && !storesBefore(one, at < index) ? [cacheStepOf(one)] : [],
+        ),
       },
     ];
   });
@@ -183,6 +192,23 @@ function storesCache(step: Entries): boolean {
     given.length > 0 ||
     inputs.some(([name, text]) => /^(?:cache-disabled|skip-cache)$/i.test(name) && !NO_CACHE.test(text));
   return CACHES_BY_ITSELF.test(action) && !isOff;
+}
+
+/** Returns true if a step stores its cache at once, and so before a later step of the job. */
+function storesBefore({ uses }: Entries, isEarlier: boolean): boolean {
+  return isEarlier && /\/save(?:@|$)/i.test(scalarTextOf(uses));
+}
+
+function cacheStepOf(step: Entries): CacheStep {
+  const [name, action] = [scalarTextOf(step.name), scalarTextOf(step.uses)];
+  const { path = '' } = textsOf(step.with);
+  const paths = path.split('\n').filter((line) => !/^\s*(?:[!#]|$)/.test(line));
+  const isOutside =
+    paths.length > 0
+      ? paths.every((line) => /^\s*(?:[~/]|[A-Za-z]:[\\/]|\$\{\{\s*(?:runner|env\.HOME)\b)/.test(line))
+      : // Actions that set up a tool store the packages of the machine.
+        !CACHE_ACTION.test(action.split('@')[0] ?? '');
+  return { title: name === '' ? action : `${action} (${name})`, reach: isOutside ? 'outside' : 'checkout' };
 }
 
 /** Returns the evidence that a step uses the action, or null if it does not. */

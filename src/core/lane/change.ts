@@ -11,6 +11,7 @@ import { type LookAtKind, lookAtKinds } from '../review/manifest.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isFinished, type TaskProgress } from '../tasks/task.ts';
+import { pickOneOfEachReason } from '../review/left-out.ts';
 import { cutText } from '../text/phrase.ts';
 
 /** Maximum number of commits listed per task; further ones are only counted. */
@@ -285,18 +286,9 @@ export function withLeftOutFiles(
     ...now.map(({ path }) => path),
   ]);
   const earlier = change.leftOut.filter(({ path }) => !isSettled.has(path));
-  const { leftOut, leftOutMore } = oneOfEachReasonFirst(now, MAX_LEFT_OUT / 2);
-  return { ...change, leftOut: [...earlier, ...leftOut], leftOutMore: iteration.begun.leftOutMore + leftOutMore };
-}
-
-/** Returns at most `most` files, first one of each reason, so that many files of one reason do not hide another. */
-function oneOfEachReasonFirst(files: readonly LeftOut[], most: number): Pick<BranchChange, 'leftOut' | 'leftOutMore'> {
-  const byReason = [...Map.groupBy(files, ({ why }) => why).values()];
-  const leftOut = [...byReason.flatMap((own) => own.slice(0, 1)), ...byReason.flatMap((own) => own.slice(1))].slice(
-    0,
-    most,
-  );
-  return { leftOut, leftOutMore: files.length - leftOut.length };
+  const leftOut = pickOneOfEachReason(now, MAX_LEFT_OUT / 2);
+  const leftOutMore = iteration.begun.leftOutMore + now.length - leftOut.length;
+  return { ...change, leftOut: [...earlier, ...leftOut], leftOutMore };
 }
 
 function capPath(path: string): string {
@@ -306,8 +298,9 @@ function capPath(path: string): string {
 /** Returns the change with one more run; `begins` is true if this is the branch's first run. */
 export function addRun(change: BranchChange, begins: boolean): BranchChange {
   const before = begins ? noChange : change;
-  const { leftOut, leftOutMore } = oneOfEachReasonFirst(before.leftOut, MAX_LEFT_OUT / 2);
-  return { ...before, runs: before.runs + 1, leftOut, leftOutMore: before.leftOutMore + leftOutMore };
+  const leftOut = pickOneOfEachReason(before.leftOut, MAX_LEFT_OUT / 2);
+  const leftOutMore = before.leftOutMore + before.leftOut.length - leftOut.length;
+  return { ...before, runs: before.runs + 1, leftOut, leftOutMore };
 }
 
 /** Returns the change with measured sizes of the branch and its tasks. */

@@ -1,7 +1,7 @@
 import type { Verification } from '../evidence.ts';
 import { REVIEW_PROTOCOL } from '../pipeline/review.ts';
 import type { CircuitView } from '../lane/circuit.ts';
-import { type LastIteration, MAX_WITHHELD_CHARS } from '../lane/state/state.ts';
+import type { LastIteration } from '../lane/state/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type RefusedWork, type Task } from '../tasks/task.ts';
 import { capText, toOneLine } from '../text/phrase.ts';
@@ -22,7 +22,16 @@ import {
   buildMergeSections,
   type MergeToFinish,
 } from './learnings.ts';
-import { listSection, renderBullets, takeLastChars, type PromptSection, renderSection } from './sections.ts';
+import {
+  buildRefusedSection,
+  buildWithheldSection,
+  listSection,
+  withheldLinesOf,
+  renderBullets,
+  takeLastChars,
+  type PromptSection,
+  renderSection,
+} from './sections.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -87,8 +96,6 @@ const MAX_STEP_NOTES = 1_000;
 const MAX_FINDINGS = 1_300;
 
 const MAX_COMMANDS = 300;
-
-const MAX_REFUSED = 1_000;
 
 /** Maximum characters of all comments on the task, which stand outside of the context. */
 const MAX_COMMENTS = 6_000;
@@ -224,12 +231,7 @@ function contextOf(parts: PromptParts): string {
   const diagnoses = isDiagnosis(parts);
   const head = `# Context of this iteration\n\n${renderBullets([...promptFacts(parts), ...ofIteration, ...hints], MAX_CONTEXT - (hasMuchData(parts) ? KEPT_FOR_MUCH_DATA : KEPT_FOR_DATA))}`;
   const sections: readonly PromptSection[] = [
-    {
-      title: 'What the git server refused of your last work, as data:',
-      label: 'SERVER',
-      text: refusedText(parts.refused),
-      max: MAX_REFUSED,
-    },
+    buildRefusedSection(parts.refused),
     {
       title: `Another agent (${takeover?.from ?? ''}) worked on this task before you, and you cannot remember it: its changes are in the work tree. What was done, as data:`,
       label: 'DONE',
@@ -254,12 +256,7 @@ function contextOf(parts: PromptParts): string {
       text: parts.pipeline?.notes.trim() ?? '',
       max: MAX_STEP_NOTES,
     },
-    listSection(
-      'Files of yours that are not published, or not finished, each with the reason, as data:',
-      'WITHHELD',
-      parts.hints.some((hint) => hint === 'withheld' || hint === 'marked') ? (parts.lastIteration?.withheld ?? []) : [],
-      MAX_WITHHELD_CHARS,
-    ),
+    buildWithheldSection(withheldLinesOf(parts)),
     listSection(
       'Work of yours that is not in the work tree, as data:',
       'BESIDE',
@@ -305,13 +302,8 @@ function isDiagnosis({ circuit, attempts }: PromptParts): boolean {
 
 function hasMuchData(parts: PromptParts): boolean {
   const { refused, takeover, pipeline } = parts;
-  return refused !== null || isDiagnosis(parts) || takeover !== null || (pipeline?.findings ?? '') !== '';
-}
-
-function refusedText(refused: RefusedWork | null): string {
-  if (refused === null) return '';
-  const { files, words } = refused;
-  return files.length === 0 ? words : `${files.map((path) => `- ${toOneLine(path, 200)}`).join('\n')}\n${words}`;
+  const isLong = refused !== null || isDiagnosis(parts) || takeover !== null || (pipeline?.findings ?? '') !== '';
+  return isLong || withheldLinesOf(parts).length > 1;
 }
 
 function promptFacts({

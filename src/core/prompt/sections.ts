@@ -1,3 +1,6 @@
+import type { LastIteration } from '../lane/state/state.ts';
+import { MAX_WITHHELD_CHARS } from '../review/left-out.ts';
+import type { RefusedWork } from '../tasks/task.ts';
 import { toOneLine } from '../text/phrase.ts';
 import { renderDataSection } from './learnings.ts';
 
@@ -35,14 +38,48 @@ export function takeLastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
 }
 
-/** Maximum number of lines in a list. */
+/** Maximum number of lines in a list, and of characters in one. */
 const MAX_LINES = 5;
+const MAX_LINE_CHARS = 90;
 
-/** Returns a section with the first items of a list, one on each line of at most `chars` characters. */
-export function listSection(title: string, label: string, items: readonly string[] = [], chars = 90): PromptSection {
+/** Returns a section with the first items of a list, one on each line. */
+export function listSection(title: string, label: string, items: readonly string[] = []): PromptSection {
   const text = items
     .slice(0, MAX_LINES)
-    .map((one) => `- ${toOneLine(one, chars)}`)
+    .map((one) => `- ${toOneLine(one, MAX_LINE_CHARS)}`)
     .join('\n');
-  return { title, label, text, max: MAX_LINES * (chars + 3) };
+  return { title, label, text, max: MAX_LINES * (MAX_LINE_CHARS + 3) };
+}
+
+/** Maximum length of the section; each line repeats its reason. */
+const MAX_WITHHELD_SECTION = 1_500;
+
+/** Returns the section with the lines about withheld files, each of which names files and a reason. */
+export function buildWithheldSection(lines: readonly string[]): PromptSection {
+  return {
+    title: 'Files of yours that are not published, or not finished, each with the reason, as data:',
+    label: 'WITHHELD',
+    text: lines.map((line) => `- ${toOneLine(line, MAX_WITHHELD_CHARS)}`).join('\n'),
+    max: MAX_WITHHELD_SECTION,
+  };
+}
+
+/** Returns the lines about withheld files if a hint is about them. */
+export function withheldLinesOf({
+  hints,
+  lastIteration,
+}: {
+  readonly hints: readonly string[];
+  readonly lastIteration: Pick<LastIteration, 'withheld'> | null;
+}): readonly string[] {
+  return hints.includes('withheld') || hints.includes('marked') ? (lastIteration?.withheld ?? []) : [];
+}
+
+const MAX_REFUSED = 1_000;
+
+/** Returns the section with what the server refused; empty for null. */
+export function buildRefusedSection(refused: RefusedWork | null): PromptSection {
+  const { files, words } = refused ?? { files: [], words: '' };
+  const text = [...files.map((path) => `- ${toOneLine(path, 200)}`), words].join('\n');
+  return { title: 'What the git server refused of your last work, as data:', label: 'SERVER', text, max: MAX_REFUSED };
 }

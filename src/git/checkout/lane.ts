@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Folder } from '../../core/folder.ts';
 import { isEmailOfBot } from '../../core/snapshot/stored-pull.ts';
 import { isBranchName } from '../../core/refusals/refusal.ts';
-import { completeSentence, namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
 import { UserError } from '../../errors.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { OpenedLane, WantedLane } from '../../ports/repository.ts';
@@ -14,6 +14,7 @@ import { tasksOfCommits, treeOf } from '../objects.ts';
 import { EXPIRED, isExpiredToken } from '../refusal.ts';
 import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import { commitTree, type Identity } from './commit.ts';
+import { refuseIgnoredFiles } from './published-ignored.ts';
 import { findEditedMerges } from './merge/auto-merge.ts';
 import {
   createPrivateRepository,
@@ -302,7 +303,7 @@ export async function moveCheckout(
   const { git } = repository;
   await repository.seal();
   const head = await headOf(workspace);
-  if (head !== null) await refuseIgnoredFiles(git, branch, [head, commit]);
+  if (head !== null) await refuseIgnoredFiles(repository, branch, [head, commit]);
   const moved =
     head === commit ? null : await git.answer(['read-tree', '-m', '-u', ...(head === null ? [] : [head]), commit]);
   if (moved !== null && moved.exitCode !== 0)
@@ -316,16 +317,6 @@ export async function moveCheckout(
       await git.text(['read-tree', '-m', '-i', commit], { variables: { GIT_INDEX_FILE: indexFile } });
     await setHeadAndIndex(workspace, branch, { commit, indexFile });
   });
-}
-
-/** Throws UserError if the second commit adds files that the rules in the work tree ignore, or if git cannot tell. */
-async function refuseIgnoredFiles(git: Git, branch: string, commits: readonly [ObjectId, ObjectId]): Promise<void> {
-  const listed = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--diff-filter=A', ...commits];
-  const input = (await git.names(listed)).join('\0');
-  const { exitCode, stdout, stderr } = await git.answer(['check-ignore', '--no-index', '-z', '--stdin'], { input });
-  if (exitCode === 1) return;
-  const why = exitCode === 0 ? namesOf(stdout.toString().split('\0').filter(Boolean)) : lastLinesOfError(stderr);
-  throw new UserError('infrastructure', `Branch ${branch} has files that git ignores here: ${toOneLine(why, 300)}.`);
 }
 
 /** Opens the checkout and completes its history, or returns git's words if the folder is not a checkout. */

@@ -84,6 +84,8 @@ export interface Inspection {
   inspectText(text: string): Promise<string | null>;
 }
 
+const PROTECTED_TOO = 'is a protected path as well';
+
 /** Maximum size of a file that is searched for secrets, in bytes; a larger one is not published. */
 const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
@@ -128,9 +130,13 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
         judgePath(change) ?? standIns.get(change.path) ?? (filtered.has(change.path) ? LEFT_OUT.filter : null);
       if (why) withheld.set(change.path, why);
     }
-    const rest = changes.filter((change) => !withheld.has(change.path));
-    const weights = await judgeContents(objects, rest, withheld);
-    judgeAmount(weights, withheld);
+    const isProtectedAlone = ({ path }: PathChange): boolean => withheld.get(path) === LEFT_OUT.protected;
+    const ofContent = new Map<string, string>();
+    const read = changes.filter((change) => !withheld.has(change.path) || isProtectedAlone(change));
+    const weights = await judgeContents(objects, read, ofContent);
+    judgeAmount(new Map([...weights].filter(([path]) => !withheld.has(path))), ofContent);
+    // A person who allows the path would otherwise meet the other reason next.
+    for (const [path, why] of ofContent) withheld.set(path, withheld.has(path) ? `${why}, and ${PROTECTED_TOO}` : why);
     withholdNeighbours(changes, withheld);
     return withheld;
   }

@@ -1,5 +1,6 @@
 import type { ObjectId } from '../../core/evidence.ts';
 import { explainRefusal, isForSignatures, parseRefusal, UNKNOWN_RULE } from '../../core/refusals/refusal.ts';
+import { namesOf } from '../../core/text/phrase.ts';
 import type { PushObstacle, PushResult } from '../../ports/remote.ts';
 import { type Git, buildIdentityVariables, parseRemoteWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
@@ -111,14 +112,33 @@ async function sendBelowItself(
   const { url } = options;
   const how = ['push', '--porcelain', '--atomic', '--no-verify', '--no-follow-tags'];
   const tried = await askRemote(git, [...how, url, `${commit}:${ref}`, `${commit}:${below}`], networkOf(options));
-  if (tried.exitCode === 0) {
-    // A server that is not git itself may accept both.
-    await git.answer(['push', '--porcelain', '--no-verify', url, `:${below}`], networkOf(options));
-    return { kind: 'pushed' };
-  }
+  // A server that is not git itself may accept both.
+  if (tried.exitCode === 0)
+    return undoProbe(git, options, { refs: [ref, below], commit, said: tried.stdout.toString() });
   const answer = pushRefusalOf(tried);
   const isDoomed = answer.kind === 'refused' && (answer.refusal.kind === 'name' || isAtomicAlone(wordsOf(tried)));
   return isDoomed || answer.kind === 'moved' ? { kind: 'pushed' } : answer;
+}
+
+/** Puts branches back to what they were before a push that the server accepted; `said` is git's report of it. */
+async function undoProbe(
+  git: Git,
+  options: RemoteOptions,
+  { refs, commit, said }: { readonly refs: readonly string[]; readonly commit: ObjectId; readonly said: string },
+): Promise<PushResult> {
+  const updates = await Promise.all(
+    refs.map(async (ref) => {
+      const line = said.split('\n').find((one) => one.includes(`:${ref}\t`)) ?? '';
+      const before = /^ \t\S+\t([0-9a-f]+)\.\.[0-9a-f]+$/.exec(line)?.[1] ?? null;
+      const old = before === null ? '' : await git.text(['rev-parse', '--verify', before]);
+      return { lease: `--force-with-lease=${ref}:${commit}`, update: `${old.trim()}:${ref}` };
+    }),
+  );
+  const undo = ['push', '--porcelain', '--no-verify', ...updates.map(({ lease }) => lease), options.url];
+  const undone = await git.answer([...undo, ...updates.map(({ update }) => update)], networkOf(options));
+  return undone.exitCode === 0
+    ? { kind: 'pushed' }
+    : rejectPush(`A check left the empty commit ${commit} on ${namesOf(refs)}, and the server does not take it back`);
 }
 
 /** Returns true if the server only says that the push was atomic, or that it does not support atomic pushes. */

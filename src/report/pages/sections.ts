@@ -33,10 +33,9 @@ import {
 } from '../facts.ts';
 import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
-import { formatReason } from '../../core/review/left-out.ts';
+import { formatReason, groupLeftOut } from '../../core/review/left-out.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
-import { capLines, joinNames, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
-import { namesAllLeftOut } from '../sentences/alarms.ts';
+import { capLines, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';
 import { LOOK_AT_WORDS, describeProvenTests, describeUnprovenTests } from '../sentences/look-at.ts';
 
@@ -264,30 +263,22 @@ function lookAtLine({ kind, fileCount, files }: LookAt, maxNamesChars: number): 
 
 /** Lists the files that the run left out of its commits, with the reasons. */
 export function renderWithheldSection(report: RunReport): string {
-  return renderLeftOut(workOf(report)?.withheld ?? [], 0);
+  return renderList('Left out', leftOutLines(workOf(report)?.withheld ?? []));
 }
 
 /** Lists the files that the branch lacks, over all runs, with the reasons. */
 export function renderLeftOutSection({ change: { leftOut, leftOutMore } }: WorkedReport): string {
-  return renderLeftOut(leftOut, leftOutMore);
-}
-
-/** Lists the files; empty when the alarm at the top of the page names all of them. */
-function renderLeftOut(files: WorkedReport['withheld'], more: number): string {
-  return namesAllLeftOut(files, more) ? '' : renderList('Left out', [...leftOutLines(files), ...formatMoreLine(more)]);
+  return renderList('Left out', [...leftOutLines(leftOut), ...formatMoreLine(leftOutMore)]);
 }
 
 function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
-  const paths = new Map<string, string[]>();
-  for (const { path, why } of files) paths.set(why, [...(paths.get(why) ?? []), path]);
-  return [...paths].map(
-    ([why, own]) =>
-      `${joinNames(
-        [...new Set(own)].map((path) => renderCode(path, 160)),
-        10,
-      )}: ${renderProse(formatReason(why, new Set(own).size), 200)}`,
+  return groupLeftOut(files, MAX_LEFT_OUT_CHARS, (path) => renderCode(path, 160)).map(
+    ({ why, names, count }) => `${namesOutOf(names, count)}: ${renderProse(formatReason(why, count), 200)}`,
   );
 }
+
+/** Maximum number of characters of names and reasons in a section; further files are only counted. */
+const MAX_LEFT_OUT_CHARS = 2_500;
 
 /** Lists the agent's claims that the evidence overruled, over all runs. */
 export function renderOverruledSection({ change: { overruled, overruledMore } }: WorkedReport): string {

@@ -97,7 +97,7 @@ export function renderSummary(report: RunReport): string {
 }
 
 function opening(report: RunReport): string {
-  const what = renderProseLines(describeOutcome(report).what, 1000);
+  const what = renderProseLines(describeOutcome(report, 'page').what, 1000);
   return linkPages(
     `## Ralph: ${renderHeadline(report, 'markdown')}\n\n${what}\n\n${renderNextLine(report)}`,
     report.repositoryUrl,

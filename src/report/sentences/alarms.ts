@@ -1,7 +1,7 @@
 import type { Verification } from '../../core/evidence.ts';
 import { QUESTION_TOOL, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
-import { namesOf, namesOutOf, toOneLine } from '../../core/text/phrase.ts';
-import { formatReason } from '../../core/review/left-out.ts';
+import { namesOf, toOneLine } from '../../core/text/phrase.ts';
+import { formatLeftOutGroup, groupLeftOut } from '../../core/review/left-out.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { warnOfFailedCalls } from '../agent-failures.ts';
 import { iterationsOf, laneOf, pickVerification, listPassedCommands, settingOf, workOf } from '../facts.ts';
@@ -21,45 +21,51 @@ export type TestState =
 
 const SHOWN = 3;
 
-const SHOWN_REASONS = 2;
+/** Maximum number of characters of the names and reasons of files; further files are only counted. */
+const MAX_LEFT_OUT_CHARS = 700;
 
 /**
  * Returns what people must know besides the outcome, each with its remedy: failed calls, files that were left out,
- * tools that the agent was denied. `backticks` mark code.
+ * tools that the agent was denied. `backticks` mark code. A `page` has the section “Left out”, which names the files.
  */
-export function listAlarms(report: RunReport): readonly string[] {
-  return [...warnOfFailedCalls(report), ...leftOutAlarm(workOf(report)?.withheld ?? [], 0), ...deniedCommands(report)];
+export function listAlarms(report: RunReport, place: 'page' | 'words'): readonly string[] {
+  const withheld = workOf(report)?.withheld ?? [];
+  const leftOut = place === 'page' ? leftOutElsewhere(withheld, 0) : leftOutAlarm(withheld);
+  return [...warnOfFailedCalls(report), ...leftOut, ...deniedCommands(report)];
 }
 
-/** Returns the alarms of a branch, over all runs. */
+/** Returns the alarms of a branch, over all runs, for its page. */
 export function listBranchAlarms(report: WorkedReport): readonly string[] {
   const { leftOut, leftOutMore } = report.change;
-  return [...leftOutAlarm(leftOut, leftOutMore), ...deniedCommands(report)];
+  return [...leftOutElsewhere(leftOut, leftOutMore), ...deniedCommands(report)];
 }
 
-/** Returns true if the alarm names all the files that were left out, with their reasons. */
-export function namesAllLeftOut(named: WorkedReport['withheld'], more: number): boolean {
-  const groups = Map.groupBy(named, ({ why }) => why);
-  const isShort = (paths: readonly { readonly path: string }[]): boolean =>
-    new Set(paths.map(({ path }) => path)).size <= SHOWN;
-  return more === 0 && groups.size <= SHOWN_REASONS && [...groups.values()].every(isShort);
+/** Counts files that were left out, which the page names with the reasons. */
+function leftOutElsewhere(named: WorkedReport['withheld'], more: number): readonly string[] {
+  const files = countFiles(named) + more;
+  return files === 0 ? [] : [`${notInBranch(files)}: see “Left out”.`];
 }
 
-/** Reports files that were left out, grouped by reason, since the reason determines the remedy. */
-function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly string[] {
-  const reasons = new Map(named.map(({ path, why }) => [path, why]));
-  const files = reasons.size + more;
+/** Names files that were left out by reason, since the reason determines the remedy. */
+function leftOutAlarm(named: WorkedReport['withheld']): readonly string[] {
+  const files = countFiles(named);
   if (files === 0) return [];
-  const groups = Map.groupBy([...reasons.keys()], (path) => reasons.get(path) ?? '');
-  const groupTexts = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
-    const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
-    return ` ${names}: ${toOneLine(formatReason(why, paths.length), 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
-  });
-  const explained = [...groups.values()].slice(0, SHOWN_REASONS).flat().length;
-  const rest = files === explained ? '' : ` For ${String(files - explained)} more, see “Left out”.`;
-  return [
-    `⚠️ ${formatCount(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch.${groupTexts.join('')}${rest}`,
-  ];
+  const groups = groupLeftOut(named, MAX_LEFT_OUT_CHARS, marked).map(
+    ({ why, ...group }) => ` ${formatLeftOutGroup({ ...group, why: asText(why) })}.`,
+  );
+  return [`${notInBranch(files)}.${groups.join('')}`];
+}
+
+function countFiles(named: WorkedReport['withheld']): number {
+  return new Set(named.map(({ path }) => path)).size;
+}
+
+function notInBranch(files: number): string {
+  return `⚠️ ${formatCount(files, 'changed file')} ${files === 1 ? 'is' : 'are'} not in the branch`;
+}
+
+function asText(why: string): string {
+  return toOneLine(why, 160).replaceAll('`', "'").replace(/\.$/, '');
 }
 
 /** Returns the rules of `allowed-tools` that would allow the denied commands, or the commands where no rule would. */

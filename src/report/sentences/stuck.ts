@@ -1,4 +1,4 @@
-import { nameWithheldFiles } from './ends/withheld.ts';
+import { isLeftOutByRun, nameWithheldFiles } from './ends/withheld.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { nextTurnOf } from '../../core/tasks/ids.ts';
@@ -77,7 +77,10 @@ function opening(one: TaskReport, report: RunReport): string {
     }
     switch (progress.reason) {
       case 'withheld':
-        return `Left out: ${renderProse(nameWithheldFiles(one, report), 500)}.`;
+        // The page names the files that the run left out.
+        return isLeftOutByRun(one, report)
+          ? 'It cannot do without the files that are left out.'
+          : `Left out: ${renderProse(nameWithheldFiles(one, report), 500)}.`;
       case 'push_refused':
         return renderText(progress.refused?.words ?? '', 900);
       case 'nothing_to_do':

@@ -68,6 +68,8 @@ export async function createIsolation(world: World): Promise<Isolation> {
   if (settled.kind === 'unusable') throw new UserError('configuration', settled.problem);
   if (settled.level === 'none' && mustIsolate) throw new UserError('configuration', needsIsolation(settled.why));
   if (settled.why !== null && opened === null) world.log.warning(settled.why);
+  const { warnOfCacheSteps } = await import('./cache-steps.ts');
+  await warnOfCacheSteps(world, settled.level);
   return opened === null || hosts === null
     ? createNoIsolation(settled.why)
     : isolatedIn(world, { opened, hosts, why: settled.why });

@@ -37,7 +37,7 @@ test("line ends, a nested repository from verify, packages that are ignored too 
   expect(run).toMatchObject({ calls: 2, main: { exitCode: 0 }, outputs: { outcome: 'complete', 'tasks-done': '1' } });
   const pull = scene.pullOf('ralph/queue');
   expect(pull.body).toContain('Closes #1');
-  expect(pull.body).not.toContain('not in the branch');
+  expect(pull.body).not.toContain('Left out');
   const patch = await readFile(`${run.outputs['journal-path'] ?? ''}.1-work-tree-tree.patch`, 'utf8');
   expect(patch).toMatch(/greeting\.txt[^]*\+greeting/);
   const { repositoryFolder } = scene.testbed.remote;

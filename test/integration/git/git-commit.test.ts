@@ -308,6 +308,12 @@ describe('commit() withholds what must not be published, publishes the rest, and
       /protected path/,
       (scene) => scene.write('src/.gitattributes', '* -diff\n'),
     ],
+    [
+      'a workflow with the value of a secret: both reasons',
+      '.github/workflows/ci.yml',
+      /contains the value of a secret of this job, and is a protected path as well$/,
+      (scene) => scene.write('.github/workflows/ci.yml', `on: push # ${SECRET}\n`),
+    ],
     ['a link to /', 'root', /lead out/, (scene) => symlink('/etc', join(scene.folder, 'root'))],
     ['a link up', 'src/up', /lead out/, (scene) => symlink('../../x', join(scene.folder, 'src/up'))],
     [

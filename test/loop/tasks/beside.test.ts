@@ -38,7 +38,7 @@ describe('work beside the work tree contradicts a claim without changes', () => 
     const project = createProject({ issues: [1], agent: [leaving, bringing] });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(project.script.calls[1]?.prompt).toMatch(/change \.gitignore[^]*- src\/lib\/ \(git ignores it\)/);
-    expect(project.forge.pulls[0]?.body).not.toContain('not in the branch');
+    expect(project.forge.pulls[0]?.body).not.toContain('Left out');
   });
 
   test.each([
@@ -59,7 +59,7 @@ describe('work beside the work tree contradicts a claim without changes', () => 
     const run = await runOnce(project);
     // Content changed in the work tree as well, so nothing contradicts the claim.
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-    expect(project.forge.pulls[0]?.body).toMatch(/not in the branch[^]*branch feature/);
+    expect(project.forge.pulls[0]?.body).toMatch(/Left out[^]*branch feature/);
     expect(savedState(project).change.leftOut.map(({ path }) => path)).toEqual(['branch feature']);
   });
 

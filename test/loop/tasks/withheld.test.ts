@@ -58,6 +58,32 @@ describe('a stray file that must not be published', () => {
     }
   });
 
+  test('is named with the others of its kind; a flood of another kind is counted and hides none', async () => {
+    const flood = Object.fromEntries(
+      Array.from({ length: 60 }, (_, n) => [`.claude/skills/${String(n).padStart(2, '0')}.md`, 'x']),
+    );
+    const agent: Behaviour = ({ turn }) => ({
+      writes: {
+        'src/done.ts': String(turn),
+        ...(turn === 1 ? { ...flood, 'node_modules/y.js': 'x', 'node_modules/z.js': 'x' } : {}),
+      },
+      output: { signal: done },
+    });
+    const project = createProject({ issues: [1], agent: [agent] });
+    const run = await runOnce(project);
+    const prompt = project.script.calls[1]?.prompt ?? '';
+    const named = new Set(prompt.match(/\.claude\/skills\/\d+\.md/g));
+    expect(named.size).toBeGreaterThan(15);
+    expect(prompt).toContain(` and ${String(60 - named.size)} more: ${LEFT_OUT.protected.replace('it is', 'each is')}`);
+    expect(prompt).toContain('- node_modules/y.js, node_modules/z.js: 320 changed files are more than max-patch-files');
+    const summary = run.report === null ? '' : renderSummary(run.report);
+    // The section names them; the first lines only count them.
+    for (const page of [summary, project.forge.pulls[0]?.body ?? '']) {
+      expect(page).toContain('⚠️ 62 changed files are not in the branch: see “Left out”.');
+      expect(page).toMatch(/### Left out\n\n[^]*`node_modules\/z\.js`: /);
+    }
+  });
+
   test('is named on the page and in the summary of its run until the agent removes it', async () => {
     for (const isKept of [true, false]) {
       const writes = alsoWrites(STRAY, (nth) => nth === 1);
@@ -211,8 +237,11 @@ describe('a protected path in finished work', () => {
     expect(await runOnce(project)).toMatchObject({ calls: 0 });
   });
 
-  test('of a labelled issue is published by the schedule after the setting allows it', async () => {
-    const project = createProject({ issues: [1], agent: [writesOnly(CI)] });
+  test.each([
+    ['without a branch', writesOnly(CI)],
+    ['with the rest on its branch', alsoWrites(CI, () => true)],
+  ])('of a labelled issue, %s, is published by the schedule after the setting allows it', async (_, agent) => {
+    const project = createProject({ issues: [1], agent: [agent] });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
     project.inputs = { 'allow-protected-paths': CI };
     expect(await runOnce(project)).toMatchObject({ calls: 1 });

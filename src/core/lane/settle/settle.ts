@@ -16,7 +16,8 @@ import { isIssueTask, isPromptTask, type TaskId } from '../../tasks/ids.ts';
 import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
-import { capText } from '../../text/phrase.ts';
+import { listWithheldLines } from '../../review/left-out.ts';
+import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/red-base.ts';
 import { holdForBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
@@ -31,7 +32,7 @@ import {
   withTransition,
 } from '../session.ts';
 import { probeOrCloseCircuit, withTask } from './settle-circuit.ts';
-import { type LaneState, type LastIteration, MAX_BESIDE, MAX_WITHHELD_CHARS } from '../state/state.ts';
+import { type LaneState, MAX_BESIDE } from '../state/state.ts';
 import { judgeIteration, type Judgement, type Verdict } from '../verdict/verdict.ts';
 import { chargeCall, chargeUsage } from '../windows.ts';
 
@@ -118,6 +119,8 @@ export function settleIteration(
   const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
   const judgement = { ...judged, neutral: judged.neutral || isHanded };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
+  const withheld = listWithheldLines(facts.evidence);
+  const failed = countSameFailures(state.lastIteration, facts.evidence.verification);
   const signalled: LaneState = {
     ...state,
     circuit,
@@ -132,8 +135,9 @@ export function settleIteration(
       fileCount: facts.evidence.fileCount,
       tree: facts.evidence.after.tree,
       verification: judgement.verification,
+      ...(failed === null ? {} : { failed }),
       hints: judgement.hints,
-      ...withheldWords(facts.evidence),
+      ...(withheld.length === 0 ? {} : { withheld }),
       ...(facts.evidence.beside === undefined ? {} : { beside: facts.evidence.beside.slice(0, MAX_BESIDE) }),
       ...(facts.evidence.failedServers === undefined
         ? {}
@@ -148,22 +152,17 @@ export function settleIteration(
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id, agentFailed }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, policy, now),
-    (next) => (judgement.verdict.baseIsRed ? holdForBase(next) : next),
+    (next) =>
+      judgement.verdict.baseIsRed
+        ? holdForBase(next)
+        : { ...next, redBase: withFixedFailures(next.redBase, facts.evidence.verification) },
+    (next) =>
+      failed?.times === TIMES_TO_DOUBT_BASE && next.redBase === null ? { ...next, baseVerification: null } : next,
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),
     verdict: { ...judgement.verdict, setAside: aside, circuit: viewCircuit(circuit, policy.circuit, now).kind },
   };
-}
-
-function withheldWords({
-  withheldHere = [],
-  marked = [],
-}: IterationFacts['evidence']): Pick<LastIteration, 'withheld'> {
-  const files = [...withheldHere, ...marked.map((path) => ({ path, why: 'it has conflict markers' }))].slice(0, 20);
-  // A long path is cut so that the reason stays complete.
-  const words = files.map(({ path, why }) => capText(`${path.slice(-200)}: ${why}`, MAX_WITHHELD_CHARS));
-  return files.length === 0 ? {} : { withheld: words };
 }
 
 /**

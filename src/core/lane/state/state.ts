@@ -8,6 +8,7 @@ import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from
 import { noStepMemory, stepMemorySchema } from '../../pipeline/step-record.ts';
 import { countSchema, type Immutable, instantSchema } from '../../policy.ts';
 import { hintCodes } from '../../prompt/hints.ts';
+import { MAX_WITHHELD_CHARS, MAX_WITHHELD_LINES } from '../../review/left-out.ts';
 import { type LaneId, storedTaskId, type TaskId } from '../../tasks/ids.ts';
 import { type TaskProgress, taskProgressSchema } from '../../tasks/task.ts';
 import { countBytes } from '../../text/phrase.ts';
@@ -59,9 +60,6 @@ export type PublishedLane = Immutable<z.infer<typeof publishedSchema>>;
 /** Maximum number of branches, stashes and other work outside of the work tree that the next prompt names. */
 export const MAX_BESIDE = 5;
 
-/** Maximum length of a withheld file with its reason. */
-export const MAX_WITHHELD_CHARS = 300;
-
 /** Maximum number, and maximum length, of sentences about unproven tests in the next prompt. */
 export const MAX_UNPROVEN = 5;
 export const MAX_UNPROVEN_CHARS = 600;
@@ -74,10 +72,12 @@ const lastIterationSchema = z.object({
   tree: objectId,
   /** Newest verification of `tree`, which an iteration without changes inherits. */
   verification: z.enum(verificationKinds),
+  /** The failures of that verification, and the number of iterations in a row that had them; absent if it passed. */
+  failed: z.object({ as: z.string().max(64), times: countSchema }).exactOptional(),
   /** Hints for the next prompt; hints.ts turns them into fixed sentences. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
   /** Files of the iteration that were withheld or have conflict markers, with the reasons; absent if there are none. */
-  withheld: z.array(z.string().max(MAX_WITHHELD_CHARS)).max(20).optional(),
+  withheld: z.array(z.string().max(MAX_WITHHELD_CHARS)).max(MAX_WITHHELD_LINES).optional(),
   /** Names of work that the iteration left outside of the work tree; absent if there is none. */
   beside: z.array(z.string().max(200)).max(MAX_BESIDE).optional(),
   /** Sentences about tests of finished tasks that prove too little, for the next prompt; absent if there are none. */

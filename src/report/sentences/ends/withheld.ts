@@ -1,13 +1,15 @@
+import { formatLeftOutGroup, groupLeftOut } from '../../../core/review/left-out.ts';
 import { cutText } from '../../../core/text/phrase.ts';
 import type { RunReport, TaskReport } from '../../../handover/report.ts';
 import { listIterationsOn, workOf } from '../../facts.ts';
 
-/** Maximum number of files named; further ones are only counted. */
-const SHOWN_FILES = 5;
+/** Maximum number of characters of names and reasons; further files are only counted. */
+const MAX_NAMES_CHARS = 400;
 
 interface LeftOutFile {
   readonly path: string;
   readonly why: string;
+  readonly more?: number;
 }
 
 /**
@@ -23,11 +25,16 @@ export function listWithheldFrom({ task }: TaskReport, report: RunReport): reado
  * with code in `backticks`.
  */
 export function nameWithheldFiles(one: TaskReport, report: RunReport): string {
-  const files = listWithheldFrom(one, report);
+  const files = listWithheldFrom(one, report).map((file) => ({ ...file, why: file.why.split(';')[0] ?? file.why }));
   if (files.length === 0) return 'files that must not be published';
-  const shown = files.slice(0, SHOWN_FILES).map(({ path, why }) => `${code(path)} (${why.split(';')[0] ?? why})`);
-  const more = files.length - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+  return groupLeftOut(files, MAX_NAMES_CHARS, code).map(formatLeftOutGroup).join('; ');
+}
+
+/** Returns true if the run itself left out all files that a task cannot do without. */
+export function isLeftOutByRun(one: TaskReport, report: RunReport): boolean {
+  const ofRun = (workOf(report)?.withheld ?? []).map(({ path }) => path);
+  const files = listWithheldFrom(one, report);
+  return files.length > 0 && files.every(({ path }) => ofRun.includes(path));
 }
 
 function code(text: string): string {

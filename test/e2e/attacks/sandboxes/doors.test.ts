@@ -20,6 +20,8 @@ const INHERITS = [
     `my ($type, $name, $word) = ("user", "ralph-test", "${WORD}"); syscall(250, 1, 0); syscall(248, $type, $name, $word, length $word, -3); exec @ARGV`,
   ],
 ];
+/** A checkout of another repository on the machine of a runner that root runs. */
+const OTHER_CHECKOUT = '/etc/runner/_work/other/other';
 /** Listens at each path and sends a word to every client; the second time it starts after the agent's sandbox. */
 const DAEMON = `
   const { createServer } = require('node:net');
@@ -70,6 +72,8 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     // The machine's own may have any mode, so that only the copy that the sandbox gets can be used.
     scene.own?.run('sh', '-c', 'mknod -m 644 /run/null c 1 3; mount --bind /run/null /dev/null');
     scene.own?.run('mkfifo', '-m', '666', '/etc/ralph-daemon.pipe');
+    const keep = `mkdir -p ${OTHER_CHECKOUT}; echo ${WORD} > ${OTHER_CHECKOUT}/secret; chmod -R a+rX /etc/runner`;
+    scene.own?.run('sh', '-c', keep);
     const script = [
       'cat <&20 > "$scratch/open-file" 2>/dev/null',
       'ls -l /proc/self/fd | grep -o "[0-9]* -> .*" > "$scratch/descriptors"',
@@ -81,6 +85,7 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
       call('io_uring', 425, 1, 0),
       call('other-abi', 0x40000000 + 41, 40, 1, 0),
       ask('daemon', '/etc/ralph-daemon.sock'),
+      `cat ${OTHER_CHECKOUT}/secret > "$scratch/other-checkout" 2>/dev/null`,
       'timeout 1 sh -c "echo x 1<> /etc/ralph-daemon.pipe" 2>/dev/null && echo written > "$scratch/pipe"',
       FRONT('api.example.com', 'evil.example'),
       FRONT('api.example.com', ''),
@@ -96,7 +101,10 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
         'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS\nRALPH_AIMS',
         'allowed-hosts': 'api.example.com',
       },
-      env: { HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', RALPH_AIMS: '/dev/null' },
+      env: {
+        ...{ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: '127.0.0.1,localhost', RALPH_AIMS: '/dev/null' },
+        RUNNER_WORKSPACE: '/etc/runner/_work/sample',
+      },
       agent: [attackBy(script)],
     });
     run = scratch.of(ended);
@@ -114,6 +122,7 @@ describe.skipIf(noOwnMachine !== null || process.arch !== 'x64')('past users and
     ['opens a ring, which makes sockets unseen', 'io_uring', 'error 38'],
     ['opens a socket by another table of calls', 'other-abi', 'error 38'],
     ['asks a daemon by its socket in a folder that is shown', 'daemon', ''],
+    ["reads another checkout of root's runner", 'other-checkout', ''],
   ])('the agent %s: refused', (_, name, expected) => {
     expect(leftBy(run, name) ?? '', run.main.log).toBe(expected);
   });

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { setServerRules, type ServerRule } from '../../../../testbed/server-rules.ts';
@@ -13,6 +13,41 @@ async function work(scene: Scene): Promise<string> {
   await openFresh(scene);
   return (await iterate(scene, () => scene.write('work.txt', 'work'))).committed.head;
 }
+
+/**
+ * Obeys git's protocol for servers that keep branches themselves. In one file they can be below each other.
+ */
+const ACCEPTING_BELOW = `#!${process.execPath}
+const { execFileSync } = require('node:child_process');
+const { appendFileSync, readFileSync, readSync, writeFileSync, writeSync } = require('node:fs');
+const take = (length) => {
+  const bytes = Buffer.alloc(length);
+  for (let at = 0; at < length; ) at += readSync(0, bytes, at, length - at);
+  return bytes.toString();
+};
+const read = () => {
+  const lines = [];
+  for (let length; (length = parseInt(take(4), 16)) > 0; ) lines.push(take(length - 4).trimEnd());
+  return lines;
+};
+const write = (...lines) => {
+  for (const line of lines) writeSync(1, (line.length + 4).toString(16).padStart(4, '0') + line);
+  writeSync(1, '0000');
+};
+read();
+write('version=1\\0atomic');
+const commands = read().map((line) => line.split(' '));
+execFileSync('git', ['pack-refs', '--all', '--prune']);
+const lines = readFileSync('packed-refs', 'utf8').split('\\n').filter((line) => /^[0-9a-f]/.test(line));
+const refs = new Map(lines.map((line) => line.split(' ').reverse()));
+for (const [, to, ref] of commands) {
+  appendFileSync('received', ref + ' ' + to + '\\n');
+  if (/^0+$/.test(to)) refs.delete(ref);
+  else refs.set(ref, to);
+}
+writeFileSync('packed-refs', [...refs].map(([ref, to]) => to + ' ' + ref + '\\n').join(''));
+write(...commands.map(([, , ref]) => 'ok ' + ref));
+`;
 
 describe("a server's refusal is detected before any work", () => {
   test.each<[string, ServerRule, RegExp]>([
@@ -66,6 +101,29 @@ describe("a server's refusal is detected before any work", () => {
       `refs/heads/${BRANCH}`,
     );
     expect(await tipOf(scene, BRANCH)).toBe(base);
+  });
+
+  /** Has the server accept a branch below another, as one may that does not keep branches as files. */
+  async function acceptBelow(scene: Scene): Promise<void> {
+    const hook = join(scene.server.repositoryFolder, 'hooks', 'proc-receive');
+    await writeFile(hook, ACCEPTING_BELOW, { mode: 0o755 });
+    await scene.serverGit('config', '--add', 'receive.procReceiveRefs', 'refs/heads');
+  }
+
+  test.each<[string, boolean]>([
+    ['a new branch', false],
+    ['a branch that exists', true],
+  ])('a server that accepts a branch below another, %s: there is no leftover', async (_, exists) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const base = await tipOf(scene, 'main');
+    if (exists) await scene.serverGit('branch', BRANCH, base);
+    await acceptBelow(scene);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().probePush(BRANCH, { at: base, since: base })).toEqual({ kind: 'pushed' });
+    if (!exists) expect(await scene.remote().pushObstacle(BRANCH)).toBeNull();
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+    expect(await readFile(join(scene.server.repositoryFolder, 'received'), 'utf8')).toContain(`${BRANCH}/probe`);
   });
 
   test('branches above and below are listed with those under the prefix', async () => {

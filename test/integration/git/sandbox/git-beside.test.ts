@@ -164,6 +164,22 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     expect(second.committed).toMatchObject({ beside: [], besideNow: [] });
   });
 
+  test('files in the folder of a submodule that the job did not check out are named, and kept as a patch', async () => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    const link = `git update-index --add --cacheinfo 160000,${'1'.repeat(40)},vendor/lib`;
+    await runIn(scene, `printf '[submodule "vendor/lib"]\n\tpath = vendor/lib\n' > .gitmodules; git add .; ${link}`);
+    await scene.git('commit', '-q', '-m', 'Add a submodule');
+    await scene.git('push', '-q', scene.server.repositoryFolder, 'HEAD:main');
+    await openFresh(scene);
+    const first = await iterate(scene, () => runIn(scene, 'mkdir -p vendor/lib; echo new > vendor/lib/new.txt'));
+    expect(first.committed.beside).toMatchObject([
+      { name: 'files of submodule vendor/lib', patch: expect.stringMatching(/new\.txt[^]*\+new/) as string },
+    ]);
+    const second = await iterate(scene, () => runIn(scene, 'rm vendor/lib/new.txt'));
+    expect(second.committed).toMatchObject({ beside: [], besideNow: [] });
+  });
+
   test('files that git ignores are named once, each folder of them as one', async () => {
     if (agentSandbox !== null) workIn(agentSandbox);
     await using scene = await setScene();

@@ -107,6 +107,28 @@ describe('the checkout is the job’s own until the tree is left', () => {
     await scene.repository.leave();
   });
 
+  test.each([
+    ['also where folders take the place of links and files', false],
+    ['but not where git would ignore the folder in the place of a link', true],
+  ])('%s', async (_, isIgnored) => {
+    await using scene = await setScene();
+    if (isIgnored) await scene.write('.gitignore', 'link/\n');
+    await scene.write('a', 'file');
+    await symlink('a', join(scene.checkout, 'link'));
+    await publish(scene);
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await Promise.all(['a', 'link', '.gitignore'].map((name) => rm(join(scene.folder, name), { force: true })));
+      await scene.write('a/b', 'of the agent');
+      await scene.write('link/deep/c', 'of the agent');
+    });
+    expect(committed.publishedPaths).toContain('link/deep/c');
+    await scene.repository.leave();
+    if (isIgnored) expect(await scene.read('link')).toBe('file');
+    else expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
   // A step that stores a cache when the job ends would otherwise store files of the agent.
   test.each([
     ['in the place of a file that git ignores', '.gitignore', '.gitignore', 'setup.txt'],

@@ -9,6 +9,7 @@ import {
   withEffectiveInputs,
   type WorkflowFile,
 } from '../../../../src/core/doctor/facts.ts';
+import { warnOfJobCaches } from '../../../../src/core/doctor/cache-findings.ts';
 import type { Finding } from '../../../../src/core/doctor/finding.ts';
 import { parseWorkflow } from '../../../../src/core/doctor/workflow.ts';
 import { actionRules } from '../../../../src/wiring/doctor/try-pipeline.ts';
@@ -968,7 +969,6 @@ describe('steps of the same job that store a cache', () => {
 
   test.each([
     'uses: actions/cache@v4',
-    'uses: actions/cache/save@v4',
     'uses: actions/setup-node@v5\nwith: { cache: npm }',
     'uses: actions/setup-java@v5\nwith: { cache: gradle }',
     'uses: actions/setup-go@v6',
@@ -992,5 +992,39 @@ describe('steps of the same job that store a cache', () => {
     'uses: actions/setup-python@v6\nwith: { cache-dependency-path: a.txt }',
   ])('%s: none', (step) => {
     expect(findingsWith(step)).toEqual([]);
+  });
+
+  const warningWith = (steps: readonly object[], isIsolated: boolean): string | null => {
+    const ralph = { uses: 'octo/ralph-action@v1' };
+    const both = [
+      ...steps,
+      ralph,
+      { uses: 'actions/cache/save@v4', if: 'false', name: 'Later', with: { path: '~/x' } },
+    ];
+    const workflow = parseWorkflow('w.yml', { jobs: { ralph: { steps: both }, other: { steps: [ralph, ...steps] } } });
+    return warnOfJobCaches(workflow?.uses ?? [], { job: 'ralph', isIsolated });
+  };
+
+  test.each<[string, object, boolean]>([
+    ['a folder of the checkout', { with: { path: 'node_modules' } }, true],
+    ['a folder of the checkout beside others', { with: { path: '~/.npm\n!a\n.turbo' } }, true],
+    ['the workspace by its expression', { with: { path: '${{ github.workspace }}/target' } }, true],
+    ['folders that only the action knows', {}, true],
+    ['folders of the home folder', { with: { path: '~/.npm\n~/.cache' } }, false],
+    ['a folder of the runner', { with: { path: '${{ runner.temp }}/x' } }, false],
+    ['packages of the machine', { uses: 'actions/setup-node@v5', with: { cache: 'npm' } }, false],
+    ['a cache that is only restored', { uses: 'actions/cache/restore@v4', with: { path: 'a' } }, false],
+    ['a cache that is stored before the agent works', { uses: 'actions/cache/save@v4', with: { path: 'a' } }, false],
+  ])('a run with isolation names a step that stores %s, if the checkout is in it', (_, given, isNamed) => {
+    const step = { uses: 'actions/cache@v4', name: 'Deps', ...given };
+    const warning = warningWith([step], true);
+    if (isNamed) expect(warning).toContain(`(\`${step.uses} (Deps)\`): the checkout then has the agent's commits`);
+    else expect(warning).toBeNull();
+  });
+
+  test('a run without isolation names every step of its job that stores a cache', () => {
+    expect(warningWith([{ uses: 'actions/setup-node@v5', with: { cache: 'npm' } }], false)).toContain(
+      '(`actions/setup-node@v5`, `actions/cache/save@v4 (Later)`): an agent without isolation may have changed it',
+    );
   });
 });

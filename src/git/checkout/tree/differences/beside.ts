@@ -126,7 +126,27 @@ async function workTreesOf(
     const id = await storeWorkTree(options, join(top, name), []).catch(() => null);
     if (id !== null) found.push({ is: 'submodule', name, id });
   }
+  for (const name of await submodulesWithoutRepository(options)) {
+    const id = await storeWorkTree(options, join(top, name), []).catch(() => null);
+    if (id !== null) found.push({ is: 'submodule', name, id });
+  }
   return found;
+}
+
+/** Returns the submodules that contain files although the job did not check them out. Git sees none of these files. */
+async function submodulesWithoutRepository({ workspace: { top, git } }: BesideOptions): Promise<readonly string[]> {
+  if ((await readRegular(join(top, '.gitmodules'), MOST_LOG_BYTES)) === null) return [];
+  const { stdout } = await git.answer(['ls-files', '--stage', '-z']);
+  const names = stdout
+    .toString()
+    .split('\0')
+    .flatMap((line) => /^160000 \S+ \d\t([^]*)$/.exec(line)?.[1] ?? []);
+  const filled: string[] = [];
+  for (const name of names.slice(0, MOST_WORK_TREES)) {
+    const entries: readonly string[] = await readdir(join(top, name)).catch(() => []);
+    if (entries.length > 0 && !entries.includes('.git')) filled.push(name);
+  }
+  return filled;
 }
 
 /** Returns the work tree of a git directory, or null if it is gone or belongs to another git directory. */
@@ -190,9 +210,16 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
   /** Returns the commit that the work began from. */
   async function baseOf(): Promise<string> {
     if (item.is === 'stash') return `${item.id}^1`;
-    if (item.is === 'submodule') return git.text(['rev-parse', '--verify', `${now}:${item.name}`]);
+    if (item.is === 'submodule') return contentOfSubmodule();
     const merged = await git.answer(['merge-base', item.head ?? item.id, known[0] ?? '']);
     return merged.exitCode === 0 ? merged.stdout.toString().trim() : (known[0] ?? '');
+  }
+
+  /** Returns the commit of a submodule, or the empty tree if the job did not check it out. */
+  async function contentOfSubmodule(): Promise<string> {
+    const commit = await git.text(['rev-parse', '--verify', `${now}:${item.name}`]);
+    const isHere = (await git.answer(['cat-file', '-e', commit.trim()])).exitCode === 0;
+    return isHere ? commit : git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   }
 
   /** Returns the files that git did not track, which a stash keeps in a commit of their own. */
