@@ -13,7 +13,7 @@ import { examineTrain, rememberEnds, withOlderEnds } from './lane/train.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { isTrustedAccount } from './people/trust.ts';
 import { FOR_TASKS } from './tasks/sources.ts';
-import { detectOtherRalphs, workIssue, workQueueOnLanes } from './work.ts';
+import { detectOtherRalphs, startIssueWork, startQueueWorkOnLanes } from './work.ts';
 
 /**
  * Returns the intake for an event, with the findings about other Ralphs if somebody asks for work or an answer. Makes
@@ -26,7 +26,11 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   const { wantsRun } = ticked;
   const { intake, runTag, beside, over } =
     intent.kind === 'work-queue'
-      ? await workQueueOnLanes(deps, { asked: wantsRun, byHand: wantsRun || intent.actor !== null, purpose: FOR_TASKS })
+      ? await startQueueWorkOnLanes(deps, {
+          asked: wantsRun,
+          byHand: wantsRun || intent.actor !== null,
+          purpose: FOR_TASKS,
+        })
       : await follow(deps, intent, ticked);
   const isAnswered = (ticked.seen?.answers.length ?? 0) > 0;
   const isShown = isAnswered || intake.kind === 'work' || intake.answer?.text.kind === 'status';
@@ -82,7 +86,7 @@ async function workLabeledIssue(
       endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`)),
     );
   return ensureAnswer(deps, issue, async () =>
-    gateResultOfLane(deps, await workIssue(deps, { number: issue, redo: true, approvedText })),
+    gateResultOfLane(deps, await startIssueWork(deps, { number: issue, redo: true, approvedText })),
   );
 }
 

@@ -42,18 +42,18 @@ interface AskedIssue {
 const FOR_WAITING: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
 
 /**
- * Works on every eligible task of the lane `queue`. `asked`: a person asks for it now. `byHand`: a person started the
+ * Starts work on every eligible task of the queue. `asked`: a person asks for it now; `byHand`: a person started the
  * run.
  */
-export async function workQueue(
+export async function startQueueWork(
   deps: GateDeps,
   by: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
 ): Promise<Intake> {
-  return (await workQueueOnLanes({ ...deps, config: { ...deps.config, parallel: 1 } }, by)).intake;
+  return (await startQueueWorkOnLanes({ ...deps, config: { ...deps.config, parallel: 1 } }, by)).intake;
 }
 
-/** Works on the queue like `workQueue`, on up to `parallel` lanes in parallel. */
-export async function workQueueOnLanes(
+/** Starts work on the queue like `startQueueWork`, on up to `parallel` lanes in parallel. */
+export async function startQueueWorkOnLanes(
   deps: GateDeps,
   by: Pick<WorkRequest, 'asked' | 'byHand' | 'purpose'>,
 ): Promise<GateResult> {
@@ -203,8 +203,8 @@ async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promis
   }
 }
 
-/** Works on one issue on its own lane. */
-export async function workIssue(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
+/** Starts work on one issue, on its own lane. */
+export async function startIssueWork(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
   const issue = await deps.forge.issue(number);
   const refused = (why: string): Intake => refuseCommand(deps, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });

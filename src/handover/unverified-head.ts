@@ -29,7 +29,9 @@ export function judgeUnverifiedHead(work: Work, { config: { policy }, clock }: U
 /** Returns the work at a merge with commits that people pushed in the meantime, in a job that cannot verify it. */
 export function judgeUnverifiedMerge(work: Work, head: ObjectId, deps: UnverifiedDeps): Work {
   if (!deps.config.policy.verifies) return { ...work, head, cleanVerification: null };
-  const warning = `Somebody pushed to ${work.lane.branch} while this run worked. Their commits are merged with those of the run.`;
   const merged = judgeUnverifiedHead({ ...work, head }, deps);
+  // An outcome that the push has changed says so itself.
+  if (merged.outcome !== work.outcome) return merged;
+  const warning = `Somebody pushed to ${work.lane.branch} while this run worked, and its commits are merged with theirs. The next run verifies the result.`;
   return { ...merged, warnings: [...work.warnings, warning] };
 }

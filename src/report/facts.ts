@@ -111,10 +111,12 @@ export function findPublishedVerification(report: RunReport): HeadVerification |
 
 /**
  * Returns the verification that decides: that of the published head in a clean clone, otherwise the newest of this run.
+ * A head with commits that the run has not made has none.
  */
 export function pickVerification(report: RunReport): Verification {
   const published = findPublishedVerification(report);
   if (published !== null) return published.verification;
+  if (report.outcome.reason === 'unverified') return { kind: 'not-run' };
   const ran = iterationsOf(report)
     .map((entry) => entry.evidence.verification)
     .filter(({ kind }) => kind !== 'not-run');

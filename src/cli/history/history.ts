@@ -73,11 +73,11 @@ async function showHistory(args: readonly string[], terminal: Terminal, open: Op
   const runs = snapshots.flatMap(listStoredRuns);
   const repository = runs.map(({ runUrl }) => repositoryOf(runUrl)).find((address) => address !== null) ?? null;
   const [history, now] = [historySummaryOf(tasks), terminal.now()];
-  terminal.out(
-    given.has('json')
-      ? `${JSON.stringify(historyReportOf(history, { tasks, repository, problems, now }), null, 2)}\n`
-      : renderHistory(history, { title: repository?.split('/').slice(-2).join('/') ?? '', now }),
-  );
+  if (given.has('json'))
+    terminal.out(`${JSON.stringify(historyReportOf(history, { tasks, repository, problems, now }), null, 2)}\n`);
+  // Without any state, nothing is known about pull requests.
+  else if (snapshots.length > 0 || problems.length === 0)
+    terminal.out(renderHistory(history, { title: repository?.split('/').slice(-2).join('/') ?? '', now }));
   const unwritten = page === null ? null : await whyNotWritten(page, { history, tasks, repository, now });
   const all = [...problems, ...(unwritten === null ? [] : [unwritten])];
   for (const problem of all) terminal.error(`ralph history: ${problem}\n`);

@@ -185,7 +185,10 @@ function describeCircuit(
     const failure = circuit.failure === undefined ? '' : `: ${circuit.failure},`;
     return `open (${circuit.reason})${failure}${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ${renderContinuation('circuit', 'terminal')}${sameLane}`;
   }
-  return `closed${circuit.noProgress === 0 ? '' : `, ${formatCount(circuit.noProgress, 'iteration')} without progress in a row`}`;
+  // The threshold is not stored, so only the last change says that one more iteration opens the circuit.
+  const isHalfOpen =
+    circuit.noProgress > 0 && transitions.findLast(({ subject }) => subject === 'circuit')?.to === 'half-open';
+  return `${isHalfOpen ? 'half-open' : 'closed'}${circuit.noProgress === 0 ? '' : `, ${formatCount(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }
 
 function describeUsage(

@@ -79,7 +79,7 @@ async function status(
   return end;
 }
 
-/** Returns a line about the last run in the checkout if it ended before it could save its state, otherwise nothing. */
+/** Returns a line about the last run in the checkout if it saved no state, otherwise nothing. */
 async function describeUnsavedRun(folder: string, { branchId: lane, places }: LaneStatusReport): Promise<string> {
   const file = await readCheckoutFile(folder, '.ralph/status.json');
   const found = file.kind === 'text' ? parseFoundStatus(file.text) : null;
@@ -91,7 +91,7 @@ async function describeUnsavedRun(folder: string, { branchId: lane, places }: La
       place.kind === 'branch' && place.lastRun !== null && Date.parse(place.lastRun.at) >= Date.parse(startedAt),
   );
   if (isSaved) return '';
-  return `The last run here ended: ${toPlainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}, before it could save its state.\n`;
+  return `The last run here ended: ${toPlainLine(nameOutcome(outcome))}, ${formatInstant(Date.parse(updatedAt))}; it saved no state.\n`;
 }
 
 /** Reads the tasks in the checkout's files that belong to this lane. */

@@ -127,7 +127,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   const report = buildSetupReport(facts, choices, { changes, workflow });
   const isNeeded = changes.some(({ kind }) => !['same', 'absent', 'left'].includes(kind));
   if (!json) {
-    if (!isAsking) say(renderFoundProject(report));
+    if (!isAsking && !remove) say(renderFoundProject(report));
     if (yes) terminal.out(renderPreview(changes, world.colours));
     else say(renderChangedFiles(changes));
     if (!isNeeded) terminal.out('Nothing to change.\n');
@@ -147,6 +147,7 @@ async function init(args: readonly string[], terminal: Terminal, open: () => Pro
   if (json) terminal.out(`${JSON.stringify({ ...report, written: isAgreed && unwritten.length === 0 })}\n`);
   if (unwritten.length > 0) return failed(terminal, unwritten);
   if (isNeeded && !isAgreed && !json) return failed(terminal, [`nothing was ${remove ? 'removed' : 'written'}.`]);
+  if (remove && isAgreed && !json) terminal.out('Removed what init wrote and nobody changed.\n');
   if (json || remove) return 'done';
   if (isAsking && choices.verify.length > 0 && (await world.person.confirm('Run verify once in a clean clone now?')))
     say(await triedVerify(world, { folder: checkout.folder, commands: choices.verify }, terminal));

@@ -37,7 +37,7 @@ function createMarker(): (line: string) => MarkedLine {
       return { text: line, within: 'fence' };
     }
     if (/^\s*>/.test(line)) return { text: line, within: 'quote' };
-    fence = fenceOpenedBy(line);
+    fence = findOpeningFence(line);
     return { text: line, within: fence === null ? 'prose' : 'fence' };
   };
 }
@@ -46,7 +46,7 @@ function createMarker(): (line: string) => MarkedLine {
 const EMPTY_LINE: MarkedLine = { text: '', within: 'prose' };
 
 /** Returns the backticks or tildes that open a fence in this line or list item; null if it opens none. */
-export function fenceOpenedBy(line: string): string | null {
+export function findOpeningFence(line: string): string | null {
   const opening = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})(.*)$/.exec(line);
   const fence = opening?.[1];
   if (fence === undefined || (fence.startsWith('`') && opening?.[2]?.includes('`'))) return null;

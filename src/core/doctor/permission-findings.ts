@@ -1,7 +1,7 @@
 import { namesOf } from '../text/phrase.ts';
 import { type ExaminedStep, settingsPageOf, repositorySettingOf } from './examined-step.ts';
 import { okFinding, problemFinding, createRemedy, uncheckedFinding, type Finding } from './finding.ts';
-import { callsRalph, logsIn, type RalphStep } from './workflow.ts';
+import { callsRalph, logsInWithoutKey, type RalphStep } from './workflow.ts';
 
 const WRITE_RIGHTS = ['contents', 'issues', 'pull-requests'];
 /** The rights that a token needs to read failed checks, commit statuses and the logs of failed jobs. */
@@ -13,7 +13,7 @@ export function checkTokenPermissions({ step, repository }: ExaminedStep): Findi
   // GitHub starts the reusable workflow only if the caller's job has all rights that the workflow's jobs request.
   if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
   const { permissions: given } = step;
-  const rights = logsIn(step.action) ? [...WRITE_RIGHTS, 'id-token'] : WRITE_RIGHTS;
+  const rights = logsInWithoutKey(step.action) ? [...WRITE_RIGHTS, 'id-token'] : WRITE_RIGHTS;
   const paste = [
     'permissions:',
     ...rights.map((name) => `  ${name}: write`),

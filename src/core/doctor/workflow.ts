@@ -83,7 +83,7 @@ export function callsRalph(uses: string): boolean {
 }
 
 /** True if the `uses:` of a job is the reusable workflow that logs in without a stored key. */
-export function logsIn(uses: string): boolean {
+export function logsInWithoutKey(uses: string): boolean {
   return RALPH_WORKFLOW.exec(uses)?.groups?.['keyless'] !== undefined;
 }
 
@@ -99,9 +99,9 @@ function calledSteps(job: string, given: Entries, file: Entries): readonly Ralph
     'timeout-minutes': timeoutMinutes = '60',
     ...rest
   } = textsOf(given.with);
-  const isOfLogin = ([name]: readonly [string, string]): boolean => logsIn(action) && LOGIN_INPUT.test(name);
+  const isOfLogin = ([name]: readonly [string, string]): boolean => logsInWithoutKey(action) && LOGIN_INPUT.test(name);
   const inputs = Object.fromEntries(Object.entries(rest).filter((entry) => !isOfLogin(entry)));
-  const logins = [...LOGIN_INPUTS].filter(([, name]) => logsIn(action) && (rest[name] ?? '') !== '');
+  const logins = [...LOGIN_INPUTS].filter(([, name]) => logsInWithoutKey(action) && (rest[name] ?? '') !== '');
   return [
     {
       job,

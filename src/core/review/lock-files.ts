@@ -21,7 +21,7 @@ const USUAL_SOURCE = new RegExp(
  * Returns changes of a lock file that are easily missed in its thousands of lines: packages from new hosts, and more
  * packages that run a script on installation.
  */
-export function lockFileFindings(path: string, before: string | null, after: string | null): readonly FileFinding[] {
+export function inspectLockFile(path: string, before: string | null, after: string | null): readonly FileFinding[] {
   if (!isLockFile(path) || after === null) return [];
   const old = withoutJsonEscapes(before ?? '');
   const now = withoutJsonEscapes(after);

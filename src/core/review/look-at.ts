@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Folder } from '../folder.ts';
 import { countSchema } from '../policy.ts';
 import { capText, flattenText } from '../text/phrase.ts';
-import { lockFileFindings } from './lock-files.ts';
+import { inspectLockFile } from './lock-files.ts';
 import { type FileFinding, type LookAtKind, lookAtKinds, reviewManifest } from './manifest.ts';
 import {
   changesTestSettings,
@@ -247,7 +247,7 @@ function textFindings(change: ReviewedChange): readonly FileFinding[] {
   if (unread)
     return [{ kind: isTestFile(path) && !isManifest(path) ? 'test-not-read' : 'manifest-not-read', what: null }];
   if (isManifest(path)) return reviewManifest(before, after);
-  if (isLockFile(path)) return lockFileFindings(path, before, after);
+  if (isLockFile(path)) return inspectLockFile(path, before, after);
   return [...testFindings(change), ...settingsFindings(change)];
 }
 

@@ -25,7 +25,7 @@ const besideSchema = z.object({
 export type BesideWork = z.infer<typeof besideSchema>;
 
 /** The reason for leaving out work that is not in the work tree, as a part of a sentence. */
-export const BESIDE = 'it is outside of the work tree, and only the work tree is published';
+export const BESIDE = 'only files that git sees in the work tree are published';
 
 /** Schema of a Substitute. */
 const substituteSchema = z.discriminatedUnion('is', [

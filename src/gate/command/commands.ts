@@ -30,7 +30,7 @@ import type { Intent, Thread } from '../event/intent.ts';
 import { baseBranchOf, judgeLane } from '../lane/restore.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
 import { isTaskIssue, explainNoTask } from '../tasks/queued-issues.ts';
-import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
+import { startIssueWork, startQueueWork, startQueueWorkOnLanes } from '../work.ts';
 import { refuseCommand, withReceipt } from './answering.ts';
 import { approveProposal, requestProposal } from './proposals.ts';
 import { requestOnIssue, requestOnPull } from './requests.ts';
@@ -56,12 +56,16 @@ export async function obeyCommand(
   const by: OrderSource = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
     case 'run':
-      if (threadTopic.kind === 'queue') return workQueueOnLanes(deps, QUEUE_NOW);
+      if (threadTopic.kind === 'queue') return startQueueWorkOnLanes(deps, QUEUE_NOW);
       // A command on a pull request is about its open work only. To repeat finished work, people ask on the issue.
       return one(
         answeredIn(
           thread,
-          await workIssue(deps, { number: threadTopic.issue, redo: threadTopic.kind === 'issue', approvedText: null }),
+          await startIssueWork(deps, {
+            number: threadTopic.issue,
+            redo: threadTopic.kind === 'issue',
+            approvedText: null,
+          }),
         ),
       );
     case 'order': {
@@ -111,7 +115,7 @@ export async function obeyDispatch(
   intent: Extract<Intent, { kind: 'dispatched-command' }>,
 ): Promise<GateResult> {
   return intent.command.kind === 'run'
-    ? workQueueOnLanes(deps, QUEUE_NOW)
+    ? startQueueWorkOnLanes(deps, QUEUE_NOW)
     : gateResultOfLane(deps, await obeyOnQueue(deps, intent));
 }
 
@@ -178,8 +182,8 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const number = issueOfId(lane);
   const intake =
     number === null
-      ? await workQueue(deps, { asked: true, byHand: given.task === null, purpose: FOR_TASKS })
-      : await workIssue(deps, { number, redo: false, approvedText: null });
+      ? await startQueueWork(deps, { asked: true, byHand: given.task === null, purpose: FOR_TASKS })
+      : await startIssueWork(deps, { number, redo: false, approvedText: null });
   return withReceipt(intake, thread, receipt);
 }
 

@@ -8,7 +8,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { answerFeedback } from '../feedback/answer.ts';
 import { hashOfText } from '../people/trust.ts';
-import { workIssue } from '../work.ts';
+import { startIssueWork } from '../work.ts';
 import { refuseCommand, withReceipt } from './answering.ts';
 import { saveOrder } from './save-order.ts';
 
@@ -59,7 +59,7 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
     );
   const issue = await deps.forge.issue(number);
   if (issue?.state !== 'open' || issue.isPullRequest || isDashboardText(issue.body))
-    return workIssue(deps, { number, redo: true, approvedText: null });
+    return startIssueWork(deps, { number, redo: true, approvedText: null });
   const then = issueThen ?? { ...issue, at: deps.clock.now() };
   const isLabelled = hasLabel(issue.labels, taskLabel);
   const isSame = then.title === issue.title && then.body === issue.body && !hasLabel(then.labels, taskLabel);
@@ -75,5 +75,5 @@ export async function requestOnIssue(deps: GateDeps, { actor, thread, issueThen 
     const added = await deps.forge.addLabels(number, [taskLabel]);
     if (added.kind === 'refused') throw new UserError('infrastructure', added.why);
   }
-  return withReceipt(await workIssue(deps, { number, redo: true, approvedText: then }), number, receipt);
+  return withReceipt(await startIssueWork(deps, { number, redo: true, approvedText: then }), number, receipt);
 }

@@ -22,7 +22,7 @@ import type { GateDeps } from '../deps.ts';
 import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { FOR_TASKS } from '../tasks/sources.ts';
-import { workIssue, workQueue, workQueueOnLanes } from '../work.ts';
+import { startIssueWork, startQueueWork, startQueueWorkOnLanes } from '../work.ts';
 import { orderRetry, QUEUE_NOW } from './commands.ts';
 import { saveOrder } from './save-order.ts';
 
@@ -87,13 +87,13 @@ export async function followTicks(deps: GateDeps, { seen, wantsRun, retried }: O
   const updated = (message: string): GateResult => gateResultOfLane(deps, endAsUpdated(deps, message));
   if (obeyed.length === 0)
     return updated('The issue is not the open dashboard, or nobody with write permission has ticked a box.');
-  if (wantsRun) return workQueueOnLanes(deps, QUEUE_NOW);
+  if (wantsRun) return startQueueWorkOnLanes(deps, QUEUE_NOW);
   if (retried.includes(QUEUE))
-    return gateResultOfLane(deps, await workQueue(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
+    return gateResultOfLane(deps, await startQueueWork(deps, { asked: true, byHand: false, purpose: FOR_TASKS }));
   const number = retried.map(issueOfId).find((issue) => issue !== null);
   return number === undefined
     ? updated(`Obeyed on the dashboard: ${namesOf(obeyed.map(({ box }) => wordsOfBox(box)))}.`)
-    : gateResultOfLane(deps, await workIssue(deps, { number, redo: false, approvedText: null }));
+    : gateResultOfLane(deps, await startIssueWork(deps, { number, redo: false, approvedText: null }));
 }
 
 /** A tick and the lane of its retry; `retried` is null for any other tick. */

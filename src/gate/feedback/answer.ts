@@ -8,7 +8,7 @@ import { endAsUpdated } from '../lane/end-lane.ts';
 import { isTrustedAccount } from '../people/trust.ts';
 import { createOwnRequest, type RunPurpose } from '../tasks/sources.ts';
 import { isTaskIssue, explainNoTask } from '../tasks/queued-issues.ts';
-import { workQueue } from '../work.ts';
+import { startQueueWork } from '../work.ts';
 
 /** Starts work on the lane of a pull request that people or CI commented on. The lane reads the comments itself. */
 export async function answerFeedback(
@@ -31,7 +31,7 @@ export async function answerFeedback(
   const purpose: RunPurpose = { kind: 'answers', failedOn, of: 'event' };
   const issue = issueOfId(lane);
   return lane === QUEUE || issue === null
-    ? workQueue(deps, { asked: false, byHand: false, purpose })
+    ? startQueueWork(deps, { asked: false, byHand: false, purpose })
     : answerOnIssueLane(deps, issue, purpose);
 }
 

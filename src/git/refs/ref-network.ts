@@ -248,7 +248,9 @@ export function explainStateRefusal(
   const known = KNOWN_ANSWERS.find(({ pattern }) => pattern.test(meant));
   if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };
   if (refusal.rule === 'unreachable')
-    return temporary(`the git server of ${url} cannot be reached or is broken at the moment: ${answer}`);
+    return temporary(
+      `the git server of ${url} does not work at the moment: ${answer.replace(/^fatal: unable to access '[^']*': /, '')}`,
+    );
   return temporary(`the git command failed at ${url}: ${answer}`);
 }
 

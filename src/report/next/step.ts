@@ -4,7 +4,7 @@ import type { CommandWords } from '../../core/people/command.ts';
 import { issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { flattenText } from '../../core/text/phrase.ts';
 import type { RunReport } from '../../handover/report.ts';
-import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, listLaneTasks } from '../facts.ts';
+import { isQueue, iterationsOf, laneOf, pickVerification, settingOf, listLaneTasks, warningsOf } from '../facts.ts';
 import { formatInstantFrom } from '../format.ts';
 import { renderProse, renderTaskLink } from '../markdown.ts';
 import { describeObjections } from '../sentences/feedback.ts';
@@ -240,7 +240,9 @@ export function suggestMerge(report: RunReport): readonly NextStep[] {
         createNextStep('review', 'the pull request', '; then '),
         AND_MERGE,
       ]
-    : [createNextStep('review', 'the pull request'), AND_MERGE];
+    : warningsOf(report).length === 0
+      ? [createNextStep('review', 'the pull request'), AND_MERGE]
+      : [createNextStep('look', 'the warnings'), createNextStep('review', 'the pull request', ', then '), AND_MERGE];
 }
 
 const AND_MERGE = createNextStep('merge', 'it', ' and ');

@@ -103,6 +103,7 @@ function headline(report: WorkedReport, tests: TestState): string {
     case 'failed':
       return `## ❌ ${tested}${trouble === '' ? '' : `. ${trouble}`}${tasks === '' ? '' : `${trouble === '' ? ';' : '.'} ${tasks}`}${ending}`;
     case 'not-run':
+    case 'unseen':
     case 'unset':
       return `## ${glyph ?? '⚠️'} ${stop}${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? capitalizeFirst(tested) : tested}${ending}`;
   }

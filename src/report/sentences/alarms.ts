@@ -13,7 +13,8 @@ import { renderCode } from '../markdown.ts';
  * since which they have been failing, if known.
  */
 export type TestState =
-  | { readonly kind: 'passed' | 'not-run'; readonly name: string }
+  /** `unseen`: it has not run on the newest commit. */
+  | { readonly kind: 'passed' | 'not-run' | 'unseen'; readonly name: string }
   | { readonly kind: 'failed'; readonly name: string; readonly since: number | null }
   /** No tests are configured. `steps` contains the pipeline's commands that passed instead, as Markdown. */
   | { readonly kind: 'unset'; readonly steps: readonly string[] };
@@ -99,6 +100,7 @@ export function findTestState(report: RunReport): TestState {
     return { kind: 'unset', steps: listPassedCommands(report).map((step) => renderCode(step, 60)) };
   const newest = pickVerification(report);
   const name = newest.kind === 'failed' ? newest.command : others.length === 0 ? first : 'verify';
+  if (report.outcome.reason === 'unverified') return { kind: 'unseen', name: renderCode(name, 80) };
   const since = workOf(report)?.change.failingSince ?? null;
   const kind = newest.kind === 'not-run' ? earlier(report, since) : newest.kind;
   return kind === 'failed' ? { kind, name: renderCode(name, 80), since } : { kind, name: renderCode(name, 80) };
@@ -119,6 +121,8 @@ export function renderTestState(state: TestState): string {
       return state.since === null
         ? `${state.name} fails`
         : `${state.name} has been failing since iteration ${state.since}`;
+    case 'unseen':
+      return `${state.name} has not run on the newest commit`;
     case 'not-run':
       return `nothing was tested: ${state.name} has not run`;
     case 'unset':

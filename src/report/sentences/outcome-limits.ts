@@ -119,6 +119,6 @@ function describeUnseenHead(report: RunReport): OutcomeText {
       }
     : {
         title: ['Not verified yet'],
-        what: 'No verification has seen the head of the branch yet: the next run verifies it, without a call.',
+        what: 'Somebody pushed while this run worked, and its commits are merged with theirs: the next run verifies the result, without a call.',
       };
 }

@@ -16,7 +16,7 @@ const LISTED = 20;
 const OBSTACLE_WORDS: Readonly<Record<MergeObstacle, string>> = {
   conflict: 'it conflicts with its base branch, which a run merges into it',
   foreign: 'it conflicts with its base branch, which is not the one that runs merge',
-  checks: 'a check fails, which a run works on',
+  checks: 'a check fails',
   'changes-requested': 'a reviewer requested changes',
   unfinished: 'it is still a draft',
   unknown: 'GitHub has not worked out yet whether it can be merged',

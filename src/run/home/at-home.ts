@@ -1,7 +1,7 @@
 import { releaseLane, renewReservation } from '../../gate/lane/claim.ts';
 import type { GateDeps } from '../../gate/deps.ts';
 import { FOR_TASKS } from '../../gate/tasks/sources.ts';
-import { detectOtherRalphs, workQueueOnLanes } from '../../gate/work.ts';
+import { detectOtherRalphs, startQueueWorkOnLanes } from '../../gate/work.ts';
 import type { RunStatus } from '../../core/local/status-document.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { policyOfShare } from '../../core/parallel/shares.ts';
@@ -102,7 +102,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
 /** Returns the gate's decision about the queue. */
 async function enter(deps: HomeDeps, gateDeps: GateDeps): Promise<GateResult> {
   const foreign = await detectOtherRalphs(gateDeps);
-  const { intake: found, ...lanes } = await workQueueOnLanes(gateDeps, {
+  const { intake: found, ...lanes } = await startQueueWorkOnLanes(gateDeps, {
     asked: false,
     byHand: true,
     purpose: FOR_TASKS,

@@ -8,7 +8,7 @@ import { findInputProblems } from '../../config/inputs.ts';
 import { ACTION_INPUTS, DEFAULTS, JOB_INPUTS } from '../../config/setting-table.ts';
 import type { ActionRules, PipelineTrial } from '../../core/doctor/facts.ts';
 import { variablesOf } from '../../core/doctor/secret-findings.ts';
-import { isExpression, logsIn, type Workflow } from '../../core/doctor/workflow.ts';
+import { isExpression, logsInWithoutKey, type Workflow } from '../../core/doctor/workflow.ts';
 import { toFolderKeys, type Folder, toRootPath } from '../../core/folder.ts';
 import { PIPELINE_FILES } from '../../core/pipeline/pipeline.ts';
 import { parseSignalFiles } from '../../core/pipeline/reading/signals-in-files.ts';
@@ -30,7 +30,10 @@ export const actionRules: ActionRules = {
   events: EVENTS,
   loginProblems: (environment, { action, inputs }) => {
     const { order } = chooseFrom(inputs);
-    return [...loginProblemsOf(environment, order), ...describeAmbiguousLogins(environment, order, logsIn(action))];
+    return [
+      ...loginProblemsOf(environment, order),
+      ...describeAmbiguousLogins(environment, order, logsInWithoutKey(action)),
+    ];
   },
   agents: (inputs) => chooseFrom(inputs).order,
   unpricedModels: (inputs) =>

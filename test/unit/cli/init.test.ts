@@ -41,7 +41,9 @@ test('writes once, changes nothing the second time, and takes everything back', 
   expect(written).toContain('.github/workflows/ralph.yml');
   expect((await init('--yes')).out).toContain('Nothing to change.');
   expect(await files()).toBe(written);
-  expect(await init('--remove', '--yes')).toMatchObject({ code: 0 });
+  const removal = await init('--remove', '--yes');
+  expect(removal).toMatchObject({ code: 0 });
+  expect(removal.out).toMatch(/^---[^]*\nRemoved what init wrote and nobody changed\.\n$/);
   expect(await files()).toBe(before);
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OpenPlaces } from '../../../src/cli/lane/read-lane.ts';
 import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
+import { createClosedCircuit } from '../../../src/core/lane/circuit.ts';
 import { createLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { createInitialState } from '../../../src/core/lane/state/state.ts';
 import { serializeState } from '../../../src/core/lane/state/serialize-state.ts';
@@ -83,11 +84,20 @@ describe('ralph status', () => {
       return (await ralph(['status'], '', places)).out;
     };
     expect(await shown('queue', noon)).toContain(
-      'The last run here ended: stopped by a person, 2026-11-21 12:00 UTC, before',
+      'The last run here ended: stopped by a person, 2026-11-21 12:00 UTC; it saved no state.\n',
     );
     expect(await shown('issue-7', noon)).not.toContain('The last run here');
     expect(await shown('queue', noon - 24 * 60 * MINUTE)).not.toContain('The last run here');
     await rm(folder, { recursive: true });
+  });
+
+  test('a circuit that is one iteration short of opening is called as in the last changes', async () => {
+    const change = { at: noon, subject: 'circuit', from: 'closed', to: 'half-open', reason: 'no_progress' } as const;
+    const circuit = { ...createClosedCircuit(0), noProgress: 2 };
+    const place = placeWith({ ...richState, circuit, transitions: [change] });
+    expect((await ralph(['status'], '', at(place))).out).toContain(
+      '  circuit:      half-open, 2 iterations without progress in a row\n',
+    );
   });
 
   test('a lane that never ran', async () => {

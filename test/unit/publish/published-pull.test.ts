@@ -119,10 +119,10 @@ describe('a merge of what people pushed, which nothing has verified,', () => {
 
   test('leaves no run complete, also one that finished nothing', () => {
     const merged = merge({ kind: 'complete', reason: 'plan_complete' }, true);
-    expect(merged).toMatchObject({ head: 'merged', outcome: { kind: 'limit', reason: 'unverified' } });
+    expect(merged).toMatchObject({ head: 'merged', outcome: { kind: 'limit', reason: 'unverified' }, warnings: [] });
     const warned = merge({ kind: 'limit', reason: 'cost' }, true);
     expect(warned.outcome).toEqual({ kind: 'limit', reason: 'cost' });
-    expect(warned.warnings.join()).toContain('Their commits are merged with those of the run.');
+    expect(warned.warnings.join()).toContain('its commits are merged with theirs');
   });
 
   test('is like every other head without `verify`', () => {

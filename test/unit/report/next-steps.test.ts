@@ -45,6 +45,7 @@ const open = (circuitReason: 'no_progress' | 'agent_error'): Outcome => ({
 describe('after a run', () => {
   test.each<readonly [string, Outcome, Partial<WorkedReport>, string]>([
     ['complete', COMPLETE, {}, 'review, merge'],
+    ['complete, with a warning', COMPLETE, { warnings: ['main was rewritten'] }, 'look, review, merge'],
     ['complete, and the last verification failed', COMPLETE, { iterations: [entry(1, { verification: RED })] }, 'look'],
     ['cancelled, with work on the branch', { kind: 'cancelled', reason: 'signal' }, {}, 'rerun, note'],
     ['cancelled, with nothing published', { kind: 'cancelled', reason: 'signal' }, { headSha: null }, 'rerun'],

@@ -7,6 +7,7 @@ import type { LookAt } from '../../../src/core/review/look-at.ts';
 import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { buildPullRequestText } from '../../../src/report/pages/pull-request.ts';
 import type { TaskReport, WorkedReport } from '../../../src/handover/report.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';
 import { changeOf, entry, OUTCOMES, planTask, report, sharing, taskReport } from './fixtures.ts';
 import { runs } from '../../runs.ts';
@@ -360,7 +361,6 @@ describe('body', () => {
       ),
     );
     for (const part of [
-      '- <code>a&vert;b.env</code>: holds a key',
       '⚠️ 1 changed file is not in the branch',
       '- no transcript',
       '<summary>Last output of <code>verify</code></summary>\n\n```text\n✖ greets\n```',
@@ -368,6 +368,16 @@ describe('body', () => {
       '**not saved**: the cache is read-only',
     ])
       expect(body).toContain(part);
+    expect(body.match(/b\.env/g)).toHaveLength(1);
+  });
+
+  test('of a head that nothing verified says so, whatever an iteration verified', () => {
+    const iterations = [entry(1, { verification: { kind: 'passed', durationMs: 10 } })];
+    const unverified = report({ kind: 'limit', reason: 'unverified' }, { iterations });
+    const body = bodyOf(unverified);
+    expect(body).toContain('## ⚠️ 1 of 2 tasks done; `npm test` has not run on the newest commit\n');
+    expect(body).toContain('| Tests | not run');
+    expect(body + renderSummary(unverified)).not.toMatch(/`npm test` passes|✅ passing/);
   });
 
   test('without a verify command the agent only says that tests pass', () => {

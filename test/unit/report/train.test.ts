@@ -58,7 +58,7 @@ test('the section of the summary has the next one, and each that waits', () => {
     [
       '### Merge order',
       '- Merge #1 next: it conflicts with none of the others, and has waited longest of those.',
-      '- #2: a check fails, which a run works on.',
+      '- #2: a check fails.',
     ].join('\n'),
   );
   expect([renderTrainSection(null), renderTrainSection(of(trainPull(1)))]).toEqual(['', '']);

@@ -138,7 +138,7 @@ const BACKTICK = 0x60;
 const TILDE = 0x7e;
 
 /**
- * Returns the fence that is open after the line at `from`, or null. The rules are those of `fenceOpenedBy` and
+ * Returns the fence that is open after the line at `from`, or null. The rules are those of `findOpeningFence` and
  * `closesFence`, except that underlining is ignored. `to` is the index after that line or after a later one.
  */
 function fenceAfter(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {

@@ -1,4 +1,4 @@
-import { scalarText } from './yaml-data.ts';
+import { textOfScalar } from './yaml-data.ts';
 
 /**
  * The contexts of an expression by their names. A context that is missing here is unknown, like `secrets` and `needs`.
@@ -21,7 +21,7 @@ export function resolveText(text: string, contexts: Contexts): ResolvedText {
     return { kind: 'unknown', why: 'an expression in it has no end' };
   return {
     kind: 'text',
-    text: text.replaceAll(EXPRESSION, (_, inner: string) => scalarText(evaluate(inner, contexts))),
+    text: text.replaceAll(EXPRESSION, (_, inner: string) => textOfScalar(evaluate(inner, contexts))),
   };
 }
 
@@ -40,7 +40,7 @@ export function resolveValue(value: unknown, contexts: Contexts): unknown {
 /** Returns false only if an `if:` condition certainly does not hold. */
 export function conditionMayHold(condition: unknown, contexts: Contexts): boolean {
   if (condition === undefined || condition === null) return true;
-  const text = scalarText(condition);
+  const text = textOfScalar(condition);
   const [, inner = text] = /^\s*\$\{\{(.*)\}\}\s*$/s.exec(text) ?? [];
   const value = evaluate(inner, contexts);
   return value === UNKNOWN || isTruthy(value);
@@ -169,7 +169,7 @@ function evaluate(expression: string, contexts: Contexts): unknown {
       const key = mark === '[' ? either() : token !== undefined && 'name' in token ? token.name : UNKNOWN;
       if (mark === '.') at += 1;
       else takes(']');
-      value = value === UNKNOWN || key === UNKNOWN ? UNKNOWN : propertyOf(value, scalarText(key));
+      value = value === UNKNOWN || key === UNKNOWN ? UNKNOWN : propertyOf(value, textOfScalar(key));
     }
     return isStep ? '' : value === undefined ? null : value;
   }
@@ -185,7 +185,7 @@ function propertyOf(value: unknown, key: string): unknown {
 export const OPEN = '…';
 
 function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {
-  const [text, part] = [scalarText(first).toLowerCase(), scalarText(rest[0]).toLowerCase()];
+  const [text, part] = [textOfScalar(first).toLowerCase(), textOfScalar(rest[0]).toLowerCase()];
   switch (name) {
     case 'always':
     case 'success':
@@ -200,9 +200,9 @@ function resultOf(name: string, [first, ...rest]: readonly unknown[]): unknown {
     case 'contains':
       return Array.isArray(first) ? first.some((item) => isEqual(item, rest[0])) : text.includes(part);
     case 'format':
-      return scalarText(first).replaceAll(/\{(\d+)\}/g, (_, at: string) => scalarText(rest[Number(at)]));
+      return textOfScalar(first).replaceAll(/\{(\d+)\}/g, (_, at: string) => textOfScalar(rest[Number(at)]));
     case 'fromjson':
-      return parsedJson(scalarText(first));
+      return parsedJson(textOfScalar(first));
     default:
       return UNKNOWN;
   }

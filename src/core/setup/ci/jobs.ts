@@ -3,7 +3,7 @@ import { commandsOfScript, purposeOf } from './commands.ts';
 import { findCheckingEvent } from './events.ts';
 import { conditionMayHold, OPEN, resolveText, resolveValue, type Contexts } from './expressions.ts';
 import { chooseCombination } from './matrix.ts';
-import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, scalarText, textIn, type YamlMap } from './yaml-data.ts';
+import { entriesOf, isRecord, listIn, mapIn, parseYamlMap, textOfScalar, pickText, type YamlMap } from './yaml-data.ts';
 
 /** Names and values, such as variables or inputs. */
 export type NamedValues = readonly (readonly [string, string])[];
@@ -76,7 +76,7 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
   const matrix = chooseCombination(mapIn(job, 'strategy')['matrix'], base, prereleaseKeys(job));
   const contexts = matrix === null ? base : { ...base, matrix };
   if (!conditionMayHold(job['if'], contexts)) return [];
-  const called = textIn(job, 'uses');
+  const called = pickText(job, 'uses');
   if (called !== '') return depth < MAX_DEPTH ? calledJobs(called, job, { ...place, contexts }) : [];
   const machine = Array.isArray(job['runs-on'])
     ? job['runs-on'].map((label) => resolveValue(label, contexts))
@@ -89,10 +89,10 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
     {
       path,
       id,
-      name: toOneLine(textIn(job, 'name') || id, 80),
+      name: toOneLine(pickText(job, 'name') || id, 80),
       needs: typeof needs === 'string' ? [needs] : Array.isArray(needs) ? needs.map(String) : [],
       services: resolvedMap(mapIn(job, 'services'), contexts),
-      container: isRecord(container) ? textIn(container, 'image') : scalarText(container),
+      container: isRecord(container) ? pickText(container, 'image') : textOfScalar(container),
       steps: stepsOf(listIn(job, 'steps'), {
         texts,
         env,
@@ -107,8 +107,8 @@ function jobOf(id: string, job: YamlMap, place: Place): readonly CiJob[] {
 function prereleaseKeys(job: YamlMap): readonly string[] {
   return listIn(job, 'steps')
     .map((step) => (isRecord(step) ? mapIn(step, 'with') : {}))
-    .filter((given) => /true|\$\{\{/.test(scalarText(given['allow-prereleases'])))
-    .flatMap((given) => [...scalarText(given['python-version']).matchAll(/\bmatrix\.([\w-]+)/g)])
+    .filter((given) => /true|\$\{\{/.test(textOfScalar(given['allow-prereleases'])))
+    .flatMap((given) => [...textOfScalar(given['python-version']).matchAll(/\bmatrix\.([\w-]+)/g)])
     .map(([, key = '']) => key);
 }
 
@@ -172,7 +172,7 @@ function envOf(maps: readonly YamlMap[], { contexts, known, missing }: Env): Env
   const current = (): Contexts => ({ ...contexts, env: { ...Object.fromEntries(values), [OPEN]: null } });
   for (const [name, value] of maps.flatMap(entriesOf)) {
     if (!/^[A-Za-z_]\w*$/.test(name) || isRecord(value) || Array.isArray(value)) continue;
-    const resolved = resolveText(scalarText(value), current());
+    const resolved = resolveText(textOfScalar(value), current());
     if (resolved.kind === 'text' && !/\p{Cc}/u.test(resolved.text)) {
       values.set(name, resolved.text);
       without.delete(name);
@@ -197,7 +197,7 @@ function stepsOf(steps: readonly unknown[], place: StepPlace): readonly CiStep[]
     const open = { ...place.env.contexts, steps: {} };
     if (!isRecord(step) || !conditionMayHold(step['if'], open) || step['continue-on-error'] === true) return [];
     const env = envOf([mapIn(step, 'env')], place.env);
-    const uses = textIn(step, 'uses');
+    const uses = pickText(step, 'uses');
     return uses === '' ? stepsOfScript(step, { ...place, env }) : usedSteps(uses, step, { ...place, env });
   });
 }
@@ -208,8 +208,8 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const name = (/^[^@]+/.exec(uses)?.[0] ?? '').toLowerCase();
   if (name === 'actions/checkout') {
     const submodules = resolveValue(given['submodules'], env.contexts);
-    const isForeign = textIn(given, 'repository') !== '' && textIn(given, 'path') === '';
-    return [{ kind: 'checkout', submodules: scalarText(submodules), isForeign }];
+    const isForeign = pickText(given, 'repository') !== '' && pickText(given, 'path') === '';
+    return [{ kind: 'checkout', submodules: textOfScalar(submodules), isForeign }];
   }
   if (name === 'actions/download-artifact') return [{ kind: 'download' }];
   if (NO_SET_UP.test(name)) return [];
@@ -221,7 +221,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   const inputs: (readonly [string, string])[] = [];
   for (const [key, value] of entriesOf(given)) {
     if (!/^[A-Za-z][\w-]*$/.test(key) || NO_INPUT.test(key)) continue;
-    const resolved = resolveText(scalarText(value), env.contexts);
+    const resolved = resolveText(textOfScalar(value), env.contexts);
     if (resolved.kind === 'unknown') return unread(resolved.why);
     inputs.push([key, resolved.text]);
   }
@@ -235,7 +235,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
   if (depth >= MAX_DEPTH) return [];
   const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
   // An action receives all inputs as texts.
-  const asTexts = Object.fromEntries(known.map(([key, value]) => [key, scalarText(value)]));
+  const asTexts = Object.fromEntries(known.map(([key, value]) => [key, textOfScalar(value)]));
   const contexts = { ...env.contexts, inputs: asTexts };
   const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });
   return [{ kind: 'local', action: `./${local}`, inputs, steps }];
@@ -264,7 +264,7 @@ function withVersion(uses: string, texts: ReadonlyMap<string, string>): string {
 }
 
 function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly CiStep[] {
-  const script = textIn(step, 'run');
+  const script = pickText(step, 'run');
   const commands = commandsOfScript(script);
   const unread = (what: string, why: string): CiStep => ({
     kind: 'unread',
@@ -273,11 +273,12 @@ function stepsOfScript(step: YamlMap, { env, defaults }: StepPlace): readonly Ci
     isSetUp: false,
   });
   const first = /^(?!\s*(?:#|$)).+/m.exec(script)?.[0].trim() ?? '';
-  const shell = [step, ...defaults].map((map) => textIn(map, 'shell')).find((text) => text !== '') ?? 'bash';
+  const shell = [step, ...defaults].map((map) => pickText(map, 'shell')).find((text) => text !== '') ?? 'bash';
   // If the shell runs in a terminal, each test command runs in one as well.
   const terminal = /^(?:(script)|(unbuffer))\s.*\bbash \{0\}/.exec(shell);
   if (terminal === null && !/^(?:ba)?sh\b/.test(shell)) return [unread(first, `its shell is ${toOneLine(shell, 20)}`)];
-  const written = [step, ...defaults].map((map) => textIn(map, 'working-directory')).find((text) => text !== '') ?? '';
+  const written =
+    [step, ...defaults].map((map) => pickText(map, 'working-directory')).find((text) => text !== '') ?? '';
   const place = resolveText(written, env.contexts);
   if (place.kind === 'unknown') return [unread(first, place.why)];
   const folder = place.text.replaceAll(/^(?:\.\/)+|\/+$|^\.$/g, '');

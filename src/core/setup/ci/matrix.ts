@@ -1,5 +1,5 @@
 import { resolveValue, type Contexts } from './expressions.ts';
-import { entriesOf, isRecord, listIn, scalarText } from './yaml-data.ts';
+import { entriesOf, isRecord, listIn, textOfScalar } from './yaml-data.ts';
 
 /** The values of a matrix for one job. */
 type Combination = Readonly<Record<string, unknown>>;
@@ -76,7 +76,7 @@ function rankOf(
   if (value === undefined) return 0;
   if (typeof value === 'boolean') return value && /experiment|allow|continue|optional|fail/i.test(key) ? -2 : 0;
   const version = comparableVersion(value);
-  if (version === null) return UNSETTLED.test(scalarText(value)) ? -2 : NEWEST.test(scalarText(value)) ? 2 : 0;
+  if (version === null) return UNSETTLED.test(textOfScalar(value)) ? -2 : NEWEST.test(textOfScalar(value)) ? 2 : 0;
   const versions = [...new Set(others.flatMap((other) => comparableVersion(other) ?? []))].sort((a, b) => a - b);
   if (isUnsettled && versions.length > 1 && version === versions.at(-1)) return 0;
   return 1 + versions.indexOf(version) / versions.length;
@@ -90,7 +90,7 @@ const UNSETTLED =
 
 /** Converts a version to a number that sorts like it, or null if it is not a plain version. */
 function comparableVersion(value: unknown): number | null {
-  const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(scalarText(value)) ?? [];
+  const [, major, minor = '0', patch = '0'] = /^v?(\d+)(?:\.(\d+|x))?(?:\.(\d+|x))?$/.exec(textOfScalar(value)) ?? [];
   const part = (text: string): number => (text === 'x' ? 999 : Number(text));
   return major === undefined ? null : (Number(major) * 1000 + part(minor)) * 1000 + part(patch);
 }

@@ -1,5 +1,5 @@
 import { quoteShellText } from '../../text/phrase.ts';
-import { entriesOf, isRecord, listIn, mapIn, scalarText, textIn, type YamlMap } from './yaml-data.ts';
+import { entriesOf, isRecord, listIn, mapIn, textOfScalar, pickText, type YamlMap } from './yaml-data.ts';
 
 /** The services of a job as lines of YAML, and the places on localhost where they answer. */
 interface Services {
@@ -21,7 +21,7 @@ export function servicesOf(services: YamlMap): Services | null {
   const lines = mapLines(services, 1);
   if (lines === null) return null;
   const ports = entriesOf(services).flatMap(([, service]) => (isRecord(service) ? listIn(service, 'ports') : []));
-  const mapped = ports.flatMap((port) => /^(\d+):\d+/.exec(scalarText(port))?.[1] ?? []);
+  const mapped = ports.flatMap((port) => /^(\d+):\d+/.exec(textOfScalar(port))?.[1] ?? []);
   const hosts = mapped
     .filter((port) => Number(port) >= 1024 && Number(port) < 65_536)
     .map((port) => `localhost:${port}`);
@@ -64,8 +64,8 @@ const CONTAINER_NAME = /^[A-Za-z0-9][\w-]+$/;
 
 /** Returns the steps that start a service and wait for its health check; null if `docker run` cannot express it. */
 function stepsOf(name: string, service: YamlMap): readonly string[] | null {
-  const image = textIn(service, 'image');
-  const options = textIn(service, 'options').trim().replaceAll(/\s+/g, ' ');
+  const image = pickText(service, 'image');
+  const options = pickText(service, 'options').trim().replaceAll(/\s+/g, ' ');
   const isStartable =
     entriesOf(service).every(([key]) => STARTABLE.includes(key)) &&
     [PLAIN_IMAGE.test(image), PLAIN_OPTIONS.test(options), CONTAINER_NAME.test(name)].every(Boolean);
@@ -74,11 +74,11 @@ function stepsOf(name: string, service: YamlMap): readonly string[] | null {
     values.map((value) => `--${option} ${quoteShellText(value)}`);
   const start = [
     `docker run --detach --name ${name}`,
-    ...each('publish', listIn(service, 'ports').map(scalarText)),
-    ...each('volume', listIn(service, 'volumes').map(scalarText)),
+    ...each('publish', listIn(service, 'ports').map(textOfScalar)),
+    ...each('volume', listIn(service, 'volumes').map(textOfScalar)),
     ...each(
       'env',
-      entriesOf(mapIn(service, 'env')).map(([key, value]) => `${key}=${scalarText(value)}`),
+      entriesOf(mapIn(service, 'env')).map(([key, value]) => `${key}=${textOfScalar(value)}`),
     ),
     ...(options === '' ? [] : [options]),
     image,

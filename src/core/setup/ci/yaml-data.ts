@@ -27,7 +27,7 @@ export function listIn(map: YamlMap, key: string): readonly unknown[] {
 }
 
 /** Returns the text at a key, or `''`. */
-export function textIn(map: YamlMap, key: string): string {
+export function pickText(map: YamlMap, key: string): string {
   const value = Object.hasOwn(map, key) ? map[key] : undefined;
   return typeof value === 'string' ? value : '';
 }
@@ -38,6 +38,6 @@ export function entriesOf(map: YamlMap): readonly (readonly [string, unknown])[]
 }
 
 /** Returns the text of a scalar, or `''` for any other value. */
-export function scalarText(value: unknown): string {
+export function textOfScalar(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }

@@ -4,7 +4,7 @@ import { cleanTitle } from '../../text/clean.ts';
 import { type AddedTask, type NewTask, parsePrdJson, type PrdList, prdLists } from './form/root-plan.ts';
 import { parsePrd } from './prd.ts';
 import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
-import { parsePrdFile, textMember } from './prd-entries.ts';
+import { parsePrdFile, textOfMember } from './prd-entries.ts';
 import type { PriorityWord } from '../priority.ts';
 
 /**
@@ -87,7 +87,7 @@ function newTask(id: Id, { title, body, priority, optional }: NewTask, neighbour
     last !== undefined && findMember(last, 'description') === null && findMember(last, 'details') !== null
       ? 'details'
       : 'description';
-  const hasStatus = (status: string): boolean => neighbours.some((node) => textMember(node, 'status') === status);
+  const hasStatus = (status: string): boolean => neighbours.some((node) => textOfMember(node, 'status') === status);
   const numbers = neighbours.some((node) => findMember(node, 'priority')?.type === 'number');
   return {
     id,
@@ -149,7 +149,7 @@ function countedIds(
   return prdLists.flatMap((list) => {
     const items = findMember(root, list);
     return (items === null ? [] : itemsOf(items)).flatMap((node) => {
-      const [, prefix, digits] = /^(.*?)(\d{1,15})$/.exec(textMember(node, 'id') ?? '') ?? [];
+      const [, prefix, digits] = /^(.*?)(\d{1,15})$/.exec(textOfMember(node, 'id') ?? '') ?? [];
       return prefix === undefined || digits === undefined
         ? []
         : [

@@ -103,7 +103,7 @@ export function findPrdPositions(text: string): ReadonlyMap<TaskId, JsonPosition
 }
 
 /** Returns a member that is a text or a number, as trimmed text; null if it is absent, empty or something else. */
-export function textMember(node: JsonNode, name: string): string | null {
+export function textOfMember(node: JsonNode, name: string): string | null {
   const value = findMember(node, name);
   const text = value !== null && (value.type === 'string' || value.type === 'number') ? String(value.value).trim() : '';
   return text === '' ? null : text;
@@ -138,7 +138,7 @@ function withOwnIds(
   const entries = new Map<TaskId, PrdEntry>();
   const problems: TaskProblem[] = [];
   for (const { list, node } of items.slice(0, MAX_ENTRIES)) {
-    const key = textMember(node, 'id');
+    const key = textOfMember(node, 'id');
     const title = entryTitle(node) || cleanTitle(key ?? '').text;
     if (node.type !== 'object' || title === '') {
       problems.push({
@@ -191,8 +191,8 @@ function withSuffix(key: string, suffix: string): string {
 
 /** Returns the title, or else the first line of the description; empty if there is neither. */
 function entryTitle(node: JsonNode): string {
-  const given = cleanTitle(textMember(node, 'title') ?? '').text;
-  return given === '' ? cleanTitle(textMember(node, 'description')?.split(/[\r\n]/)[0] ?? '').text : given;
+  const given = cleanTitle(textOfMember(node, 'title') ?? '').text;
+  return given === '' ? cleanTitle(textOfMember(node, 'description')?.split(/[\r\n]/)[0] ?? '').text : given;
 }
 
 /** Returns text of the file for use in a message: one line, not too long. */

@@ -4,7 +4,7 @@ import { progressOf } from '../queue.ts';
 import { computeShownProgress, type Task, type TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 import { stateOfEntry } from './prd.ts';
-import { parsePrdFile, textMember, type PrdEntry } from './prd-entries.ts';
+import { parsePrdFile, textOfMember, type PrdEntry } from './prd-entries.ts';
 
 /** A state that is written back to an entry. */
 export type PrdMark = 'in-progress' | 'failed' | 'done';
@@ -98,9 +98,9 @@ const WORDS = { 'in-progress': 'in_progress', failed: 'failed', done: 'done' } a
 /** Returns the word that other entries of the file use, which its readers know; else that of the Go Ralph. */
 function wordFor(mark: PrdMark, entries: readonly PrdEntry[]): string {
   const like = entries.find((entry) => stateOfEntry({ ...entry, list: 'tasks' }) === mark && hasStatus(entry));
-  return (like === undefined ? null : textMember(like.node, 'status')) ?? WORDS[mark];
+  return (like === undefined ? null : textOfMember(like.node, 'status')) ?? WORDS[mark];
 }
 
 function hasStatus({ node }: PrdEntry): boolean {
-  return textMember(node, 'status') !== null;
+  return textOfMember(node, 'status') !== null;
 }

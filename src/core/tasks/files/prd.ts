@@ -1,7 +1,7 @@
 import { itemsOf, findMember, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './form/root-plan.ts';
-import { nameOfNode, quoteText, parsePrdFile, entryKeyOf, textMember, type PrdEntry } from './prd-entries.ts';
+import { nameOfNode, quoteText, parsePrdFile, entryKeyOf, textOfMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskState } from '../task.ts';
@@ -187,13 +187,13 @@ function dependenciesOf(
 function bodyOf(entry: JsonNode): string {
   const criteria = [...listOf(entry, 'acceptanceCriteria'), ...listOf(entry, 'acceptance_criteria')];
   const parts = [
-    textMember(entry, 'description'),
-    textMember(entry, 'details'),
+    textOfMember(entry, 'description'),
+    textOfMember(entry, 'details'),
     criteria.length === 0
       ? null
       : `Acceptance criteria:\n\n${criteria.map((text) => `- ${text.replaceAll(/\r\n?|\n/g, '\n  ')}`).join('\n')}`,
-    titled('Tests', textMember(entry, 'tests')),
-    titled('Notes', textMember(entry, 'notes')),
+    titled('Tests', textOfMember(entry, 'tests')),
+    titled('Notes', textOfMember(entry, 'notes')),
   ];
   return cleanText(
     parts

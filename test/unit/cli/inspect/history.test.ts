@@ -54,7 +54,7 @@ test('a place that cannot be reached is named', async () => {
   other.place.outage = 'the server does not answer';
   const { code, out, error } = await ralph(['history'], '', at(other));
   expect([code, error]).toEqual([1, 'ralph history: The remote cannot be reached: the server does not answer.\n']);
-  expect(out).toContain('0 tasks');
+  expect(out).toBe('');
 });
 
 test.each([

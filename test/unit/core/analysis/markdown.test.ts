@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closesFence, fenceOpenedBy, markLines, proseOf } from '../../../../src/core/analysis/markdown-code.ts';
+import { closesFence, findOpeningFence, markLines, proseOf } from '../../../../src/core/analysis/markdown-code.ts';
 
 describe('a line opens a fence', () => {
   test.each<[string, string, string | null]>([
@@ -18,7 +18,7 @@ describe('a line opens a fence', () => {
     ['of tildes with backticks behind', '~~~ `x`', '~~~'],
     ['not of a number of ten digits', '1234567890. ```', null],
   ])('%s: %j', (_rule, line, fence) => {
-    expect(fenceOpenedBy(line)).toBe(fence);
+    expect(findOpeningFence(line)).toBe(fence);
   });
 });
 
