@@ -106,7 +106,7 @@ export function formatLeftOutGroup({ why, names, count }: LeftOutGroup): string 
 }
 
 /** Renders a group as lines of at most about `maxChars` characters, each with the reason. */
-export function formatLeftOutLines(group: LeftOutGroup, maxChars: number): readonly string[] {
+function formatLeftOutLines(group: LeftOutGroup, maxChars: number): readonly string[] {
   const { why, names, count } = group;
   const room = maxChars - why.length - 20;
   const lines: string[][] = [[]];

@@ -6,7 +6,7 @@ import { namesOf, completeSentence } from '../../core/text/phrase.ts';
 import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { buildAuthVariables, createGit, type Git, findGitVersionProblem } from '../git.ts';
 import { placeOf, decodeGitName } from '../names.ts';
-import { diffTrees } from '../objects.ts';
+import { diffTrees, type PathChange } from '../objects.ts';
 import { readBranchesWith, readEditedMerges, readHistory, readReverts } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, findNamesIn, readCommitTexts, findWorkingDirectoryProblem } from './texts.ts';
@@ -174,7 +174,11 @@ async function dirtyPaths(
   head: string,
 ): Promise<readonly string[]> {
   const { tree } = await readWorkTree(repository, workspace, plainReading);
-  const changed = (await diffTrees(repository.git, head, tree)).map((change) => change.path);
+  // An earlier step of the job may move a submodule (`git submodule update --remote`), which is part of the baseline.
+  const isSubmodule = ({ oldMode, newMode }: PathChange): boolean =>
+    [oldMode, newMode].every((mode) => mode === '160000');
+  const changes = await diffTrees(repository.git, head, tree);
+  const changed = changes.filter((change) => !isSubmodule(change)).map(({ path }) => path);
   // A file made by a filter (git-lfs) may differ from its commit although nobody changed it, so compare without
   // filters.
   const unlike = changed.length === 0 ? [] : await unfiltered(repository, changed);

@@ -31,6 +31,7 @@ export async function findPushObstacle(
     const commit = await probeCommit(git, options, { tree: nothing, parents: [] });
     const tried = await sendDoomed(git, options, { branch: newBranch, commit, since: null });
     if (tried.kind === 'unreachable') return { kind: 'transient', why: tried.why };
+    if (tried.kind === 'rejected') return { kind: 'configuration', why: tried.why };
     // A refusal of content or message is only about the probe, whose commit is empty and has another message, so ignore
     // it.
     const isAboutProbe =

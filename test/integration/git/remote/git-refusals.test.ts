@@ -19,7 +19,7 @@ async function work(scene: Scene): Promise<string> {
  */
 const ACCEPTING_BELOW = `#!${process.execPath}
 const { execFileSync } = require('node:child_process');
-const { appendFileSync, readFileSync, readSync, writeFileSync, writeSync } = require('node:fs');
+const { appendFileSync, existsSync, readFileSync, readSync, writeFileSync, writeSync } = require('node:fs');
 const take = (length) => {
   const bytes = Buffer.alloc(length);
   for (let at = 0; at < length; ) at += readSync(0, bytes, at, length - at);
@@ -37,6 +37,10 @@ const write = (...lines) => {
 read();
 write('version=1\\0atomic');
 const commands = read().map((line) => line.split(' '));
+if (existsSync('received') && existsSync('takes-nothing-back')) {
+  write(...commands.map(([, , ref]) => 'ng ' + ref + ' no'));
+  process.exit();
+}
 execFileSync('git', ['pack-refs', '--all', '--prune']);
 const lines = readFileSync('packed-refs', 'utf8').split('\\n').filter((line) => /^[0-9a-f]/.test(line));
 const refs = new Map(lines.map((line) => line.split(' ').reverse()));
@@ -124,6 +128,21 @@ describe("a server's refusal is detected before any work", () => {
     if (!exists) expect(await scene.remote().pushObstacle(BRANCH)).toBeNull();
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
     expect(await readFile(join(scene.server.repositoryFolder, 'received'), 'utf8')).toContain(`${BRANCH}/probe`);
+  });
+
+  test('a server that keeps what a probe left: nothing is worked on, and people read what is left', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const base = await tipOf(scene, 'main');
+    await acceptBelow(scene);
+    await writeFile(join(scene.server.repositoryFolder, 'takes-nothing-back'), '');
+    const why = expect.stringMatching(/^A check left the empty commit [0-9a-f]{40} on refs\/heads\//) as string;
+    expect(await scene.remote().pushObstacle(BRANCH)).toEqual({ kind: 'configuration', why });
+    await rm(join(scene.server.repositoryFolder, 'received'));
+    expect(await scene.remote().probePush(`${BRANCH}-2`, { at: base, since: base })).toMatchObject({
+      kind: 'rejected',
+      why,
+    });
   });
 
   test('branches above and below are listed with those under the prefix', async () => {

@@ -56,6 +56,14 @@ const rows: readonly Row[] = [
     patch: /deep\/y[^]*new\.txt/,
   },
   {
+    what: 'a work tree of its own with a pipe that git would wait for',
+    isInSandbox: true,
+    script:
+      'git worktree add -q --detach "$AWAY/tree"; cd "$AWAY/tree"; echo x > new.txt; mkdir deep; mkfifo deep/.gitignore',
+    names: [/^work tree tree$/],
+    patch: /new\.txt/,
+  },
+  {
     what: 'a tag on a commit that no branch has',
     script:
       'git switch -q -c gone; echo x > new.txt; git add .; git commit -q -m x; git tag kept; git switch -q -; git branch -q -D gone',
@@ -178,6 +186,24 @@ describe.each(places)('work beside the work tree, %s', (_, agentSandbox) => {
     ]);
     const second = await iterate(scene, () => runIn(scene, 'rm vendor/lib/new.txt'));
     expect(second.committed).toMatchObject({ beside: [], besideNow: [] });
+  });
+
+  test.each([
+    ['a link to another folder', 'rmdir vendor/lib; mkfifo "$AWAY/.gitignore"; ln -s "$AWAY" vendor/lib'],
+    [
+      'below a link to another folder',
+      'rmdir -p vendor/lib; mkdir "$AWAY/lib"; echo s > "$AWAY/lib/s"; mkfifo "$AWAY/lib/.gitignore"; ln -s "$AWAY" vendor',
+    ],
+  ])('a submodule that is %s is not read', async (_what, script) => {
+    if (agentSandbox !== null) workIn(agentSandbox);
+    await using scene = await setScene();
+    const link = `git update-index --add --cacheinfo 160000,${'1'.repeat(40)},vendor/lib`;
+    await runIn(scene, `printf '[submodule "vendor/lib"]\n\tpath = vendor/lib\n' > .gitmodules; git add .; ${link}`);
+    await scene.git('commit', '-q', '-m', 'Add a submodule');
+    await scene.git('push', '-q', scene.server.repositoryFolder, 'HEAD:main');
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => runIn(scene, `echo secret > "$AWAY/file.txt"; ${script}`));
+    expect(committed.beside).toEqual([]);
   });
 
   test('files that git ignores are named once, each folder of them as one', async () => {

@@ -161,6 +161,28 @@ describe('a checkout that is "modified" as git makes it', () => {
     expect(idle.committed.commit).toBeNull();
   });
 
+  test('a submodule that a step moved is neither progress nor published', async () => {
+    await using scene = await setScene();
+    const library = join(scene.folder, '..', 'library');
+    await mkdir(library);
+    await runGit(library, ['init', '--quiet']);
+    await runGit(library, ['commit', '--quiet', '--allow-empty', '-m', 'one']);
+    await scene.git('-c', 'protocol.file.allow=always', 'submodule', 'add', '--quiet', library, 'vendor');
+    await scene.git('commit', '--quiet', '-m', 'Add a submodule');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:refs/heads/main');
+    await runGit(join(scene.folder, 'vendor'), ['commit', '--quiet', '--allow-empty', '-m', 'two']);
+    expect(await scene.repository.problems()).toEqual([]);
+    await openFresh(scene);
+    const { change, committed } = await iterate(scene, () => scene.write('new.txt', 'new'));
+    expect(change.files).toEqual(['new.txt']);
+    expect(committed.withheld).toEqual([]);
+    expect(committed.beside).toEqual([]);
+    const shown = await scene.git('show', '--format=', '--name-only', committed.head);
+    expect(shown.trim()).toBe('new.txt');
+    const moved = await iterate(scene, () => scene.write('vendor/more.txt', 'more'));
+    expect(moved.committed.beside).toMatchObject([{ name: 'files of submodule vendor' }]);
+  });
+
   test('a real change of a step is still named', async () => {
     await using scene = await setScene();
     await seed(scene, { '.gitattributes': '*.cs text\n', 'a.cs': CRLF, 'b.cs': CRLF });

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { ObjectId } from '../../../../core/evidence.ts';
 import { MOST_BESIDE, type BesideWork } from '../../../../core/work-tree/answers.ts';
 import { diffTrees } from '../../../objects.ts';
+import { removePipes } from '../../../pipes.ts';
 import { readRegular } from '../../../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from '../../private-repository.ts';
 import { refOf, type Workspace } from '../../workspace.ts';
@@ -122,7 +123,7 @@ async function workTreesOf(
   for (const module of (await listModules(commonFolder)).slice(0, MOST_WORK_TREES)) {
     const config = (await readRegular(join(module, 'config'), MOST_LOG_BYTES))?.bytes.toString() ?? '';
     const name = relative(top, resolve(module, /^\s*worktree\s*=\s*(.+?)\s*$/m.exec(config)?.[1] ?? ''));
-    if (name === '' || name.startsWith('..') || (await readRegular(join(top, name, '.git'))) === null) continue;
+    if (!(await isOwnFolder(top, name)) || (await readRegular(join(top, name, '.git'))) === null) continue;
     const id = await storeWorkTree(options, join(top, name), []).catch(() => null);
     if (id !== null) found.push({ is: 'submodule', name, id });
   }
@@ -131,6 +132,14 @@ async function workTreesOf(
     if (id !== null) found.push({ is: 'submodule', name, id });
   }
   return found;
+}
+
+/** Returns true if the path is a folder below `top` that is reached without links, which may lead anywhere. */
+async function isOwnFolder(top: string, path: string): Promise<boolean> {
+  const place = join(top, path);
+  if (!place.startsWith(`${top}/`)) return false;
+  const [real, realTop] = await Promise.all([place, top].map((one) => realpath(one).catch(() => null)));
+  return real != null && real === join(realTop ?? '', path);
 }
 
 /** Returns the submodules that contain files although the job did not check them out. Git sees none of these files. */
@@ -142,7 +151,9 @@ async function submodulesWithoutRepository({ workspace: { top, git } }: BesideOp
     .split('\0')
     .flatMap((line) => /^160000 \S+ \d\t([^]*)$/.exec(line)?.[1] ?? []);
   const filled: string[] = [];
-  for (const name of names.slice(0, MOST_WORK_TREES)) {
+  for (const name of names) {
+    if (filled.length === MOST_WORK_TREES) break;
+    if (!(await isOwnFolder(top, name))) continue;
     const entries: readonly string[] = await readdir(join(top, name)).catch(() => []);
     if (entries.length > 0 && !entries.includes('.git')) filled.push(name);
   }
@@ -182,8 +193,12 @@ async function besideRepository({ workspace, own, objects }: BesideOptions, top:
     ...objects,
     ...(await listModules(workspace.commonFolder)).map((module) => join(module, 'objects')),
   ];
+  // Another work tree may be outside of the checkout.
+  const removeAll = async (ours: readonly string[]): Promise<void> => {
+    await Promise.all([workspace.removePipes(ours), removePipes([{ kind: 'work-tree', folder: top }])]);
+  };
   return await createOwnRepository(
-    { top, gitFolder: workspace.gitFolder, removePipes: workspace.removePipes },
+    { top, gitFolder: workspace.gitFolder, removePipes: removeAll },
     { ...setup, folder, objects: join(beside, 'objects'), borrowed, shallow: [] },
   );
 }
