@@ -24,10 +24,10 @@ import { createIssueWriter, type KnownNodes } from './wishes/issue-writes.ts';
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 
 /** Maximum number of deletions per run. A run adds one entry, so a backlog is gone after a few runs. */
-const MOST_DELETIONS = 20;
+const MAX_CACHE_DELETIONS = 20;
 
 /** Maximum time that a run waits for this housekeeping. */
-const LONGEST_MS = 10_000;
+const MAX_CLEANUP_MS = 10_000;
 
 type Listed = Awaited<ReturnType<Octokit['rest']['actions']['getActionsCacheList']>>['data']['actions_caches'][number];
 
@@ -46,7 +46,7 @@ const stateQuestion: IssueQuestion = {
 type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['listSubIssues']>>['data'][number];
 
 /** Maximum number of jobs, which is a page; a job beyond it is not found. */
-const MOST_JOBS = 100;
+const MAX_JOBS_OF_RUN = 100;
 
 type Job = Awaited<ReturnType<Octokit['rest']['actions']['listJobsForWorkflowRunAttempt']>>['data']['jobs'][number];
 
@@ -87,7 +87,7 @@ function createJobs({ ask }: Client): Pick<Forge, 'stepUrl'> {
           ...at,
           run_id: Number(runId),
           attempt_number: runAttempt,
-          per_page: MOST_JOBS,
+          per_page: MAX_JOBS_OF_RUN,
           // A link is worth only one request.
           request: { retries: 0 },
         });
@@ -196,7 +196,7 @@ function createCaches(
             request: { retries: 0 },
           });
           for (const { id } of superseded(data.actions_caches, keyPrefix, Math.max(1, keep))
-            .slice(-MOST_DELETIONS)
+            .slice(-MAX_CACHE_DELETIONS)
             .reverse()) {
             if (over.signal.aborted) return;
             if (await tryDelete(octokit, { ...at, cache_id: id })) deleted += 1;
@@ -211,7 +211,7 @@ function createCaches(
       });
       await Promise.race([
         reported,
-        wait(Math.min(LONGEST_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
+        wait(Math.min(MAX_CLEANUP_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
       ]);
       over.abort();
       return deleted;

@@ -41,10 +41,10 @@ interface NewestAnswer {
 /**
  * Maximum number of issues, which takes 20 of the 1,000 requests an hour; a run would not reach later issues for weeks.
  */
-const MOST_ISSUES = 2000;
+const MAX_LISTED_ISSUES = 2000;
 
 /** Number of results of a search that GitHub gives at most. */
-const MOST_FOUND = 1000;
+const MAX_SEARCH_RESULTS = 1000;
 
 /** Creates methods that read the repository and its issues, and that add issues and labels to `known`. */
 export function createIssueMethods(
@@ -81,9 +81,9 @@ export function createIssueMethods(
         });
         for await (const { data, headers } of pages) {
           found.push(...data);
-          if (found.length < MOST_ISSUES || !hasNext(headers)) continue;
+          if (found.length < MAX_LISTED_ISSUES || !hasNext(headers)) continue;
           log.warning(
-            `More than ${MOST_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MOST_ISSUES.toLocaleString('en')} only. Close some, or remove the label.`,
+            `More than ${MAX_LISTED_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MAX_LISTED_ISSUES.toLocaleString('en')} only. Close some, or remove the label.`,
           );
           break;
         }
@@ -100,7 +100,7 @@ export function createIssueMethods(
         { doing: `search for issues by \`issue-query\` (${query})`, needs: ['issues: read'], ifInvalid: FIX_QUERY },
         async (octokit, at) => {
           const found: SearchAnswer['items'] = [];
-          for (let page = 1; page <= MOST_FOUND / 100; page += 1) {
+          for (let page = 1; page <= MAX_SEARCH_RESULTS / 100; page += 1) {
             const { data } = await octokit.rest.search.issuesAndPullRequests({
               ...{ q: limitIssueSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
               advanced_search: 'true',
@@ -113,9 +113,9 @@ export function createIssueMethods(
               );
             found.push(...data.items);
             if (data.items.length === 0 || found.length >= data.total_count) break;
-            if (found.length >= MOST_FOUND)
+            if (found.length >= MAX_SEARCH_RESULTS)
               log.warning(
-                `\`issue-query\` finds ${String(data.total_count)} open issues: this run sees the oldest ${MOST_FOUND.toLocaleString('en')} only.`,
+                `\`issue-query\` finds ${String(data.total_count)} open issues: this run sees the oldest ${MAX_SEARCH_RESULTS.toLocaleString('en')} only.`,
               );
           }
           const open = found.filter((answer) => answer.state === 'open' && isOfRepository(at, answer));

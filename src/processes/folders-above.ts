@@ -39,16 +39,16 @@ interface Places {
 }
 
 /** Maximum size of a file whose content is kept; a larger file is not a configuration written by hand. */
-const LARGEST_FILE_BYTES = 256 * 1024;
+const MAX_CONFIGURATION_BYTES = 256 * 1024;
 
 /** Maximum size of all contents that are kept. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_CONTENTS_BYTES = 8 * 1024 * 1024;
 
 /**
  * Maximum number of entries, in total, that are read in existing folders; an installed project has a few tens of
  * thousands.
  */
-const MOST_ENTRIES = 50_000;
+const MAX_FOLDER_ENTRIES = 50_000;
 
 /** The state of a path. States with the same `fingerprint` are equal. */
 interface PathState {
@@ -169,7 +169,7 @@ async function restorePath(path: string, original: PathState['original']): Promi
 /** Returns what tools look for in these folders, by path. */
 async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<ReadonlyMap<string, PathState>> {
   const found = new Map<string, PathState>();
-  const budget: Budget = { entries: MOST_ENTRIES, bytes: MOST_BYTES };
+  const budget: Budget = { entries: MAX_FOLDER_ENTRIES, bytes: MAX_CONTENTS_BYTES };
   const kept = [...deciding, ...others, ...inUse];
   for (const folder of new Set([...deciding, ...others])) {
     const isAboveTrees = deciding.includes(folder);
@@ -208,7 +208,7 @@ async function stateOf(path: string, budget: Budget): Promise<Omit<PathState, 'i
   if (stats.isDirectory()) return of(await fingerprintOfFolder(path, budget));
   if (!stats.isFile()) return of('other');
   const { size, ino, ctimeMs, mode } = stats;
-  const content = size <= LARGEST_FILE_BYTES ? await readSmall(path) : null;
+  const content = size <= MAX_CONFIGURATION_BYTES ? await readSmall(path) : null;
   if (content === null) return of([size, ino, ctimeMs].join(':'));
   budget.bytes -= content.length;
   return {
@@ -222,8 +222,8 @@ async function readSmall(path: string): Promise<Buffer | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
   try {
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(LARGEST_FILE_BYTES + 1), position: 0 });
-    return bytesRead > LARGEST_FILE_BYTES ? null : buffer.subarray(0, bytesRead);
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_CONFIGURATION_BYTES + 1), position: 0 });
+    return bytesRead > MAX_CONFIGURATION_BYTES ? null : buffer.subarray(0, bytesRead);
   } catch {
     return null;
   } finally {

@@ -83,7 +83,7 @@ const LEFTOVER_GRACE_MS = 500;
 /** Maximum wait for the end of the output, because a process that escaped may still hold the pipes. */
 const PIPE_WAIT_MS = 1_000;
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The groups of running programs: they are ended with this process, because nobody would wait for them and some have a
@@ -215,7 +215,7 @@ export function familyOf(program: {
  */
 export function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   // A program without a time limit runs beside this process, so no wait is shown.
-  if (call.timeoutMs >= LONGEST_TIMER_MS) return runInGroup(call);
+  if (call.timeoutMs >= MAX_TIMER_MS) return runInGroup(call);
   return withNamedWait(basename(call.file), () => runInGroup(call));
 }
 
@@ -340,7 +340,7 @@ function stopOf({ timeoutMs, signal }: ProgramCall): {
       () => {
         resolve({ kind: 'timeout' });
       },
-      Math.min(timeoutMs, LONGEST_TIMER_MS),
+      Math.min(timeoutMs, MAX_TIMER_MS),
     );
     signal?.addEventListener('abort', cancel, { once: true });
     forget = () => {

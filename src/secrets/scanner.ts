@@ -8,7 +8,7 @@ export interface SecretScanner {
 }
 
 /** Maximum number of texts whose findings are remembered. */
-const MOST_KNOWN = 5_000;
+const MAX_CACHED_SCANS = 5_000;
 
 /**
  * Creates a scanner with secretlint's recommended rules and the log's own patterns; the library is loaded at the first
@@ -22,7 +22,7 @@ export function createSecretScanner(): SecretScanner {
     scan(text) {
       const hash = createHash('sha256').update(text).digest('base64');
       const found = known.get(hash) ?? scan(text);
-      if (known.size >= MOST_KNOWN) known.clear();
+      if (known.size >= MAX_CACHED_SCANS) known.clear();
       known.set(hash, found);
       return found;
     },

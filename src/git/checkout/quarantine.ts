@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { LARGEST_PACK_BYTES } from '../../core/work-tree/answers.ts';
+import { MAX_PACK_BYTES } from '../../core/work-tree/answers.ts';
 import { UserError } from '../../errors.ts';
 import { lastLinesOfError } from '../git.ts';
 import { removePipes } from '../pipes.ts';
@@ -102,10 +102,10 @@ function quarantineOf(own: PrivateRepository, { roots, over }: Pick<Quarantine, 
       await own.seal();
       // A file whose content git objects to (a `.gitmodules`, for example) must not cost all other files.
       const how = of === 'commits' ? ['--strict'] : [];
-      const taken = await git.answer(
-        ['index-pack', ...how, '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
-        { input, timeoutMs: RECEIVE_MS },
-      );
+      const taken = await git.answer(['index-pack', ...how, '--stdin', `--max-input-size=${String(MAX_PACK_BYTES)}`], {
+        input,
+        timeoutMs: RECEIVE_MS,
+      });
       return taken.exitCode === 0;
     },
     keep: async (head) => {

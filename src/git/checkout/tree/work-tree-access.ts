@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
-import { type BesideWork, LARGEST_PACK_BYTES, type StandIn, explainStandIn } from '../../../core/work-tree/answers.ts';
+import { type BesideWork, MAX_PACK_BYTES, type StandIn, explainStandIn } from '../../../core/work-tree/answers.ts';
 import { UserError } from '../../../errors.ts';
 import { lastLinesOfError, LOCAL_IDENTITY, MERGE_ALONE } from '../../git.ts';
 import { decodeNames } from '../../names.ts';
@@ -268,7 +268,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
     });
     if (packed.exitCode !== 0) return false;
     const taken = await own.git.answer(
-      ['index-pack', '--strict', '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
+      ['index-pack', '--strict', '--stdin', `--max-input-size=${String(MAX_PACK_BYTES)}`],
       { input: packed.stdout },
     );
     if (taken.exitCode === 0) heads.add(head);

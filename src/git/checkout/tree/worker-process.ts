@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../../core/countdown.ts';
 import { toOneLine, completeSentence } from '../../../core/text/phrase.ts';
 import {
   CHUNK_BYTES,
-  LARGEST_ANSWER_BYTES,
+  MAX_TREE_ANSWER_BYTES,
   parseTreeAnswer,
   type TreeAnswer,
   type TreeQuestion,
@@ -137,7 +137,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
     stop.abort();
   }
 
-  const held = holdOutput(LARGEST_ANSWER_BYTES + CHUNK_BYTES, () => {
+  const held = holdOutput(MAX_TREE_ANSWER_BYTES + CHUNK_BYTES, () => {
     dismiss('the worker printed more than the answer');
   });
   let end: ProgramEnd | null = null;
