@@ -117,7 +117,7 @@ export function createStartError(
 ): UserError {
   return new UserError(
     'configuration',
-    `The agent ${file} cannot be started: ${completeSentence(why)} Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
+    `The agent ${file} cannot be started: ${completeSentence(why)} Set agent-path to an executable file, or leave it empty to have the agent's CLI installed.`,
     { cause },
   );
 }

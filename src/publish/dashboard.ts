@@ -108,7 +108,7 @@ function ticksBetween(seen: SeenDashboard, { revisions, edits }: DashboardIssue)
   return findTicks(between, between.length < count ? null : seen.ticks);
 }
 
-/** Reads the dashboard, with the ticks that no run has obeyed; null if it is gone. */
+/** Reads the dashboard with the ticks that no run has handled; null if it was deleted, `unknown` if GitHub refused. */
 async function look({ forge }: PublishDeps, record: DashboardRecord, number: number) {
   const read = await forge.readDashboard(number);
   if (read.kind === 'refused') return 'unknown' as const;

@@ -54,7 +54,8 @@ export function createConversing(
   name: AgentName,
   { commandOf = () => null, reported = [], parseText = () => null }: Partial<AgentSpecifics> = {},
 ): Conversing {
-  // Agents report only a session's total, so the cost of earlier runs counts again in a resumed session.
+  // Cost by session, to subtract from totals. It starts empty in each run, so the first total of a resumed session
+  // includes the cost of earlier runs again.
   const costs = new Map<string, number>();
   const questionTool = AGENTS[name].tools.question;
   const dialect = {
@@ -64,7 +65,7 @@ export function createConversing(
   return {
     printsRetries: false,
     kindOfDenial: kindOfDenialBy(name),
-    // This client decides on each request by the rules themselves.
+    // This client applies the rules itself, so none need mapping.
     rulesGap: () => ({ unmapped: [], allowsMore: null }),
     unmappedServers: () => [],
     prepare: async (call, place) => {
@@ -97,7 +98,9 @@ async function talkOf(
   return { resume, model, allowedTools, servers, environment, prices, turnLimit, effort, place, isolated };
 }
 
-/** Opens a reader that talks to the agent. `report` gets a call that the agent made without asking. */
+/**
+ * Opens a reader that talks to the agent. At the end, `report` gets a call that the agent made without asking, or null.
+ */
 function openAcpReader(
   { talk, dialect }: { readonly talk: Omit<Talk, 'prompt'>; readonly dialect: Omit<Dialect, 'createParser'> },
   listener: CallListener,

@@ -69,7 +69,7 @@ export interface Talking extends CallConversation {
 /** Time in ms for an agent to answer before its first prompt. A cold start with MCP servers takes up to 20 s. */
 const START_MS = 90_000;
 
-/** Maximum length in characters of messages that the agent has not read; beyond it, requests are not answered. */
+/** Maximum number of bytes that the agent has not read; beyond it, its requests are dropped. */
 const MAX_UNREAD = 16 * 1024 * 1024;
 
 /** Maximum number of prompts that continue a turn that ended with a refused call. */
@@ -115,7 +115,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   let isCancelled = false;
   let isOver = false;
   let turn = 0;
-  /** The turn in which the newest decision refused a call; -1 if it allowed one. */
+  /**
+   * The turn in which the newest decision refused a call; -1 if it allowed one, or if the agent has continued since.
+   */
   let refusedTurn = -1;
   let answers = 0;
   /** True if the agent needs one more answer of the model than the limit allows. */
@@ -147,7 +149,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   function receive(message: JsonObject): void {
     if (isOver) return;
-    // The library handles notifications later than answers, and prints malformed ones.
+    // Updates are handled here: the library delivers them after later answers, and prints malformed ones.
     if (message['method'] === methods.client.session.update) update(asObject(message['params']));
     else if (isAwaited(message)) incoming?.enqueue(message as AnyMessage);
   }
@@ -193,7 +195,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       waiting.abort();
       void late.catch(() => undefined);
     }
-    // Drops the messages so far: they repeat an earlier process.
+    // Drops the messages so far: they replay the conversation of an earlier process.
     updates.flush();
     updates.used({});
     hasPrompt = true;
@@ -280,7 +282,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (!isOfRefused && events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
     if (call !== null && hasRunUnasked(call)) report(call);
     for (const event of events) if (event.kind === 'turns') answers += event.more;
-    // A tool result goes to the model, which would then have to answer once more.
+    // After a tool result the model must answer again, beyond the limit.
     if (!isSpent && hasUsedTurns() && events.some(({ kind }) => kind === 'tool-result')) {
       isSpent = true;
       void cancel();
@@ -308,7 +310,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
-    // A forgotten decision is made again.
+    // A call whose decision is dropped here is judged by the rules when it runs.
     if (decided.size >= MAX_DECIDED) decided.clear();
     decided.set(call.id, isRefused ? false : call);
     if (isRefused) take({ kind: 'denied', id: null, tool: nameTool(call), command: call.command });

@@ -143,7 +143,7 @@ export function stallInstantOf(retrying: Retrying | null, stallMs: number): numb
   return retrying.waitsUntil >= deadline ? deadline : null;
 }
 
-/** Returns the failure that the CLI would have reported in the end. */
+/** Describes a stalled call as a failure. */
 export function describeStall({ status, cause }: Pick<Retrying, 'status' | 'cause'>, stallMs: number): string {
   const answer = status === null ? 'did not answer' : `answered HTTP ${String(status)}`;
   const named = cause === null || cause === 'unknown' || cause === '' ? '' : ` (${cause})`;

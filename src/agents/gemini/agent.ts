@@ -5,7 +5,7 @@ export const geminiAgent = {
   title: 'Gemini CLI',
   // Gemini CLI is JavaScript on every platform.
   source: { name: '@google/gemini-cli', version: '0.61.0', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
-  // A setting could limit the turns, but Ralph controls the settings of this CLI.
+  // Only a setting limits the turns, and Ralph writes the settings; no option among `agent-args` does.
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
   provider: {
     ...NO_CLOUD,

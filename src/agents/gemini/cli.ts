@@ -140,7 +140,7 @@ export function buildGeminiEnvironment(
   configFolder: string,
 ): Record<string, string> {
   return {
-    // Otherwise the repository's file `.env` would be read.
+    // Always set, because the CLI would take a missing address from the repository's `.env`.
     GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
     // Gemini CLI's own variables could widen its permissions.
@@ -158,7 +158,10 @@ export function buildGeminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>
   return { [RULES]: renderGeminiPolicy(allowedTools) };
 }
 
-/** Returns the user's settings with the MCP servers; machine-wide settings count only in folders that root owns. */
+/**
+ * Returns Ralph's settings with the MCP servers. They are user-level settings, because machine-wide ones apply only in
+ * root's folders.
+ */
 function settingsWith(servers: CliCall['servers']): object {
   const mcpServers = mapGeminiServers(servers).own;
   const { admin } = settings;

@@ -31,7 +31,7 @@ export function renderGeminiPolicy(rules: readonly string[]): string {
   ].join('\n');
 }
 
-/** True for a rule about a part of what the policy can name: an address is free text there, and a name is whole. */
+/** Returns true for a rule that is narrower than the policy can express: one domain, or part of a tool's name. */
 function isOnlyPart(rule: ToolRule): boolean {
   return rule.kind === 'web-fetch' ? rule.domain !== null : rule.kind === 'mcp' && rule.tool?.includes('*') === true;
 }

@@ -187,7 +187,11 @@ const NO_LIST = {
   status: 404,
   headers: { 'content-type': 'application/json', 'x-should-retry': 'false' },
   body: JSON.stringify(
-    errorBody({ status: 404, name: 'not_passed_on', message: 'ralph-action does not pass on questions for models.' }),
+    errorBody({
+      status: 404,
+      name: 'not_passed_on',
+      message: 'ralph-action does not pass on requests for the model list.',
+    }),
   ),
 };
 

@@ -139,7 +139,7 @@ export function buildQwenEnvironment(
   { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
 ): Record<string, string> {
   return {
-    // Otherwise the repository's file `.env` would be read.
+    // Always set, because the CLI would take a missing address from the repository's `.env`.
     OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
     // Qwen Code's own variables could widen its permissions, or make it wait for a provider for hours.

@@ -13,7 +13,7 @@ export interface NamedSettings {
   readonly problems: readonly string[];
 }
 
-/** Parses YAML whose scalars are all texts; `unreadable` says as a sentence where and why. */
+/** Parses YAML and returns every scalar as text; `unreadable` gives the place and the reason as a sentence. */
 export type ParseTexts = (
   text: string,
 ) => { readonly kind: 'data'; readonly data: unknown } | { readonly kind: 'unreadable'; readonly why: string };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** Maximum number of items that are examined. */
+/** Maximum number of branches, stashes and other work outside the work tree that are examined. */
 export const MAX_BESIDE_ITEMS = 50;
 
 const MAX_NAME_CHARS = 200;

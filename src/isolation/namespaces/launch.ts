@@ -39,10 +39,7 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
   await hungUp;
 }
 
-/**
- * Creates the file that starts a program in the sandbox: one per program, in this folder, written when the program is
- * started.
- */
+/** Creates a writer of launch files in this folder; each file starts one program in the sandbox. */
 export function createLaunches(folder: string): Launches {
   const written = new Set<string>();
   let count = 0;

@@ -105,7 +105,7 @@ function headline(report: WorkedReport, tests: TestState): string {
   }
 }
 
-/** Renders what stops the work, for the headline of every page; empty for a run that nothing stopped. */
+/** Renders the reason why the work stopped, for the headline; empty if it did not stop. */
 function troubleOf(report: WorkedReport): string {
   const isTrouble = ['halted', 'blocked', 'failed'].includes(report.outcome.kind);
   return isTrouble ? renderWords(describeOutcomeAlone(report).title, 'markdown') : '';

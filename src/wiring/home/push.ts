@@ -16,7 +16,7 @@ export async function checkRemote(checkout: PersonCheckout): Promise<void> {
   );
 }
 
-/** True if the branch is now on the remote; null if there is nothing to push. */
+/** Pushes the branch. Returns whether that worked, or null if there is nothing to push. */
 export async function pushBranch(
   checkout: PersonCheckout,
   report: RunReport,

@@ -26,8 +26,8 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
 }
 
 /**
- * Returns the failure of an output without a result, even if the process reports success (exit code 0); null if there
- * is a result.
+ * Returns the call's failure: the reported error, or a generic one if there is no result (even with exit code 0);
+ * otherwise null.
  */
 export function failureOfMissingResult({
   finished,

@@ -43,7 +43,7 @@ import {
 
 type Format = Analysis['format'];
 
-/** Observes the pieces of an output and finally decides its format. */
+/** Observes the pieces of an output and decides its format at the end. */
 interface FormatWitness {
   sawEvent(event: CliEvent, from: 'line' | 'element'): void;
   /** Called for a whole JSON object that is not an event of the CLI. */
@@ -69,7 +69,7 @@ interface Reading {
   take(line: Kept): void;
   /** Takes whole lines from `from` on that are text regardless of what follows; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
-  /** True if the next line is quoted. */
+  /** True if the next line is inside a code fence. */
   inFence(): boolean;
   eventCount(): number;
   /**
