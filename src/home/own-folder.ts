@@ -241,7 +241,7 @@ export async function readNextRunNumber(texts: Pick<NamedTexts, 'read'>): Promis
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
-/** True if the last run of this checkout has ended or was killed, so that its leases no longer count. */
+/** Returns true if the last run of this checkout has ended or was killed, so that its leases no longer count. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
   const last = await readLastRun(texts);
   return last !== null && !isAlive(last);

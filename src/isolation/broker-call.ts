@@ -37,7 +37,7 @@ export interface Passage {
   readonly signal: AbortSignal;
   /** Sets the account that measures what the request costs. */
   count(account: AnswerMeter | null): void;
-  /** True if the spending of the call, including all requests in progress, has reached a limit. */
+  /** Returns true if the spending of the call, including all requests in progress, has reached a limit. */
   isOver(): boolean;
   /** Records how the request ended: a failure, or null if the provider answered. Free requests are not reported. */
   recordEnd(failure: ProviderFailure | null): void;

@@ -21,7 +21,7 @@ export interface MarkdownEdit<Kind> extends Span {
   readonly insert: string;
 }
 
-/** True if a text may contain Markdown or HTML that hides something. */
+/** Returns true if a text may contain Markdown or HTML that hides something. */
 export function canHide(text: string): boolean {
   return /[<&[|$]|```|~~~/.test(text);
 }

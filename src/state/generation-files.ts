@@ -169,8 +169,8 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
   }
 
   /**
-   * True if a generation was published in time. A process that slept before its `link` may have taken the name of
-   * a generation that others wrote and removed in the meantime; then there are `KEPT` newer ones.
+   * Returns true if a generation was published in time. A process that slept before its `link` may have taken the name
+   * of a generation that others wrote and removed in the meantime; then there are `KEPT` newer ones.
    */
   async function isInTime(name: string, generation: number): Promise<boolean> {
     const [top = 0] = await generationsOf(name);

@@ -62,7 +62,9 @@ export interface Talk {
 export interface Talking extends CallConversation {
   /** Handles a message from the agent. */
   readonly receive: (message: JsonObject) => void;
-  /** Ends the conversation when no more messages come; returns a call that the agent made without asking, or null. */
+  /**
+   * Ends the conversation after the agent's last message; returns a call that the agent made without asking, or null.
+   */
   readonly end: () => Promise<ToolCall | null>;
 }
 
@@ -332,7 +334,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
   }
 
-  /** True if a call matches the one that was allowed and adds no path that the rules forbid. */
+  /** Returns true if a call matches the one that was allowed and adds no path that the rules forbid. */
   function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
     if (SAME.some((field) => asked[field] !== call[field])) return false;
     const more = call.paths.filter((path) => !asked.paths.includes(path));

@@ -95,7 +95,7 @@ function bedrockLogin(environment: AgentVariables): Login {
   ];
   const isSigned = key === '' && accessKeyId !== '' && secretAccessKey !== '';
   if (key === '' && !isSigned) return { kind: 'direct', environment };
-  // The CLI uses this default, too.
+  // The default is the CLI's own, so the broker and the CLI use the same region.
   const region =
     resolveVariable(environment, 'AWS_REGION') || resolveVariable(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
   if (!/^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/.test(region))
@@ -174,7 +174,7 @@ function credentials(api: Api, placeholders: AgentVariables): AgentVariables {
     case 'anthropic':
       return placeholders;
     case 'bedrock':
-      // Without this, the CLI first asks for each model whether it exists.
+      // Without this, the CLI first asks whether each model exists.
       return { ...placeholders, CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1' };
     case 'vertex':
       return { [HEADERS]: `Authorization: Bearer ${placeholders[HEADERS] ?? ''}`, CLAUDE_CODE_SKIP_VERTEX_AUTH: '1' };

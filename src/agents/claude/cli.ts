@@ -28,8 +28,8 @@ import { claudeAgent } from './agent.ts';
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
 /**
- * Tools that are disabled unless the user's rules allow them: they make the CLI wait, start itself again, or fetch
- * untrusted texts.
+ * Tools that are disabled unless the user's rules allow them, because they make the CLI wait, start itself again, or
+ * fetch untrusted texts.
  */
 const OPT_IN_TOOLS = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
@@ -45,7 +45,7 @@ export const claudeCli: AgentCli = {
   keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: buildTrialUrl, tryAt: tryKey },
   usesConfigFolder: false,
   accessOf: claudeAccessOf,
-  // `2.1.330 (Claude Code)`
+  // Example: `2.1.330 (Claude Code)`.
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('claude'),
@@ -90,8 +90,8 @@ export function mapClaudeRules(rules: readonly string[]): MappedRules<readonly s
 }
 
 /**
- * Returns servers as arguments of Claude Code, which replaces `${NAME}` by its own variables, so that no value is on
- * its command line.
+ * Returns servers as arguments of Claude Code, which replaces `${NAME}` with its own variable, so that its command line
+ * contains no values.
  */
 export function mapClaudeServers(servers: readonly McpServer[]): readonly string[] {
   if (servers.length === 0) return [];
@@ -165,7 +165,7 @@ export function buildClaudeArguments({
     ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
     ...(alsoFolder === null ? [] : ['--add-dir', alsoFolder]),
     ...(model === null ? [] : ['--model', model]),
-    // The CLI rejects zero.
+    // The CLI rejects zero, and the amount is rounded to four places.
     ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
     ...(resume !== null && isClaudeSession(resume) ? ['--resume', resume] : []),
     ...extraArgs,
@@ -226,8 +226,8 @@ async function importClaudeSession(
 }
 
 /**
- * True if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path
- * or an argument.
+ * Returns true if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of
+ * a path or an argument.
  */
 export function isClaudeSession(id: string): boolean {
   return UUID.test(id);

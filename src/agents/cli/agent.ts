@@ -27,7 +27,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   return {
     prepare: async () => {
       const started = await ready();
-      // A user's program may not know `--version` and start to work instead.
+      // Do not run a user's program for its version: it may ignore `--version` and start to work.
       if (cli.source === null) return identifyUserProgram(options);
       return identifyProgram(
         cli,
@@ -47,7 +47,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => asOwner(() => exportAgentSession(cli, options, id)),
-    // The agent owns the folder, and whatever it put there may make the import fail.
+    // The agent owns the folder, and an entry that it put there may make the import fail.
     importSession: (id, content) =>
       asOwner(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
@@ -148,7 +148,7 @@ async function callThroughBroker(started: Started, options: AgentOptions, call: 
   const environment = { ...options.environment, ...way.environment };
   const run = await callCli(started, { ...options, environment, watch }, call).catch(brokenRun);
   const bill = await way.end();
-  // The cost must be booked first; without a request, there is nothing to book.
+  // Throw only if nothing was used; otherwise the caller must book the cost first.
   if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(

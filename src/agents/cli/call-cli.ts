@@ -45,7 +45,7 @@ export interface AgentOptions {
   /** Maximum time in ms for which a call may only retry before it is ended. */
   readonly stallMs: number;
   readonly workFolder: string;
-  /** Folder of the checkout in which a relative `agent-path` is looked up before the work tree exists. */
+  /** Folder of the checkout; a relative `agent-path` is looked up there before the work tree exists. */
   readonly checkoutFolder: string;
   /** The tree that the CLI works in, see SandboxProgram. */
   readonly tree: string;
@@ -63,7 +63,7 @@ export interface AgentOptions {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Maximum time in ms for programs that the CLI's adapter runs besides the call, such as exporting a session. */
+/** Maximum time in ms for programs that the CLI's adapter runs outside the call, such as the export of a session. */
 export const SIDE_TASK_MS = MINUTE_MS;
 
 /** The CLI and the program that starts it. */
@@ -130,7 +130,7 @@ export async function callCli(
   if (end.kind === 'not-started') throw createStartError(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${toLogLine(complaint, 1_000)}`);
-  // A refused option or an unusable setting is reported only on stderr, and is in the log already.
+  // Without stdout, read stderr, which reports refused options and unusable settings, and is already in the log.
   isStderrLogged = true;
   if (chunks === 0) reader.push(stderr.bytes());
   const isOurs = end.kind === 'cancelled' && !call.signal.aborted;
@@ -198,7 +198,7 @@ function ownFolder(
   };
 }
 
-/** Prepares a call; its own settings override those of the agent. */
+/** Prepares a call; the call's settings override the agent's. */
 function prepare(
   { cli, program }: Started,
   options: AgentOptions & { readonly lendFolder: LendFolder },
@@ -248,12 +248,12 @@ function prepare(
   );
 }
 
-/** Writes a call's files below the inbox, in place of those of earlier calls. */
+/** Writes a call's files below the inbox, replacing those of earlier calls. */
 async function writeInboxFiles(inbox: string, files: PreparedCall['files']): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(inbox, path);
     await mkdir(dirname(file), { recursive: true });
-    // The sandbox's user must pass through and read, whatever the umask of this process.
+    // The sandbox's user must be able to enter the folders and read the file, regardless of this process's umask.
     for (let folder = dirname(file); isWithin(folder, inbox); folder = dirname(folder)) await chmod(folder, 0o755);
     await rm(file, { force: true });
     await writeFile(file, text, { flag: 'wx' });
@@ -272,7 +272,7 @@ function withoutResult(
   const { agentError, finished } = transcript;
   if (wrote && (agentError !== null || finished)) return transcript;
   const words = lastComplaintLine(complaint);
-  // If we ended the call, its end says why there is no result.
+  // If Ralph ended the call, `end` says why there is no result.
   const own =
     words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
   return {
@@ -282,7 +282,9 @@ function withoutResult(
   };
 }
 
-/** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds before or below it. */
+/**
+ * Returns the last meaningful line, which is neither a frame of a stack trace nor a line that a runtime adds around it.
+ */
 function lastComplaintLine(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
   const readable = lines.filter((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
@@ -303,7 +305,7 @@ function stalledTranscript(
   const { agentError } = judged;
   return {
     ...transcript,
-    // An error without details is the provider's.
+    // An unclassified error is treated as an error of the provider.
     agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
     usageLimit: transcript.usageLimit ?? judged.usageLimit,
   };

@@ -74,7 +74,7 @@ export interface SessionPlace {
   readonly workFolder: string;
 }
 
-/** The surroundings of one call. */
+/** The folders and the surroundings of one call. */
 export interface CliPlace extends SessionPlace {
   /** Another folder in which the CLI may edit files, because `workFolder` is only a part of it; otherwise null. */
   readonly alsoFolder: string | null;
@@ -84,9 +84,9 @@ export interface CliPlace extends SessionPlace {
   readonly inbox: string;
   /** True if the CLI runs in the agent's sandbox, which limits its commands. */
   readonly isolated: boolean;
-  /** The prices of models, for a CLI whose requests nobody counts. */
+  /** The prices of models, for a CLI whose requests the broker does not count. */
   readonly prices: Prices;
-  /** Runs the CLI outside of the call, at the same place and with the same environment. */
+  /** Runs the CLI outside the call, in the same folder and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;
 }
 
@@ -97,7 +97,7 @@ export interface CliCall {
   readonly allowedTools: readonly string[];
   /** MCP servers whose tools the call may use. */
   readonly servers: readonly McpServer[];
-  /** The user's own arguments, which come last and so override ours. */
+  /** The user's own arguments, which come last and so override Ralph's. */
   readonly extraArgs: readonly string[];
   readonly resume: string | null;
   /** Maximum cost in US dollars; null means no limit. */
@@ -132,7 +132,7 @@ export interface CallListener {
 /** Turns the output of one process into a transcript; never throws for its content. */
 export interface CallReader {
   push(chunk: Uint8Array): void;
-  /** Takes output on stderr. */
+  /** Reads a piece of output on stderr. */
   pushError(chunk: Uint8Array): void;
   /** Ends the output. `succeeded` means exit code 0. */
   end(exit: { readonly succeeded: boolean }): Transcript | Promise<Transcript>;

@@ -66,7 +66,7 @@ export async function installCli({
   }
   const wanted = {
     ...{ title, source, version },
-    // npm runs outside of the agent's sandbox: it installs the CLI for another user.
+    // npm runs outside the agent's sandbox, because it installs the CLI for another user.
     agentSandbox: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
@@ -74,7 +74,8 @@ export async function installCli({
   const present = await installedIn(folder, wanted);
   if (present !== null) return present;
 
-  // Built beside the folder and then moved, so that a second run on this machine sees all of it or nothing.
+  // npm installs into a sibling folder, which is then moved, so that a second run on this machine sees all of it or
+  // nothing.
   const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
@@ -86,7 +87,7 @@ export async function installCli({
   }
 }
 
-/** Makes the installation readable for the other user who starts it, whatever the umask of this process. */
+/** Makes the installation readable for the other user who starts it, regardless of this process's umask. */
 async function openToAll(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => join(entry.parentPath, entry.name));
@@ -106,7 +107,7 @@ interface Wanted {
 }
 
 async function npmInstall(folder: string, { title, source, version, ...surroundings }: Wanted): Promise<void> {
-  // Scripts of packages are not run: the platform's package contains the binary, and nothing has to be linked.
+  // Do not run package scripts: the platform's package contains the binary, and nothing has to be linked.
   const args = [
     'install',
     '--prefix',
@@ -158,7 +159,7 @@ async function tryMove(staging: string, folder: string): Promise<boolean> {
 async function installedIn(folder: string, { source, version, ...surroundings }: Wanted): Promise<Program | null> {
   const program = findProgram(folder, source);
   if (program === null) return null;
-  // `2.1.330 (Claude Code)`, `codex-cli 0.169.0`
+  // Examples: `2.1.330 (Claude Code)`, `codex-cli 0.169.0`.
   const answer = await versionOf(program, { ...surroundings, cwd: folder }).catch(() => '');
   return answer.split(/[\s,]+/).some((word) => word.replace(/^v|\.$/g, '') === version) ? program : null;
 }

@@ -10,15 +10,15 @@ import { usePlainFile } from '../../files/plain-file.ts';
 /** The form of the lines in one CLI's transcripts. */
 export interface SessionForm {
   readonly isMessage: (entry: JsonObject) => boolean;
-  /** True if a shortened transcript may begin here, and nowhere else; null if it cannot be shortened. */
+  /** Returns true if a shortened transcript may begin here, and nowhere else; the function is null if it cannot be shortened. */
   readonly isPrompt: ((entry: JsonObject) => boolean) | null;
   /** Set if the first line describes the whole session and stays in a shortened transcript. */
   readonly needsFirst?: true;
 }
 
 /**
- * Exports a transcript of JSON lines without secrets, at most MAX_SESSION_BYTES of it: a longer one begins at the first
- * prompt that fits.
+ * Exports a transcript of JSON lines without secrets. The export has at most MAX_SESSION_BYTES; it begins at the first
+ * prompt from which the rest fits.
  */
 export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
@@ -33,7 +33,7 @@ export async function exportLines(path: string, hiding: Hiding, form: SessionFor
         ? `its last prompt and the answer to it are larger than ${String(MAX_MEBIBYTES)} MiB`
         : 'it contains no message',
     );
-  // Bytes that are not UTF-8 have grown by decoding.
+  // Check the size again, because decoding makes bytes longer that are not UTF-8.
   if (content.length > MAX_SESSION_BYTES) return createEmptyExport(TOO_LARGE);
   return { kind: 'exported', isCut: tail.isCut, content };
 }
@@ -46,7 +46,7 @@ export function createEmptyExport(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 
-/** True if the size is possible for a transcript. */
+/** Returns true if the size is possible for a transcript. */
 export function hasSessionSize(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
@@ -79,7 +79,7 @@ interface Tail {
   readonly isCut: boolean;
 }
 
-/** Reads the last MAX_SESSION_BYTES at most, whatever the size: the rest is never in memory. */
+/** Reads the last MAX_SESSION_BYTES at most; the rest of a larger file is never in memory. */
 async function readTail(
   file: FileHandle,
   size: number,
@@ -173,7 +173,10 @@ function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | n
   }
 }
 
-/** A secret is in signed content: without that block, or with a changed one, the provider would refuse the session. */
+/**
+ * Thrown for a secret in signed content: without that block, or with a changed one, the provider would refuse the
+ * session.
+ */
 class SignedSecret extends Error {}
 
 /**
@@ -213,7 +216,7 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
   for (const part of folders) {
     folder = join(folder, part);
     const stats = await lstat(folder).catch(() => null);
-    // Behind a link, something else would be removed.
+    // Do not follow a link, behind which another entry would be removed.
     if (stats?.isDirectory() !== true) return;
   }
   await rm(join(folder, name), { recursive: true, force: true });

@@ -4,13 +4,15 @@ import type { ProviderFailure, ProviderSign } from '../../ports/broker.ts';
 /** An event of a call's output that matters while it runs. `line` is for people who follow the job, or empty. */
 export type CallEvent =
   | { readonly kind: 'work'; readonly line: string }
-  /** The CLI's own report of how the call ended: it need not print anything after that. */
+  /** The CLI's own report of how the call ended; the CLI need not print anything after it. */
   | { readonly kind: 'result'; readonly line: string }
-  /** Tasks that continue after a result: their number in `running`; if that is null, the change of it in `more`. */
+  /**
+   * Tasks that continue after a result: `running` is their number; if it is null, `more` is the change of that number.
+   */
   | { readonly kind: 'tasks'; readonly line: ''; readonly running: number | null; readonly more: number }
   /** MCP servers that the agent was given and cannot use. */
   | { readonly kind: 'servers'; readonly line: ''; readonly failed: readonly string[] }
-  /** An attempt is on its way to the provider: the wait before it is over. */
+  /** The wait is over, and an attempt is on its way to the provider. */
   | { readonly kind: 'try'; readonly line: '' }
   | { readonly kind: 'retry'; readonly line: string; readonly retry: Retry };
 
@@ -39,9 +41,9 @@ type LastFailure = Pick<ProviderFailure, 'status' | 'words'> & { readonly retryA
 
 /** Watches whether one call only retries; must be ended with the call. */
 export interface StallWatch {
-  /** Takes an event of the CLI's output. */
+  /** Handles an event of the CLI's output. */
   see(event: CallEvent): void;
-  /** Takes a sign that the provider answers or fails. */
+  /** Handles a sign that the provider answers or fails. */
   hear(sign: ProviderSign): void;
   /** Aborted if the call has stalled. */
   readonly signal: AbortSignal;
@@ -73,7 +75,7 @@ export function createStallWatch({
   return {
     see,
     hear: (sign) => {
-      // Requests that end with the call say nothing about the provider.
+      // Ignore requests that end with the call: they say nothing about the provider.
       if (stall.signal.aborted || isOver) return;
       if (sign.kind === 'answered') failure = null;
       else if (sign.kind === 'failed')
@@ -168,7 +170,7 @@ interface LingerWatch {
 
 /**
  * Creates a watch that ends a CLI which does not exit within `lingerMs` after its result. Output after a result begins
- * another turn, whose own result then counts; tasks in the background are waited for.
+ * another turn, and the time starts again with the result of that turn; tasks in the background are waited for.
  */
 export function createLingerWatch(lingerMs: number): LingerWatch {
   const lingered = new AbortController();

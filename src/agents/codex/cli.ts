@@ -40,7 +40,7 @@ type CodexRequest = Omit<CliCall, 'budgetUsd'> &
     readonly sandbox: CodexSandbox | null;
   };
 
-/** Arguments by which the CLI tries its own sandbox. */
+/** Arguments with which the CLI tries its own sandbox. */
 const SANDBOX_PROBE: readonly string[] = [
   'sandbox',
   ...overrides({ sandbox_mode: 'workspace-write' }),
@@ -85,7 +85,7 @@ export const codexCli: AgentCli = {
   ...codexAgent,
   usesConfigFolder: true,
   accessOf: codexAccessOf,
-  // `codex-cli 0.169.0`
+  // Example: `codex-cli 0.169.0`.
   printedVersion: /^codex-cli (?<version>\S+)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('codex'),
@@ -163,7 +163,7 @@ async function importCodexSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // Codex could find a second rollout of the same session instead.
+  // Remove other rollouts of the session, which Codex could find instead of this one.
   for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
   await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });
   return true;
@@ -230,7 +230,7 @@ export function buildCodexArguments(request: CodexRequest): string[] {
     ...(session === null ? [] : ['resume']),
     '--json',
     '--skip-git-repo-check',
-    // Ignores files that the agent may have written into the CLI's folder in an earlier call.
+    // These flags ignore files that the agent may have written into the CLI's folder in an earlier call.
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
@@ -265,7 +265,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
   };
 }
 
-/** Returns the settings for writing outside of the work folder and the temporary ones, and for the network. */
+/** Returns the settings for writing outside the work folder and the temporary folders, and for the network. */
 function workspaceSettings(
   { writableRoots, networkAccess }: CodexSandbox,
   environment: CliCall['environment'],
@@ -278,7 +278,10 @@ function workspaceSettings(
   };
 }
 
-/** Returns the variables that the process itself needs changed, so that its commands get the originals. */
+/**
+ * Returns settings that give the CLI's commands the original values of the variables that are changed for the CLI
+ * itself.
+ */
 function shellVariables(environment: CliCall['environment'], configFolder: string): Settings {
   const temporary = hiddenTemporary(environment, configFolder);
   const zone = environment['TZ'] ?? '';
@@ -309,8 +312,8 @@ export function buildCodexEnvironment(given: CliCall['environment'], configFolde
 }
 
 /**
- * Returns the temporary folder if it must be hidden from the CLI, or null: if the CLI's own folder is below the
- * temporary one, the CLI runs no command at all.
+ * Returns the temporary folder if it must be hidden from the CLI, otherwise null. The CLI runs no command at all if its
+ * own folder is below the temporary one.
  */
 function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');

@@ -45,7 +45,7 @@ export function mapCodexRules(
     own: {
       mode: commands || edits ? 'workspace-write' : 'read-only',
       networkAccess: commands,
-      // Otherwise the sandbox keeps the folder read-only, and Git cannot commit.
+      // Include git's own folder if the rules allow commits: the sandbox would keep it read-only.
       writableRoots: WRITES_TO_GIT.some((line) => findRefusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
     unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...selectOutsideReads(parsed)]),
@@ -79,7 +79,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
   }
 }
 
-/** Returns servers as `-c` overrides of Codex, which does not replace variables in texts: it passes them on by name. */
+/** Returns servers as `-c` overrides of Codex, which does not replace variables in texts but passes them on by name. */
 export function mapCodexServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   const { own, unmapped } = mapServers(servers, 'Codex', (server) =>
     server.kind === 'command' ? commandOf(server) : remoteOf(server),

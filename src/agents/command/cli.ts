@@ -5,7 +5,7 @@ import { toOneLine } from '../../core/text/phrase.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { commandAgent } from './agent.ts';
 
-/** Maximum size of the kept output in bytes, from the end, where the status block is. */
+/** Maximum number of bytes of output that are kept, from its end, where the status block is. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const MAX_COMPLAINT_BYTES = 4 * 1024;
 

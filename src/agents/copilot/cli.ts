@@ -36,7 +36,7 @@ type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extr
 /** Tools with untrusted texts: skills of the repository, other sessions, pages of the CLI's maker. */
 const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
 
-/** The wanted settings of the CLI. Its own co-author line in commits would be added to Ralph's. */
+/** Ralph's settings for the CLI. Without them, the CLI would add its own co-author line to commits, next to Ralph's. */
 const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
 
 /** Name of the cache folder. */
@@ -58,7 +58,7 @@ export const copilotCli: AgentCli = {
   ...copilotAgent,
   usesConfigFolder: true,
   accessOf: copilotAccessOf,
-  // `GitHub Copilot CLI 1.0.102.`
+  // Example: `GitHub Copilot CLI 1.0.102.`.
   printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('copilot'),
@@ -108,7 +108,7 @@ async function importCopilotSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // The CLI would also read other files beside the events.
+  // Remove the session's folder first, because the CLI would also read other files next to the events.
   await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
   await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });
   return true;
@@ -189,8 +189,8 @@ export function buildCopilotEnvironment(given: CliCall['environment'], configFol
 }
 
 /**
- * Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` by its own variables, so that no value
- * is on its command line.
+ * Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` with its own variable, so that its
+ * command line contains no values.
  */
 export function mapCopilotServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   if (servers.length === 0) return { own: [], unmapped: [] };
@@ -198,7 +198,7 @@ export function mapCopilotServers(servers: readonly McpServer[]): MappedServers<
   return {
     own: [
       ...['--additional-mcp-config', JSON.stringify({ mcpServers })],
-      // Applies to the tools that `tools` lets through.
+      // The flag applies only to the tools that `tools` lets through.
       ...servers.map(({ name }) => `--allow-tool=${name}`),
     ],
     unmapped: [],

@@ -101,7 +101,7 @@ function isLoose(commands: RuleCommands): boolean {
   return stem !== null && !(commands.kind === 'prefix' && commands.text === stem);
 }
 
-/** Programs whose subcommand is part of the name, as tested; of others only the name counts. */
+/** Programs whose subcommand is part of the name, as tested; of other programs, only the name is matched. */
 const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set([
   ...['git', 'gh', 'npm', 'npx', 'pnpm', 'yarn', 'go', 'cargo', 'poetry'],
   ...['pip', 'dotnet', 'mvn', 'composer', 'bundle', 'mix'],

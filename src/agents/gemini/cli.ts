@@ -27,15 +27,19 @@ import { geminiAgent } from './agent.ts';
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The folder of all files of the CLI, the folder of its projects, and the file in each project that names it. */
+/** The folder of all files of the CLI. */
 const HOME = '.gemini';
 
+/** The folder of the CLI's projects. */
 const FOLDERS = [HOME, 'tmp'];
 
+/** The file in each project's folder that contains the project's path. */
 const OWNER = '.project_root';
 
+/** The folder of a project's sessions. */
 const CHATS = 'chats';
 
+/** Entries of the CLI's folder that stay between calls. */
 const KEPT = ['settings.json', 'tmp', 'projects.json'];
 
 const STANDARD_ADDRESS = 'https://generativelanguage.googleapis.com';
@@ -77,8 +81,8 @@ const settings = {
 };
 
 /**
- * The title of a command is the whole command, whatever the model says about it (`getDisplayTitle` in 0.61), and the
- * CLI itself runs it only in the work tree.
+ * Shared part of the adapter. A command's title is the whole command, never the model's description of it
+ * (`getDisplayTitle` in 0.61), and the CLI itself runs commands only in the work tree.
  */
 const conversing = createConversing('gemini', {
   commandOf: ({ title }) => asString(title),
@@ -97,7 +101,7 @@ export const geminiCli: AgentCli = {
       standard: STANDARD_ADDRESS,
       protocol: createGeminiProtocol,
     }),
-  // `0.61.0`
+  // Example: `0.61.0`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   sessions: { export: exportGeminiSession, import: importGeminiSession },
   rulesGap: findGeminiGap,
@@ -106,7 +110,7 @@ export const geminiCli: AgentCli = {
     await resetGeminiHome(place.configFolder, settingsWith(call.servers));
     await removeEmptyChats(place, call.resume);
     return {
-      // The model is an argument, and the servers are in its settings.
+      // The model is an argument, and the servers are in the CLI's settings.
       ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
       args: buildGeminiArguments({ ...call, ...place }),
       environment: buildGeminiEnvironment(call.environment, place.configFolder),
@@ -217,20 +221,20 @@ async function importGeminiSession(
 }
 
 /**
- * Removes everything but sessions and our settings from the CLI's folder: rules, hooks or servers that an earlier call
- * left there would apply to this one.
+ * Removes everything but sessions and our settings from the CLI's folder: rules, hooks or servers from an earlier call
+ * would apply to this one.
  */
 export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
   await keepOnly(join(configFolder, HOME), KEPT);
-  // Removes the CLI's own programs, and its memory of projects.
+  // Keep only the sessions of each project: the CLI's own programs and its memory of projects are removed.
   const projects = join(configFolder, ...FOLDERS);
   for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
 }
 
 /**
- * Returns the project's folder, found by the file that names its project, or a new name if no file does. The CLI looks
- * there as well before it chooses a name.
+ * Returns the name of the project's folder: of the one whose file names the project, otherwise a new name. The CLI,
+ * too, looks for such a file before it chooses a name.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
   const owner = await realPathOfFolder(workFolder);
@@ -282,10 +286,10 @@ function isMessage({ type }: JsonObject): boolean {
   return type === 'user' || type === 'gemini';
 }
 
-/** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` by its own variables. */
+/** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` with its own variable. */
 export function mapGeminiServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
   const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
-    // The CLI's rules read the text before the first _ as the server.
+    // The CLI's rules take the text before the first _ as the server's name.
     server.name.includes('_')
       ? { kind: 'unmapped', why: 'takes no `_` in the name of a server: use `-`' }
       : { kind: 'mapped', entry: settingsOf(server) },
@@ -293,7 +297,7 @@ export function mapGeminiServers(servers: readonly McpServer[]): MappedServers<S
   return { own: Object.fromEntries(own.map(({ name, entry }) => [name, entry])), unmapped };
 }
 
-/** Returns one entry; `trust` is set because nobody is there to approve a call. */
+/** Returns a server's entry; `trust` is set because nobody is there to approve a call. */
 function settingsOf(server: McpServer): Readonly<Record<string, unknown>> {
   const { tools } = server;
   const common = { ...(tools.length === 0 ? {} : { includeTools: tools }), trust: true };

@@ -59,7 +59,7 @@ const PRIORITY = 2.5;
 export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
   const { mayWebSearch, prices } = options;
   return createProtocol<OpenAiApi>({
-    // Statuses that no CLI retries.
+    // No CLI retries these statuses, except 502.
     errors: {
       'no-key': [401, 'not_passed_on'],
       'no-object': [400, 'not_passed_on'],
@@ -106,7 +106,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
 
 const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
 
-/** Returns the end of a stream: one event of the API that the CLI uses. */
+/** Returns the event that ends a stream at the limit, in the form of the API that the CLI uses. */
 function exhaustedEvents({ apis }: Served): string {
   const error = { code: 'insufficient_quota', message: EXHAUSTED };
   return apis.includes('responses')
@@ -156,7 +156,7 @@ function openAccount(contentType: string, asked: PricedRequest): ReturnType<type
   });
 }
 
-/** Returns the usage; without a known price for the model, only tokens count. */
+/** Returns the spending; without a known price for the model, it contains only tokens. */
 function spentBy(counts: OpenaiTokenCounts, { model, tier, prices }: PricedRequest): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NO_SPENDING;
@@ -164,12 +164,12 @@ function spentBy(counts: OpenaiTokenCounts, { model, tier, prices }: PricedReque
   return { tokens, outputTokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
 }
 
-/** Returns true if a tier is more expensive: any unusual name counts as the fast one. */
+/** Returns true if a tier is more expensive: any unusual name is treated as the fast one. */
 function isDearer(tier: unknown): boolean {
   return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
 }
 
-/** True if the request leaves the tier to the project, whose own may be the fast one. */
+/** Returns true if the request leaves the tier to the project, whose default may be the fast one. */
 function isLeftToProject(tier: unknown): boolean {
   return typeof tier !== 'string' || tier === '' || tier === 'auto';
 }

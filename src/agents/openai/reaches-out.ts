@@ -76,7 +76,7 @@ function itemProblem(input: unknown): string | null {
   if (!Array.isArray(input)) return 'a conversation in an unknown form';
   return findFirstResult(input as readonly unknown[], (item) => {
     const type = asObject(item)?.['type'];
-    // Without a type it is a message, or the id of something that the provider has stored.
+    // An item without a type is a message, or the id of an object that the provider has stored.
     const isMessage = (type === undefined || type === null) && typeof asObject(item)?.['role'] === 'string';
     return isMessage || ITEMS.has(type) ? null : `an item ${describeValue(type)} of a conversation`;
   });
@@ -107,7 +107,7 @@ function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): stri
   if (/^(?:file|image|container|vector_store)_ids?$/.test(name)) return 'content from a stored file';
   if (name === 'audio' && isGiven(asObject(value)?.['id'])) return 'content from a stored sound';
   if (name.endsWith('_url')) return isInline(addressIn(value)) ? null : 'content from an address';
-  // Plain base64, or an address with data in it.
+  // Allow only plain base64, or an address that contains the data.
   if (name === 'file_data' || name === 'data')
     return isText(value) && isPlain(value) ? null : 'content from an address';
   return null;
@@ -142,7 +142,7 @@ function toolProblem(tool: unknown, mayWebSearch: boolean): string | null {
   const given = asObject(tool);
   const type = given?.['type'];
   if (OWN.has(type)) return null;
-  // The request itself says who runs these two.
+  // The request itself says whether the CLI runs these two.
   if (type === 'tool_search' && given?.['execution'] === 'client') return null;
   if (type === 'shell' && asObject(given?.['environment'])?.['type'] === 'local') return null;
   if (mayWebSearch && typeof type === 'string' && WEB_SEARCH.test(type)) return null;

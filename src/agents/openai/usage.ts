@@ -32,7 +32,7 @@ const COMMON = [
   'provider',
 ];
 
-/** Fields that a request may have. Others are dropped: some make a provider search, store or run something. */
+/** Fields that are passed on. Others are dropped, because some make a provider search, store or run something. */
 const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
   responses: new Set([
     ...COMMON,
@@ -59,11 +59,11 @@ export interface OpenaiTokenCounts {
 
 /** The reported usage of an answer so far. */
 interface ReportedUsage {
-  /** The usage; null if it is not reported yet. */
+  /** The token counts; null until they are reported. */
   readonly usage: OpenaiTokenCounts | null;
   /** Estimate of tokens since the report; null if nothing could be counted. */
   readonly since: number | null;
-  /** The tier of the answer; null if it is not reported yet. */
+  /** The tier of the answer; null until it is reported. */
   readonly tier: string | null;
 }
 
@@ -107,7 +107,7 @@ interface EventUsage {
 
 const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null };
 
-// Only events contain this: inside a text, its quotation marks would be escaped.
+// Matches only in events: inside a text, the quotation marks would be escaped.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
 
 const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
@@ -151,7 +151,7 @@ function charsIn(value: unknown, depth: number): number {
 
 const UNCOUNTED = new Set(['role', 'id', 'type']);
 
-/** Returns the counts by the names of both APIs. */
+/** Returns the counts, which may be under either API's names. */
 function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
   const usage = asObject(answer?.['usage']);
   if (usage === null) return null;
@@ -159,7 +159,7 @@ function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
   const input = countOf(usage, 'input_tokens', 'prompt_tokens');
   // Some providers omit the reasoning from the output and include it only in the sum.
   const output = Math.max(countOf(usage, 'output_tokens', 'completion_tokens'), countOf(usage, 'total_tokens') - input);
-  // Every answer has tokens: a gateway that reports zero does not count.
+  // Every answer has tokens, so a report of zero is ignored.
   if (input + output === 0) return null;
   const cached = Math.max(
     countOf(details, 'cached_tokens'),
@@ -183,9 +183,9 @@ export function buildRequestBody(api: OpenAiApi, body: JsonObject, mayWebSearch:
       isKept(name) ? [[name, name === 'messages' || name === 'input' ? withoutMarks(value) : value]] : [],
     ),
   );
-  // Anyone with the key could read a stored conversation later.
+  // Do not let the provider store the conversation, which anyone with the key could read later.
   if (api === 'responses') return { ...kept, store: false };
-  // Otherwise a stream does not report its usage.
+  // Ask for the usage, which a stream otherwise omits.
   return isGiven(body['stream']) && body['stream'] !== false
     ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
     : kept;
@@ -206,7 +206,7 @@ export function findOpenAiApi(method: string, target: string, { apis, basePath }
   return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
 }
 
-/** True if a request asks for the list of models, which every CLI can do without: the user names the model. */
+/** Returns true if a request asks for the list of models, which every CLI can do without: the user names the model. */
 export function asksForModels(method: string, target: string, { basePath }: Served): boolean {
   return method === 'GET' && target.startsWith(basePath) && /^\/models(?:[/?]|$)/.test(target.slice(basePath.length));
 }

@@ -78,7 +78,7 @@ export const opencodeCli: AgentCli = {
   ...conversing,
   usesConfigFolder: true,
   accessOf: opencodeAccessOf,
-  // `1.18.33`
+  // Example: `1.18.33`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
@@ -102,7 +102,7 @@ export const opencodeCli: AgentCli = {
         `OpenCode is started as \`opencode acp\`, which does not know the option \`${toLogLine(unknown, 100)}\`. Remove it from \`agent-args\`: besides the options of \`opencode acp\` only \`--variant\` has a meaning.`,
       );
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
-    // The model, the servers and their permissions are in its configuration.
+    // The model, the servers and their permissions are in the CLI's configuration.
     const talk = await conversing.prepare(
       { ...call, resume, model: null, servers: [], turnLimit: null, effort },
       place,
@@ -118,7 +118,7 @@ export const opencodeCli: AgentCli = {
       args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
       complete: async (transcript) => {
-        // A plugin may have been added during the call.
+        // Check again, because a plugin may have been added during the call.
         const isRefused = await refusePlugins(place).then(
           () => false,
           () => true,
@@ -164,7 +164,9 @@ async function pluginIn(folder: string): Promise<string | null> {
   return null;
 }
 
-/** True if a file may name plugins; anything but a plain file of a usual size is not read and counts as true. */
+/**
+ * Returns true if a file may name plugins; also true, without reading, for anything but a plain file of a usual size.
+ */
 async function mayNamePlugins(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => null);
   if (stats === null) return false;
@@ -176,8 +178,8 @@ async function mayNamePlugins(path: string): Promise<boolean> {
 }
 
 /**
- * Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there
- * would apply to this one.
+ * Removes everything but sessions from the CLI's folder: settings, plugins and programs from an earlier call would
+ * apply to this one.
  */
 export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
@@ -298,7 +300,7 @@ export function buildOpencodeEnvironment(
       mcp,
       // A refused call does not end the turn.
       experimental: { continue_loop_on_deny: true },
-      // Otherwise OpenCode asks a model for a title.
+      // Without this, OpenCode requests a title from a model.
       agent: { title: { disable: true } },
       permission: mapOpencodePermissions(allowedTools, permission),
       ...providerSettings(impliedProvider(given), model),
@@ -307,7 +309,7 @@ export function buildOpencodeEnvironment(
 }
 
 /**
- * True if an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
+ * Returns true if an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
  * become part of a path or an argument.
  */
 export function isOpenCodeSession(id: string): boolean {
@@ -332,7 +334,7 @@ function impliedProvider(environment: Variables): Provider | null {
   const [anthropic, openai] = [of('ANTHROPIC'), of('OPENAI')];
   if (anthropic.key !== '') return { id: 'anthropic', ...anthropic, npm: null };
   if (openai.key === '') return null;
-  // With OpenAI's id, OpenCode would use OpenAI's newer API, whatever package is named.
+  // With OpenAI's id, OpenCode would use OpenAI's newer API, regardless of the package.
   return openai.address.endsWith(GATEWAY_PATH)
     ? { id: 'gateway', ...openai, npm: '@ai-sdk/openai-compatible' }
     : { id: 'openai', ...openai, npm: null };

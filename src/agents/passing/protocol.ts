@@ -4,7 +4,7 @@ import type { AnswerMeter, AgentRequest, ModelProtocol, BrokerAnswer, Reading } 
 import type { JsonObject } from '../reading/json-value.ts';
 import { parseJsonObject } from './usage.ts';
 
-/** The reason for answering a request here. */
+/** The reason why the broker answers a request itself. */
 type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
 
 export type SecretFor = (placeholder: string) => string | null;
@@ -30,7 +30,7 @@ export interface ModelApi<Endpoint> {
   readonly headers: (given: AgentRequest['headers'], secretFor: SecretFor) => Record<string, string> | null;
   /** Returns the endpoint, or null if the agent's CLI does not need it. */
   readonly endpoint: (method: string, target: string) => Endpoint | null;
-  /** Returns a request for the log. */
+  /** Renders a request for the log. */
   readonly nameRequest: (method: string, target: string) => string;
   /**
    * Returns the part of a message to pass on, or a text that describes the part which makes the provider's servers
@@ -39,7 +39,9 @@ export interface ModelApi<Endpoint> {
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }
 
-/** `body` is serialized again, since two readers may read a repeated key differently. */
+/**
+ * The part of a message to pass on. `body` is serialized again, since two readers may read a repeated key differently.
+ */
 interface Passed {
   readonly target: string;
   readonly body: string;
@@ -117,7 +119,7 @@ export function headersOf(
     ...own,
     // The agent's claim about the body's encoding could make a gateway read another body than the checked one.
     'content-type': 'application/json',
-    // An answer that is passed on as it comes must not be compressed.
+    // Ask for an uncompressed answer, whose usage is read while it passes.
     'accept-encoding': 'identity',
   };
 }
@@ -138,7 +140,7 @@ export function shortenRequest(method: string, target: string): string {
   return `${method} ${target}`.slice(0, 80);
 }
 
-/** True if a field has content. */
+/** Returns true if a field has content. */
 export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }

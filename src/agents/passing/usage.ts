@@ -7,7 +7,7 @@ import { asObject, type JsonObject } from '../reading/json-value.ts';
 export interface UsageReader<Counts> {
   push(text: string): void;
   counts(): Counts;
-  /** True if the counts cover the whole answer. */
+  /** Returns true if the counts cover the whole answer. */
   isComplete(): boolean;
 }
 
@@ -19,7 +19,7 @@ export function estimateTokens(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN);
 }
 
-/** Creates an account. `spentBy` returns the cost of the counts and of the characters so far. */
+/** Creates the meter for one answer. `spentBy` returns the cost of the counts and of the characters so far. */
 export function createAccount<Counts>(
   usage: UsageReader<Counts>,
   spentBy: (counts: Counts, chars: number) => Spent,

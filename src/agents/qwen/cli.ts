@@ -29,7 +29,7 @@ const CHATS = 'chats';
 /** Path below the inbox of the file that the CLI reads as the machine's settings, which win over all others. */
 const SETTINGS = 'qwen/settings.json';
 
-/** The option that limits the turns; the CLI itself does not obey it in the protocol. */
+/** The option that limits the turns; the CLI itself ignores it in the protocol. */
 const TURN_LIMIT = /(?:^| )--max-session-turns[ =](\d+)(?= |$)/;
 
 /**
@@ -54,7 +54,7 @@ const settings = {
   ui: { enableFollowupSuggestions: false },
   // The CLI's own retries take minutes; the loop itself times a provider that fails.
   model: { generationConfig: { maxRetries: 1 } },
-  // The prompt names the repository's instructions; no repository can contain a file at this path.
+  // The CLI must not load the repository's instructions, so the file name is one that no repository can contain.
   context: { fileName: '.git/no-instructions' },
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false, enableTeamMemory: false },
   security: { folderTrust: { enabled: true } },
@@ -79,7 +79,7 @@ export const qwenCli: AgentCli = {
       path: '/v1',
       protocol: (way) => createOpenAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
     }),
-  // `0.24.4`
+  // Example: `0.24.4`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   sessions: { export: exportQwenSession, import: importQwenSession },
   rulesGap: (rules) => ({
@@ -101,8 +101,8 @@ export const qwenCli: AgentCli = {
 };
 
 /**
- * Returns the reason, as sentences, why Qwen Code (0.24) gets none of the servers: the CLI starts none, not even ours,
- * unless it trusts the repository's settings.
+ * Returns the reason, as sentences, why Qwen Code (0.24) gets none of the servers: the CLI starts no server, not even
+ * one that Ralph passes, unless it trusts the repository's settings.
  */
 export function explainUnmappedServers(servers: readonly McpServer[]): readonly string[] {
   const none = {
@@ -180,12 +180,12 @@ async function importQwenSession(
 }
 
 /**
- * Removes everything but sessions from the CLI's folder: settings, skills and extensions that an earlier call left
- * there would apply to this one.
+ * Removes everything but sessions from the CLI's folder: settings, skills and extensions from an earlier call would
+ * apply to this one.
  */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
   await keepOnly(configFolder, [PROJECTS]);
-  // Removes the CLI's memory of a project, beside the sessions.
+  // Keep only the sessions of each project: the CLI's memory of it is removed.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
     await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
 }

@@ -1,4 +1,6 @@
-/** An instant (ms), or a function that returns it: relative times in an error count from the error's own time. */
+/**
+ * An instant (ms), or a function that returns it; relative times in an error are counted from the time of the error.
+ */
 export type InstantSource = number | (() => number);
 
 /** Maximum number of tool calls that are kept until their denial is reported. */
@@ -98,7 +100,7 @@ export function decodeKept({ head, tail }: Kept): string {
   if (tail === null) return decoder.decode(head);
   const end = head.lastIndexOf(SPACE);
   const start = tail.indexOf(SPACE);
-  // Joined as bytes: joining two texts would make a third one of their total length.
+  // Join the bytes before decoding: joining two texts would make a third one of their total length.
   return decoder.decode(concat(head.subarray(0, end === -1 ? head.length : end), ELLIPSIS, tail.subarray(start + 1)));
 }
 
@@ -128,7 +130,7 @@ export function findLineEnd(bytes: Uint8Array, from: number): number {
 
 const CLOSE_BRACE = 0x7d;
 
-/** True if a line may be a whole object, by a cheap look that saves parsing a truncated one. */
+/** Returns true if a line may be a whole object, by a cheap look that saves parsing a truncated one. */
 export function endsObject({ head, tail }: Kept): boolean {
   const bytes = tail ?? head;
   let end = bytes.length - 1;

@@ -21,10 +21,10 @@ const LIMIT = new RegExp(
 const BY_PERSON =
   /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b|\btotal limit\b/i;
 
-/** Statuses with which a limit is reported; others have their own meaning, whatever the text. */
+/** Statuses with which a limit is reported; others have their own meaning, regardless of the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
 
-/** Texts of a provider without capacity, whatever its status. */
+/** Texts of a provider without capacity, regardless of the status. */
 const OVERLOADED: readonly ErrorForm[] = [
   [
     'server',

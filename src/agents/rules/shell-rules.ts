@@ -28,7 +28,7 @@ export interface NamedCommands {
   readonly text: string;
 }
 
-/** A command rule among others. */
+/** A rule for commands. */
 type CommandRule = Extract<ToolRule, { kind: 'command' }>;
 
 const READS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', 'LS', 'NotebookRead']);
@@ -56,7 +56,7 @@ const opaque: ShellParts = { kind: 'opaque' };
 
 const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
 
-/** Continues a command on the next line, except in a comment. */
+/** The mark that continues a command on the next line, except in a comment. */
 const CONTINUATION = '\\\n';
 
 const SEPARATOR = /^(?:&&|\|\||;|\||\r?\n)/;
@@ -101,7 +101,10 @@ function onlyReadsInside(command: string): boolean {
   return READERS.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
 }
 
-/** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
+/**
+ * Matches a word that may lead out of the work tree: an absolute path, a home, or a path upwards; also as the value of
+ * an option.
+ */
 const OUTSIDE = /^(?:-\w+|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w+\.\.(?:\/|$)/;
 
 /**
@@ -258,7 +261,7 @@ export function selectCommandRules(rules: readonly ToolRule[]): readonly Command
   return rules.filter((rule) => rule.kind === 'command');
 }
 
-/** True if some rule allows every command. */
+/** Returns true if some rule allows every command. */
 export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
   return selectCommandRules(rules).some(({ commands }) => commands.kind === 'any');
 }
@@ -285,8 +288,8 @@ export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
 }
 
 /**
- * Returns rules such as `Edit(src/**)`: agents whose own rules do not support paths may change any file of the
- * repository.
+ * Returns rules such as `Edit(src/**)`. Agents whose own rules do not support paths may change any file of the
+ * repository instead.
  */
 function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
@@ -294,8 +297,8 @@ function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
 }
 
 /**
- * Returns the rules for reading outside of the repository, which other agents do not support. Reading inside needs no
- * rule in Claude Code, and so none here.
+ * Returns the rules for reading outside the repository, which other agents do not support. Reading inside needs no
+ * rule, as in Claude Code.
  */
 export function selectOutsideReads(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));

@@ -54,7 +54,7 @@ interface Tunnel {
 }
 
 interface Ways extends Gate {
-  /** True if the traffic of a tunnel to this target must name the target. */
+  /** Returns true if the traffic of a tunnel to this target must name the target. */
   readonly mustName: (target: HostAndPort) => boolean;
   /** Takes over a client that sends plain HTTP requests through its tunnel. */
   readonly servePages: (client: Socket, begun: { readonly target: HostAndPort; readonly said: Buffer }) => void;

@@ -70,7 +70,7 @@ export function removeAgentSandboxRecord({ runFolder }: RecordPlace): void {
   for (const name of FILES) rmSync(join(runFolder, name), { force: true });
 }
 
-/** True if the run has a sandbox, including a sandbox made without root. */
+/** Returns true if the run has a sandbox, including a sandbox made without root. */
 export function hasSandboxRecord({ runFolder }: RecordPlace): boolean {
   return [...FILES, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
 }

@@ -4,7 +4,10 @@ import { asAmount, asArray, asObject, asString, type JsonObject } from '../../re
 import type { AskedCall } from '../../rules/permission.ts';
 import { createToolCalls, type ToolCall } from './tool-calls.ts';
 
-/** Turns the updates of a session into events, including updates before the prompt, which repeat an earlier process. */
+/**
+ * Turns the updates of a session into events, including updates before the prompt, which replay the conversation of an
+ * earlier process.
+ */
 export interface Updates {
   /** Returns the events of an update, and its tool call if it is about one. */
   take(update: JsonObject): { readonly events: readonly AgentEvent[]; readonly call: ToolCall | null };
@@ -12,7 +15,7 @@ export interface Updates {
   flush(): readonly AgentEvent[];
   /** Returns the usage events at the end of a prompt, from its response. */
   used(response: JsonObject): readonly AgentEvent[];
-  /** Returns the newest known cost of the session in dollars. */
+  /** Returns the latest known cost of the session in dollars. */
   cost(): number;
 }
 
@@ -37,8 +40,8 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
 };
 
 /**
- * Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. `price` returns the
- * price of its model, for an agent that reports tokens and no cost; for `commandOf`, see Talk.
+ * Creates a converter for the updates of one session, which has cost `costBefore` dollars in earlier processes. `price`
+ * returns the price of its model, for an agent that reports tokens and no cost; for `commandOf`, see Talk.
  */
 export function createUpdates({
   costBefore,
@@ -102,7 +105,7 @@ export function createUpdates({
 
   function used(response: JsonObject): readonly AgentEvent[] {
     const usage = hasTokens ? null : usageIn(response);
-    // The agent reports the cost of the whole session with earlier processes, unless it restarted its count.
+    // The agent reports the cost of the whole session, including earlier processes, unless it started again from zero.
     const costUsd = cost.now === null ? null : cost.now - (cost.now < cost.before ? 0 : cost.before);
     cost = { before: cost.now ?? cost.before, now: null };
     hasTokens = false;
@@ -164,7 +167,7 @@ export function parseStopFailure(reason: unknown): AgentFailure | null {
   }
 }
 
-/** Code of an error in the protocol for an agent without a login. */
+/** The protocol's error code for an agent without a login. */
 const AUTH_REQUIRED = -32_000;
 
 /** Returns the failure for a protocol error; agents put the provider's words into its data. */
@@ -194,18 +197,18 @@ function dollars(update: JsonObject): number | null {
   return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) || null : null;
 }
 
-/** Tokens by their price; `cached` is a part of `input`. */
+/** Token counts by price class; `cached` is a part of `input`. */
 interface Usage {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
 }
 
-/** Returns the tokens in a message, or null; a total without its parts counts as output. */
+/** Returns the tokens in a message, or null; without a number of output tokens, the total is treated as output. */
 function usageIn(message: JsonObject): Usage | null {
   const meta = asObject(message['_meta']);
   const usage = asObject(message['usage']) ?? asObject(meta?.['usage']);
-  // The form of Gemini CLI.
+  // Gemini CLI reports tokens in this form.
   const count = asObject(asObject(meta?.['quota'])?.['token_count']);
   const [read, written] = [asAmount(count?.['input_tokens']), asAmount(count?.['output_tokens'])];
   const total =

@@ -1,6 +1,6 @@
 import { givenPriceOf, type Prices } from '../../../core/spending/prices.ts';
 
-/** Tokens of one answer by kind, as the Messages API counts them. */
+/** Tokens of one answer by kind, as the Messages API reports them. */
 export interface ClaudeTokenCounts {
   readonly input: number;
   /** Tokens written to the cache for five minutes, or for an hour. */
@@ -30,8 +30,8 @@ interface Price {
 const price = (input: number, output: number, cacheRead: number): Price => ({ input, output, cacheRead });
 
 /**
- * Prices by model family; the first match in the model's name counts. Measured on Claude Code 2.1.330, which prints the
- * price of a million tokens; the old Opus by the list of 2025.
+ * Prices by model family; the first match in the model's name is used. Source: Claude Code 2.1.330, which prints the
+ * price of a million tokens; for the old Opus, the price list of 2025.
  */
 const FAMILIES: readonly (readonly [RegExp, Price])[] = [
   [/opus-5[.-]5/, price(4, 20, 0.2)],

@@ -160,7 +160,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
           createAccount(createClaudeUsage(contentType), (counts, chars) =>
-            // For a gateway that reports no usage, the estimate counts.
+            // Use the estimate for a gateway that reports no usage.
             spentBy(
               counts ?? { ...NO_TOKENS, input: estimateTokens(asked.chars), output: estimateTokens(chars) },
               asked,

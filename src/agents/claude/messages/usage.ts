@@ -10,7 +10,7 @@ import { createEventData } from '../../reading/agent-event.ts';
 import { asAmount, asArray, asObject, asString } from '../../reading/json-value.ts';
 import { NO_TOKENS, type ClaudeTokenCounts } from './prices.ts';
 
-/** Counts are null while the answer has not reported them. */
+/** The counts are null until the answer has reported them. */
 type ClaudeUsage = UsageReader<ClaudeTokenCounts | null>;
 
 /**

@@ -51,15 +51,15 @@ interface FormatWitness {
   /** Called for one or more lines. */
   sawText(lines: Uint8Array): void;
   eventCount(): number;
-  /** True if the events may still turn out to be part of a message that quotes them. */
+  /** Returns true if the events may still turn out to be part of a message that quotes them. */
   mayBeQuotation(): boolean;
   /** Returns the format. `text` is the whole output or, after too many events for a quotation, the text around them. */
   format(text: string): Format;
 }
 
 /**
- * Maximum number of events in a quotation. More events count as a quotation only if the message begins with prose and
- * has a status block of its own.
+ * Maximum number of events in a quotation. More events are treated as a quotation only if the message begins with prose
+ * and has a status block of its own.
  */
 const MAX_QUOTED_EVENTS = 10;
 
@@ -69,7 +69,7 @@ interface Reading {
   take(line: Kept): void;
   /** Takes whole lines from `from` on that are text regardless of what follows; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
-  /** True if the next line is inside a code fence. */
+  /** Returns true if the next line is inside a code fence. */
   inFence(): boolean;
   eventCount(): number;
   /**
@@ -81,7 +81,8 @@ interface Reading {
 }
 
 /**
- * Number of broken objects in a row after which the output does not count as JSON: parsing costs far more than reading.
+ * Number of broken objects in a row after which the output is no longer treated as JSON, because parsing costs far more
+ * than reading.
  */
 const MAX_FAILURES = 10_000;
 
@@ -295,7 +296,7 @@ function isUnread(line: Kept): boolean {
 /**
  * Distinguishes noise from quotations: tools print short lines and logs around the CLI's events. The events are a
  * quotation in a message if prose stands before and after them, if the line before announces them (`It prints this:`),
- * or if a status block is outside of them.
+ * or if a status block is outside them.
  */
 function createFormatWitness(): FormatWitness {
   let events = 0;
@@ -345,7 +346,7 @@ function createFormatWitness(): FormatWitness {
   }
 }
 
-/** Returns the format of an output without events: foreign or truncated JSON keeps its format. */
+/** Returns the format of an output without events; JSON that is truncated or has another form keeps its format. */
 function formatOfText(text: string): Format {
   const trimmed = text.trim();
   if (/^\{\s*"/.test(trimmed) && isJsonSoFar(trimmed)) return 'json';

@@ -43,7 +43,7 @@ const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[]
  * reading.
  */
 interface TextLines {
-  /** True if the next line is quoted in a fence. */
+  /** Returns true if the next line is inside a code fence. */
   inFence(): boolean;
   /**
    * Takes a limited number of whole lines from `from` on that are text regardless of what follows; returns the index
@@ -56,7 +56,7 @@ interface TextLines {
   ignoreFences(): void;
 }
 
-/** The kinds of JSON that may start in a line outside of fences; events of the CLI may always start. */
+/** The kinds of JSON that may start in a line outside fences; events of the CLI may always start. */
 interface JsonStarts {
   readonly object: boolean;
   readonly array: boolean;
@@ -65,7 +65,7 @@ interface JsonStarts {
 /** Approximate number of bytes of lines that are taken together, which limits how much is decoded at once. */
 const MAX_TOGETHER_BYTES = 64 * 1024;
 
-/** Creates a follower of lines that stands outside of any fence. */
+/** Creates a follower of lines that begins outside any fence. */
 export function createTextLines(): TextLines {
   let fence: Fence | null = null;
   let followsFences = true;
@@ -210,14 +210,14 @@ export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
 
 /**
  * Returns several events on one line, possibly with noise behind them; null if prose follows, because it quotes them,
- * or a comma, because they are elements of an array.
+ * or if a comma follows, because they are elements of an array.
  */
 function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
   while (tail === null && startsLikeEvent(head, at)) {
     const walk = createJsonWalker().walk(head, at, head.length);
-    // A single object on the line was already ruled out.
+    // Stop at a single object that ends the line: the caller could not parse it.
     if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
     const object = parseObject({ head: head.subarray(at, walk.at), tail });
     if (object === null) break;

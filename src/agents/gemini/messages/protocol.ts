@@ -20,7 +20,7 @@ const nothing = (): null => null;
 /** A picture in the answer to a function's call. */
 const RESPONSE_PART: Form = { inlineData: nothing };
 
-/** Arguments and answers of functions are their own data and are not examined. */
+/** A function's answer. Arguments and answers of functions are their own data and are not examined. */
 const FUNCTION_RESPONSE: Form = {
   id: nothing,
   name: nothing,
@@ -60,7 +60,7 @@ interface Endpoint {
 const MODEL = /^\/v1(?:beta)?\/models\/(?<model>[A-Za-z0-9][\w.-]{0,99}):(?<method>[A-Za-z]+)(?<stream>\?alt=sse)?$/;
 
 interface ProtocolOptions {
-  /** Prices of models; for a model without one, only tokens count. */
+  /** Prices of models; for a model without a price, only tokens are counted. */
   readonly prices: Prices;
   /** True if the user allows the tool that searches on the provider's servers. */
   readonly mayWebSearch: boolean;
@@ -121,7 +121,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
           createAccount(createGeminiUsage(contentType), (counts, chars) =>
-            // For a gateway that reports no usage, the estimate counts.
+            // Use the estimate for a gateway that reports no usage.
             spentBy(counts ?? { input: estimateTokens(asked.chars), cached: 0, output: estimateTokens(chars) }, asked),
           ),
       };
@@ -177,7 +177,7 @@ export function endpointOf(method: string, target: string): Endpoint | null {
   const { model, method: called, stream } = (method === 'POST' ? MODEL.exec(target)?.groups : null) ?? {};
   if (model === undefined || model.includes('..')) return null;
   if (called === 'streamGenerateContent') return { model, isFree: false, isStream: true };
-  // An answer that does not stream has only one form.
+  // A request that does not stream has no `alt` parameter for the form of its answer.
   if (stream !== undefined) return null;
   return called === 'generateContent' || called === 'countTokens'
     ? { model, isFree: called === 'countTokens', isStream: false }
@@ -192,7 +192,7 @@ export function shortenGeminiRequest(method: string, target: string): string {
 
 /**
  * Describes the part of a request that makes the provider's servers fetch, keep or run something; null if none does. An
- * unknown field counts as such a part.
+ * unknown field is treated as such a part.
  */
 export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
@@ -244,7 +244,7 @@ function isSpellingOfField(name: string, field: string): boolean {
   return name === field || name === field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Returns true if a value is present: null counts as absent. */
+/** Returns true if a value is neither null nor undefined. */
 function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined;
 }
