@@ -32,10 +32,10 @@ export interface BrokerCall {
   end(): Promise<Bill>;
 }
 
-/** A request in progress, which counts towards the call's limits until it leaves. */
+/** A request in progress, whose maximum cost is part of the call's spending until it leaves. */
 export interface Passage {
   readonly signal: AbortSignal;
-  /** Sets the account that measures what the request costs. */
+  /** Sets the meter of the request's cost; null if the request costs nothing. */
   count(account: AnswerMeter | null): void;
   /** Returns true if the spending of the call, including all requests in progress, has reached a limit. */
   isOver(): boolean;
@@ -44,7 +44,7 @@ export interface Passage {
   leave(): void;
 }
 
-/** Creates a call whose placeholders are valid for this call only. */
+/** Creates a brokered call; its placeholders are valid for this call only. */
 export function createCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
@@ -105,7 +105,7 @@ export function createCall(
           if (!open.delete(passage)) return;
           spent = addSpent(spent, under.account?.spent() ?? NO_SPENDING);
           if (counted !== null) listeners.spending?.(spent);
-          // Another request that is in progress may still be answered.
+          // Report the failure only with the last open request, because another one may still be answered.
           if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
             hear({ kind: 'failed', ...failure });
           change();

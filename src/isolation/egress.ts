@@ -28,7 +28,7 @@ interface EgressOptions extends EgressRules {
   readonly openingMs?: number;
 }
 
-/** The only way out of the agent's network. */
+/** The proxy that is the only way out of the agent's network. */
 interface Egress {
   /** A server that does not listen: the caller attaches it to a socket in the agent's network. */
   readonly server: Server;
@@ -74,7 +74,7 @@ export function createEgress(options: EgressOptions): Egress {
     const { socket } = opened;
     outward.add(socket);
     socket.once('close', () => outward.delete(socket));
-    // If the client is gone, nobody else would close the socket.
+    // Close the socket if the client is gone, because no other code would.
     if (wanted.signal.aborted) socket.destroy();
     return opened;
   };
@@ -99,7 +99,8 @@ export function createEgress(options: EgressOptions): Egress {
   const targets = new WeakMap<Socket, HostAndPort>();
   const pageServer = (): Server => {
     const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, insecureHTTPParser: false });
-    // Pipelined requests would all be open at once, regardless of the limit on connections.
+    // Allow one request per socket: pipelined requests would all be open at once, regardless of the limit on
+    // connections.
     server.maxRequestsPerSocket = 1;
     server.on('request', (request, response) => {
       const inTunnel = targets.get(request.socket) ?? null;
@@ -113,7 +114,7 @@ export function createEgress(options: EgressOptions): Egress {
   const servePages: Parameters<typeof connectTunnel>[1]['servePages'] = (client, { target, said }) => {
     targets.set(client, target);
     tunnelled.emit('connection', client);
-    // The server reads from the connection itself, so the bytes that were already read come first.
+    // Emit the bytes that were already read, because the server reads only the rest from the connection.
     client.emit('data', said);
     client.resume();
   };

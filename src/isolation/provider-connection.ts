@@ -42,7 +42,7 @@ export function createDirectSend(): Send {
     });
     request.end(body);
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
-    // An error of the connection after this point surfaces where the body is read.
+    // Ignore errors from here on, because they surface where the body is read.
     request.on('error', () => undefined);
     const status = answer.statusCode ?? 0;
     if (isRedirect(status)) {
@@ -71,7 +71,7 @@ function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
   );
 }
 
-/** Returns the decompressed body: a gateway may compress its answers without being asked. */
+/** Returns the decompressed body, because a gateway may compress its answers unasked. */
 function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === '') return answer;
@@ -80,7 +80,7 @@ function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
     answer.destroy();
     throw new Error('its answer has an unknown compression');
   }
-  // Errors surface where the body is read.
+  // Ignore errors here, because they surface where the body is read.
   return pipeline(answer, create(), () => undefined);
 }
 

@@ -74,7 +74,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   const client = request.socket;
   const left = new AbortController();
   client.once('close', () => left.abort());
-  // Only the target of the request counts; a Host header may contain anything.
+  // Use only the target of the request: a Host header may contain anything.
   const target = parseTarget(request.url ?? '', null);
   const admitted: ProxyDecision =
     target === null
@@ -100,7 +100,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
     return;
   }
   remote.write(said);
-  // Nothing more of the client is passed on before the server has accepted the name.
+  // Pass on nothing more from the client until the server has accepted the name.
   const answer = await beginningOf(remote, { head: NO_BYTES, openingMs, parse: parseServerAnswer });
   const { kind } = parseServerAnswer(answer);
   if (kind === 'more' && !remote.readableEnded) remote.destroy();
@@ -114,7 +114,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
 
   /** Returns true if a client has named the target; otherwise ends both connections. */
   function isForTarget(bytes: Buffer, begun: Opening): boolean {
-    // A client that sent nothing did not ask for another host.
+    // Accept a client that sent nothing, because it did not ask for another host.
     const stranger =
       bytes.length === 0 || target === null
         ? null
@@ -192,15 +192,15 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
       else other.destroySoon();
       other.setTimeout(lingerMs, () => other.destroy());
     });
-    // The socket may have closed or ended before the listeners were attached.
+    // Check for a socket that closed or ended before the listeners were attached.
     if (one.destroyed) other.destroy();
     else if (one.readableEnded) other.setTimeout(lingerMs, () => other.destroy());
   }
 }
 
 /**
- * Forwards a request for a page, or answers why not. `inTunnel` is the target of the tunnel that the request came
- * through, or null if it came to the proxy directly.
+ * Forwards a request for a page, or answers with the reason why not. `inTunnel` is the target of the tunnel that the
+ * request came through, or null if it came to the proxy directly.
  */
 export async function forwardPageRequest(
   { request, response, inTunnel }: Exchange & { readonly inTunnel: HostAndPort | null },
@@ -260,7 +260,7 @@ async function forward(
   if (framing === null) onward.end();
   else request.pipe(onward);
   const [answer] = (await once(onward, 'response', { signal: ended.signal })) as [IncomingMessage];
-  // A body that breaks off must not look complete.
+  // Destroy the response if the body breaks off, because it must not look complete.
   answer.on('error', () => response.destroy());
   response.writeHead(
     answer.statusCode ?? 502,

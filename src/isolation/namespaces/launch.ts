@@ -12,7 +12,7 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * command line, which every user can see.
  */
 interface Launches {
-  /** Writes a file and returns its path. `guard` contains commands that stop the program outside of its sandbox. */
+  /** Writes a file and returns its path. `guard` contains commands that stop the program outside its sandbox. */
   write(program: SandboxProgram, guard: string): string;
   /** Removes all files that were written. */
   clear(): void;
@@ -35,7 +35,7 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
       });
     });
   }
-  // A socket may still be in transit.
+  // Stay until the parent disconnects, because a socket may still be in transit.
   await hungUp;
 }
 
@@ -63,7 +63,7 @@ export function createLaunches(folder: string): Launches {
   };
 }
 
-/** Returns a text as one word of a shell, whatever it contains. */
+/** Returns a text as one word of a shell, regardless of its content. */
 export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

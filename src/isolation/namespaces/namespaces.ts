@@ -34,7 +34,7 @@ interface Namespaces {
   readonly withTree: NonNullable<Foundation['withTree']>;
   /** Sockets that listen on 127.0.0.1 in the namespaces, in the order of the requested ports. */
   readonly listeners: readonly Listener[];
-  /** Sentences about everything on this machine that is wrongly open or closed to the namespaces. */
+  /** The flaws of this machine, as sentences: what is wrongly open or closed to the namespaces. */
   readonly gaps: readonly string[];
   readonly lost: () => string | null;
   /** Ends the namespaces and everything in them. */
@@ -44,7 +44,7 @@ interface Namespaces {
 const START_MS = 15_000;
 const END_MS = 3_000;
 /**
- * Returns shell commands that exit with 97 outside of this user's sandbox: the process that kept the sandbox may have
+ * Returns shell commands that exit with 97 outside this user's sandbox: the process that kept the sandbox may have
  * ended, and its id may belong to another process.
  */
 export function guardOf(uid: number): string {
@@ -108,7 +108,10 @@ export async function buildNamespaces(
   }
 }
 
-/** Starts the first process of the namespaces. It ends with its input, and so with this process, however that ends. */
+/**
+ * Starts the first process of the namespaces. It ends with its input, and so with this process, even if this process is
+ * killed.
+ */
 async function startKeeper(
   root: Root,
   args: readonly string[],
@@ -122,7 +125,8 @@ async function startKeeper(
   const { file, args: given } = root.command([
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
-    // bash reaps processes whose parents have ended; the plain shell of small images does not, but suffices.
+    // Prefer bash, which reaps processes whose parents have ended; the plain shell of small images does not, but
+    // suffices.
     root.program(existsSync('/bin/bash') ? 'bash' : 'sh'),
     '-c',
     withPath(KEEP),
@@ -199,7 +203,7 @@ async function listenIn(
   });
 }
 
-/** Returns what the sandbox's user sees of this machine. */
+/** Returns the parts of this machine that the sandbox's user sees. */
 function planOf(
   { checkout, hidden, visible, worker, environment }: AgentSandboxOptions,
   { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
@@ -227,7 +231,7 @@ function planOf(
     }),
     disks: parseMountedDisks(readText('/proc/self/mountinfo')).filter((path) => resolveRealFolder(path).length > 0),
     hidden: closed,
-    // Other folders are visible anyway. Those that are hidden, replaced or closed to other users have to be mounted.
+    // Mount only folders that are hidden, replaced or closed to other users; other folders are visible anyway.
     readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
     handed: [`${folder}/inbox`],
     writable: [`${folder}/home`, `${folder}/session`, `${folder}/trees`],
@@ -236,12 +240,12 @@ function planOf(
   };
 }
 
-/** Returns the folders of the action's and the agent's programs. */
+/** Returns the folders that contain the programs of the action and of the agent. */
 function ownFolders({ visible, worker }: Pick<AgentSandboxOptions, 'visible' | 'worker'>): readonly string[] {
   return [...visible, dirname(worker.file), ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname)];
 }
 
-/** Returns true if a folder cannot be listed and entered by everybody; a missing folder counts as closed. */
+/** Returns true if a folder cannot be listed and entered by everybody; also true for a missing folder. */
 function isClosed(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o005) !== 0o005;
 }
@@ -264,8 +268,8 @@ function isOwn(path: string): boolean {
 }
 
 /**
- * Returns the folders of the tools on PATH: for a folder `bin` the folder around it, unless that is the home folder or
- * a private folder in it.
+ * Returns the folders of the tools on PATH. For a folder `bin`, returns its parent, unless that is the home folder or a
+ * private folder in it.
  */
 export function listToolFolders(environment: AgentSandboxOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';

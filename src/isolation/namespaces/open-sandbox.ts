@@ -33,12 +33,12 @@ export interface OpenedAgentSandbox {
   readonly level: FailedLevel['level'];
   readonly agentSandbox: AgentSandbox;
   readonly uid: number;
-  /** Sentences about everything on this machine that is wrongly open or closed to the sandbox. */
+  /** The flaws of this machine, as sentences: what is wrongly open or closed to the sandbox. */
   readonly gaps: readonly string[];
   /** Makes a server reachable from the sandbox at 127.0.0.1 and returns the port there; for at most two servers. */
   listen(server: Server): Promise<number>;
   /**
-   * Limits the sandbox's network to these ports, whatever was allowed before; returns false if this machine cannot do
+   * Limits the sandbox's network to these ports and replaces earlier limits; returns false if this machine cannot do
    * that.
    */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
@@ -64,16 +64,16 @@ export async function openAgentSandbox(
     throw new IsolationUnavailable(
       `${places.agentSandboxes} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
     );
-  // A record describes only one sandbox.
+  // Remove an earlier sandbox first, because a record describes only one.
   const earlier = describeRemains(await removeAgentSandbox(runFolder, options));
   if (earlier !== null) throw new IsolationUnavailable(`a sandbox of this run is still there. ${earlier}`);
-  // Leftovers of other runs do not stop this run.
+  // Ignore errors, because leftovers of other runs must not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
     const foundation = await createFoundation(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // Leftovers stay on record, and the run reports them at its end.
+    // Ignore errors: leftovers stay on record, and the run reports them at its end.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
     throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
   }
@@ -107,7 +107,7 @@ function candidates(runFolder: string): readonly string[] {
 
 async function openNamespaces(foundation: Foundation, options: AgentSandboxOptions): Promise<OpenedAgentSandbox> {
   const { localPorts } = options;
-  // Requested ports come first, because a free port could take one of them.
+  // Bind the requested ports first, because a free port (0) could take one of them.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
   const agentSandbox = agentSandboxOf({ ...foundation, ...namespaces, guard: guardOf(foundation.uid) });
   const free = [...namespaces.listeners];

@@ -36,8 +36,8 @@ const GRACE_MS = 500;
 type Places = AgentSandboxOptions['places'];
 
 /**
- * Ends every process of a run's sandbox, gives back what belonged to its user, and removes the sandbox. Returns what is
- * left, which then stays on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
+ * Ends every process of a run's sandbox, gives its user's files back, and removes the sandbox. Returns the remains,
+ * which then stay on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
  */
 export async function removeAgentSandbox(
   runFolder: string,
@@ -47,14 +47,14 @@ export async function removeAgentSandbox(
   if (record === null) return NO_REMAINS;
   const root = await findRoot(environment);
   const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
-  // Without a record, later calls do nothing.
+  // Remove the record last, because later calls do nothing without it.
   if (isGone(remains)) removeAgentSandboxRecord({ runFolder });
   return remains;
 }
 
 /**
- * Removes sandboxes that killed runs of this user left on this machine; what cannot be removed is left to the next run.
- * Calls `rootFor` only if something needs root.
+ * Removes sandboxes that killed runs of this user left on this machine; the next run tries again to remove any that
+ * remain. Calls `rootFor` only if a sandbox needs root.
  */
 export async function removeAbandoned(
   rootFor: () => Promise<Root>,
@@ -80,7 +80,7 @@ export async function removeAbandoned(
         ? removeClosedFolder(folder)
         : rootFor().then((root) => removeRecorded(record, { root, places, session: '' }))
     )
-      // The next run tries again.
+      // Ignore errors, because the next run tries again.
       .catch(() => undefined);
   }
 }
@@ -92,13 +92,13 @@ async function removeRecorded(
   const { folder, given, opened, userName } = record;
   const uid = record.uid ?? idTakenFor(folder, places);
   if (uid === null) {
-    // Without a user id, only the runner's user can have been in the sandbox.
+    // No root is needed: without a user id, only the runner's user can have been in the sandbox.
     rmSync(folder, { recursive: true, force: true });
     return NO_REMAINS;
   }
   const holder = holderOf(uid, places);
   if (record.run !== null && holder !== folder) {
-    // The folder is removed last; the id may already belong to another sandbox.
+    // The folder is removed last, so nothing remains without it; the id may already belong to another sandbox.
     if (!existsSync(folder)) return NO_REMAINS;
     if (holder !== null)
       return {
@@ -108,7 +108,7 @@ async function removeRecorded(
     await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
   }
   const processes = await endProcessesOf(root, uid, GRACE_MS);
-  // A surviving process must not find files of the runner.
+  // Remove nothing while a process survives, because it must not find files of the runner.
   if (processes.length > 0) return { processes, leftovers: [] };
   const leftovers: string[] = [];
   const attempt = async (what: string, act: () => string | Promise<string>): Promise<void> => {

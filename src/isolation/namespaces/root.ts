@@ -11,7 +11,7 @@ export class IsolationUnavailable extends Error {}
 
 /** The ability to run programs as root. */
 export interface Root {
-  /** The user and the group to whom everything is given back. */
+  /** The user and the group that get all files back. */
   readonly owner: { readonly uid: number; readonly gid: number };
   /**
    * Returns the absolute path of a system program, because sudo may search folders that everybody can write. Throws
@@ -69,7 +69,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
   };
   if (uid !== 0) {
     await runAs(command(['true']), SUDO_MS);
-    // A user who cannot see the processes of others cannot verify that no process is left.
+    // Require that /proc shows the processes of others, because otherwise nothing verifies that no process is left.
     if (!canSeeOthers()) throw new IsolationUnavailable("/proc hides other users' processes (hidepid)");
   }
   const program = (name: string): string => findSystemProgram(name, surroundings);
@@ -86,7 +86,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
   };
 }
 
-/** Returns a script that finds the system's programs, whatever PATH sudo sets. */
+/** Returns a script that finds the system's programs, regardless of the PATH that sudo sets. */
 export function withPath(script: string): string {
   return `PATH=${SYSTEM_PATH}; export PATH\n${script}`;
 }

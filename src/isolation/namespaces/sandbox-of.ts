@@ -20,7 +20,7 @@ export interface AgentSandboxOptions {
   readonly runFolder: string;
   /** The runner's checkout, which the sandbox does not show: a tree takes its place. */
   readonly checkout: string;
-  /** Folders of the runner that the sandbox does not show, except for what other options name. */
+  /** Folders of the runner that the sandbox does not show, except for paths that other options name. */
   readonly hidden: readonly string[];
   /** Folders that the sandbox shows read-only although they are in hidden folders. */
   readonly visible: readonly string[];
@@ -47,7 +47,7 @@ export interface Foundation {
    * mounts.
    */
   readonly withTree: { readonly place: string; readonly way: (tree: string) => readonly string[] } | null;
-  /** Shell commands that stop a program outside of its sandbox. */
+  /** Shell commands that stop a program outside its sandbox. */
   readonly guard: string;
   /** Returns as a sentence why nothing can run in the sandbox any longer, or null while the sandbox exists. */
   readonly lost: () => string | null;
@@ -55,7 +55,7 @@ export interface Foundation {
 
 const POLL_MS = 25;
 
-/** Time after the last process that ended in which SIGKILL is sent again, to processes forked in the meantime. */
+/** Time in ms during which SIGKILL is repeated after the last process ended, for processes forked in the meantime. */
 const KILL_FOR_MS = 3_000;
 
 const KILL_EVERY_MS = 200;
@@ -146,7 +146,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
       const taken = given.filter((known) => known.path === path);
       if (taken.length === 0) return false;
       for (const known of taken) await changing(path, giveFilesBack(root, uid, known));
-      // The action reads and clears the session's folder; a tree keeps its modes.
+      // Open up only the session's folder, which the action reads and clears; a tree keeps its modes.
       if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeAgentSandboxRecord({ runFolder }, foundation.record);
@@ -171,7 +171,7 @@ export function giveFilesBack(
   });
 }
 
-/** Returns `find` patterns of what is kept when other files of the sandbox's user are removed. */
+/** Returns `find` patterns for the files to keep when other files of the sandbox's user are removed. */
 export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonly string[] {
   return [folder, ...given.map(({ path }) => path)].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
 }
@@ -192,7 +192,7 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
     left = processesOf(uid)
   ) {
     await signal(root, uid, 'KILL');
-    // Root kills as well: the signal above is sent by a process of the same user, which the others could end first.
+    // Kill as root, too: a process of the same user sends the signal above, and the others could end it first.
     await root
       .run(
         KILL_EACH,
@@ -220,12 +220,12 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   const above = [
     ...new Set(programs.flatMap((path) => listPathAndAncestors(dirname(realpathSync(path))).toReversed())),
   ];
-  // The records are read before the permissions, because a run whose record is gone has restored them.
+  // Read the records before the permissions, because a run whose record is gone has restored them.
   const others = otherSandboxes(foundation, places);
   const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>
     openToOthers(path, root.owner.uid, others),
   );
-  // Everything that may change is on record before anything changes.
+  // Write the record before anything changes, so that a killed run's changes can be undone.
   foundation.record = {
     ...foundation.record,
     opened: above.slice(0, 100).map((path) => ({ path, isPlain: false })),
@@ -233,8 +233,7 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   };
   writeAgentSandboxRecord({ runFolder }, foundation.record);
   for (const { path } of open) {
-    // A user who can only pass through does not see what is in the folder. The user of another run's sandbox may have
-    // to pass.
+    // Keep the right to pass through if the user of a sandbox may need it; it does not show the folder's content.
     const isPassed = findModeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
     chmodSync(path, above.includes(path) || isPassed ? 0o711 : 0o700);
   }
@@ -262,7 +261,7 @@ function openToOthers(
   if (stats?.isDirectory() !== true || (stats.uid !== uid && uid !== 0) || realpathSync(path) === '/') return [];
   const real = realpathSync(path);
   const before = findModeBefore(real, others);
-  // The group's right to pass is not counted: it shows only that an access list lets others pass.
+  // Ignore the group's right to pass, which shows only that an access list lets others pass.
   if (before === null && (stats.mode & 0o067) === 0) return [];
   return [{ path: real, mode: before ?? stats.mode & 0o7777 }];
 }
@@ -285,14 +284,14 @@ export function restoreClosedFolders(
   { root, record }: Pick<Foundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): void {
-  // If two sandboxes end at once, at least one of them sees that the other is leaving.
+  // Write this first, so that of two sandboxes that end at once, at least one sees that the other is leaving.
   writeSandboxCopy({ ...record, isLeaving: true });
   const isKept = (path: string): boolean => isKeptClosed(path, otherSandboxes({ root, record }, places));
   for (const { path, mode } of record.closed) {
     const shut = statSync(path, { throwIfNoEntry: false })?.mode;
     if (shut === undefined || isKept(path)) continue;
     chmodSync(path, mode);
-    // A sandbox made in the meantime may have closed the folder before this change.
+    // Close the folder again if a sandbox that was made in the meantime needs it closed.
     if (isKept(path)) chmodSync(path, shut & 0o711);
   }
 }

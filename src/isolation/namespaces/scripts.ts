@@ -161,8 +161,8 @@ exec "$@"
 `;
 
 /**
- * Gives what user FROM owns in PATH to TO, and PATH itself to TOP (user:group). Links are changed themselves, not their
- * targets. Arguments: FROM TO TOP PATH
+ * Gives the files that user FROM owns in PATH to TO, and PATH itself to TOP (user:group). Links are changed themselves,
+ * not their targets. Arguments: FROM TO TOP PATH
  */
 export const CHANGE_OWNER = `
 set -eu
@@ -173,14 +173,14 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `;
 
-/** Lets the owner of PATH read and change all of it, whatever modes were set. Argument: PATH */
+/** Lets the owner of PATH read and change all of it, regardless of its modes. Argument: PATH */
 export const OPEN_UP = `
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
 `;
 
 /**
- * Removes what user $uid left in the machine's temporary folders and in its shared memory, except for what matches the
- * patterns. Arguments: PATTERN…
+ * Removes the files of user $uid in the machine's temporary folders and in its shared memory, except for those that
+ * match the patterns. Arguments: PATTERN…
  */
 const EMPTY_TEMPORARY = `
 left=$#
@@ -213,8 +213,8 @@ chown "$uid:$uid" "$home"
 `;
 
 /**
- * Sends a signal to every process of a user, as that user: the kernel then finds all of them in one pass, however fast
- * they fork. Arguments: UID SIGNAL
+ * Sends a signal to every process of a user, as that user: the kernel then finds all of them in one pass, even if they
+ * fork fast. Arguments: UID SIGNAL
  */
 export const SIGNAL = `
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
@@ -299,8 +299,8 @@ echo iptables
 `;
 
 /**
- * Takes back a user's right to pass through folders and prints what is left, one per line. An access list that only
- * sandboxes needed is removed with the last of them. Arguments: UID KIND PATH…
+ * Takes back a user's right to pass through folders and prints the paths that are left, one per line. An access list
+ * that only sandboxes needed is removed with the last of them. Arguments: UID KIND PATH…
  */
 export const CLOSE = `
 uid=$1; shift
@@ -319,10 +319,10 @@ done
 `;
 
 /**
- * Removes everything of a sandbox except for the session, which moves to SESSION (empty: it is removed), and for what
- * matches the patterns; prints what is left, one per line. If anything is left, or REMAINS is not empty, the sandbox's
- * copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS SANDBOX SESSION
- * PATTERN…
+ * Removes everything of a sandbox except for the session, which moves to SESSION (empty: it is removed), and for files
+ * that match the patterns; prints the leftovers, one per line. If anything is left, or REMAINS is not empty, the
+ * sandbox's copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS SANDBOX
+ * SESSION PATTERN…
  */
 export const REMOVE = `
 reservations=$1 uid=$2 name=$3 remains=$4 sandbox=$5 session=$6; shift 6
