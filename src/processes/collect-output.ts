@@ -51,7 +51,7 @@ function collector(maxBytes: number, overflow: AbortController): { chunks: Buffe
   return { chunks, take };
 }
 
-/** The start of a command: `file` with `args` before the caller's own. */
+/** The start of a command: `file`, and `args` that come before the caller's own arguments. */
 export interface Program {
   readonly file: string;
   readonly args: readonly string[];
@@ -74,7 +74,7 @@ const VERSION_MS = MINUTE_MS;
 /** Maximum size of the output; even npm's most verbose log is a small part of it. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Returns the command that starts a file. A script is run by this very Node, whichever Node is on PATH. */
+/** Returns the command that starts a file. A script is run by the Node that runs this program, regardless of PATH. */
 export function createProgramAt(path: string): Program {
   return ['.js', '.mjs', '.cjs', '.ts', '.mts'].includes(extname(path))
     ? { file: process.execPath, args: [path] }
