@@ -36,7 +36,7 @@ const NOW_SIGNALS = ['SIGTERM', 'SIGHUP'] as const;
  */
 export interface StatusFiles {
   readonly status: (document: object) => void;
-  /** Begins a call, whose progress is written every two seconds. */
+  /** Begins a call; its progress is written every two seconds. */
   readonly callBegins: () => void;
   /** Receives the agent's latest line. */
   readonly lineLogged: (line: string) => void;
@@ -100,7 +100,7 @@ export function createStatusFiles(
 }
 
 /**
- * Listens for Ctrl-C and other signals. `say` tells people what their Ctrl-C does; `giveUp` is called if the run does
+ * Listens for Ctrl-C and other signals. `say` prints what a person's Ctrl-C does; `giveUp` is called if the run does
  * not end in time.
  */
 export function listenForInterruption(options: {
