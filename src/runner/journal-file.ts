@@ -21,13 +21,13 @@ export interface JournalFile {
    */
   append(line: string): void;
   /**
-   * Adds lines of the job log to the file that goes with the journal, as far as there is room. A line that cannot be
+   * Adds lines of the job log to the log file next to the journal, up to its maximum size. A line that cannot be
    * written is dropped.
    */
   keepLog(text: string): void;
   /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
-  /** Keeps a receipt beside the journal, and returns its path. */
+  /** Keeps a receipt next to the journal, and returns its path. */
   keepReceipt(content: Uint8Array): string;
   /** Keeps the page about merged tasks in a file whose name begins with the journal's, and returns its path. */
   keepHistory(page: string): string;
@@ -83,7 +83,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
           0o600,
         );
       } catch {
-        // Ignored: the job log has the line anyway.
+        // Ignore the error, because the job log has the line anyway.
       }
     },
     keepReceipt: (content) => {
@@ -103,7 +103,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       try {
         writeFileSync(`${file}.${String(patches)}-${plain}.patch`, patch, { flag: 'wx', mode: 0o600 });
       } catch {
-        // Ignored: the name of this work is reported anyway.
+        // Ignore the error, because the name of this work is reported anyway.
       }
     },
   };

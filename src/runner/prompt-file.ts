@@ -32,8 +32,8 @@ interface PromptPlaces {
 }
 
 /**
- * Reads the user's prompt, or the built-in one, and everything else that the checkout has for the agent. Paths are
- * relative to the folder. Does not wait for a named pipe. Throws a UserError when there is no prompt at all, or
+ * Reads the user's prompt, or the built-in one, and all other instructions that the checkout has for the agent. Paths
+ * are relative to the folder. Does not wait for a named pipe. Throws a UserError when there is no prompt at all, or
  * `signals` of a pipeline's file cannot be used.
  */
 export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
@@ -122,7 +122,7 @@ function readPromptFile({ workspace, folder }: PromptPlaces, path: string): Prom
   return readWorkspaceFile(workspace, toRootPath(folder, path), MAX_PROMPT_BYTES);
 }
 
-/** Returns the paths that exist, whatever they are. */
+/** Returns the paths that exist, as any kind of entry. */
 async function present({ workspace, folder }: PromptPlaces, paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>
