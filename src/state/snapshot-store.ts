@@ -69,8 +69,8 @@ function pauseBefore(tries: number, random: () => number): number {
 }
 
 /**
- * Creates the state store of a run. The snapshot decides; a copy is used only while its store accepts no writes.
- * Without a snapshot's store, the copy is the state.
+ * Creates the state store of a run. The snapshot decides; a copy is used only while the snapshot's store accepts no
+ * writes. Without such a store, the copy is the state.
  */
 export function createSnapshotStore({ place, copies, conversations, now, pace }: SnapshotStoreOptions): StateStore {
   /**

@@ -10,7 +10,9 @@ import { usePlainFile } from '../../files/plain-file.ts';
 /** The form of the lines in one CLI's transcripts. */
 export interface SessionForm {
   readonly isMessage: (entry: JsonObject) => boolean;
-  /** Returns true if a shortened transcript may begin here, and nowhere else; the function is null if it cannot be shortened. */
+  /**
+   * Returns true if a shortened transcript may begin here, and nowhere else; null if no transcript may be shortened.
+   */
   readonly isPrompt: ((entry: JsonObject) => boolean) | null;
   /** Set if the first line describes the whole session and stays in a shortened transcript. */
   readonly needsFirst?: true;

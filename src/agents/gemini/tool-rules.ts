@@ -11,8 +11,8 @@ export function findGeminiGap(rules: readonly string[]): RulesGap {
 }
 
 /**
- * Returns the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. Where the
- * policy says `ask_user`, this program decides by the rules; the CLI itself reads only inside the work tree.
+ * Returns the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. This
+ * program decides by the rules where the policy says `ask_user`; the CLI itself reads only inside the work tree.
  */
 export function renderGeminiPolicy(rules: readonly string[]): string {
   const parsed = rules.map(parseToolRule).filter((rule) => !isOnlyPart(rule));
