@@ -25,7 +25,7 @@ const ENDS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 0 } as const;
 /** The kind of entry at the path of one of Ralph's files: no entry, a file, or any other kind. */
 type Place = 'free' | 'file' | 'other';
 
-/** The folder of a person's checkout that a run works for; `top` is the checkout's own folder. */
+/** The folder of a person's checkout that a run works for; `top` is the checkout's top folder. */
 export interface WorkedFolder {
   readonly top: string;
   readonly folder: Folder;
@@ -134,8 +134,8 @@ function lookAtPlace(path: string): Place {
 }
 
 /**
- * Returns the folder of the run's journal, with an empty journal in place of the previous run's. If the journal cannot
- * be in `.ralph/logs`, warns and returns `instead`.
+ * Returns the folder of the run's journal, with an empty journal in place of the previous one. If the journal cannot be
+ * in `.ralph/logs`, warns and returns `instead`.
  */
 export function openJournalFolder(
   worked: WorkedFolder,

@@ -218,7 +218,7 @@ function createBodies(): Bodies {
 }
 
 /**
- * Passes the answer on as it arrives, and counts its cost. Returns the failure if the answer is an error, otherwise
+ * Passes the answer on as it arrives, and measures its cost. Returns the failure if the answer is an error, otherwise
  * null.
  */
 async function forward(

@@ -111,7 +111,7 @@ export function renderJsonValue(value: unknown, layout: JsonLayout, outer: strin
   return layout.indent === null ? lines.map((line) => line.trim()).join(' ') : lines.join(`${layout.lineEnd}${outer}`);
 }
 
-/** Adapts a piece of one text to another one: its line ends and outer indentation become the other text's. */
+/** Adapts a piece of one text to another text, whose line ends and outer indentation it gets. */
 export function transplantText(
   piece: string,
   from: { readonly indent: string },

@@ -27,7 +27,9 @@ const KERNEL_THREAD = 0x0020_0000;
 /** The flag PF_FORKNOEXEC of Linux: a child that still is a copy of its parent. */
 const FORKED_ONLY = 0x0000_0040;
 
-/** The environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
+/**
+ * The environment variable that every process of a run's agent inherits, even if it moves to another session or parent.
+ */
 export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
 /** The processes to end: those with the run tag, those of the group (null: no group), and their descendants. */

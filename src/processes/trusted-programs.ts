@@ -89,7 +89,7 @@ function programsOnPath(name: string, environment: Environment): readonly string
   return folders.map((folder) => join(folder, name)).filter(isProgram);
 }
 
-/** Returns the folders in which any file may be an agent's. */
+/** Returns the folders in which an agent may have written any file. */
 function agentsFolders(environment: Environment): readonly string[] {
   return [environment['GITHUB_WORKSPACE'], environment['RUNNER_TEMP'], environment['TMPDIR'] ?? '/tmp'].filter(
     (folder): folder is string => folder !== undefined && folder !== '' && folder !== '/',

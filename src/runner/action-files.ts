@@ -27,7 +27,10 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
   };
 }
 
-/** Returns the content by path below the folder; null for anything but a file, such as a link or a named pipe. */
+/**
+ * Returns the contents by path below the folder. A content is null for anything but a file, such as a link or a named
+ * pipe.
+ */
 function contentsOf(folder: string): Map<string, PlainContent | null> {
   const found = new Map<string, PlainContent | null>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

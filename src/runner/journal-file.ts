@@ -25,7 +25,7 @@ export interface JournalFile {
    * written is dropped.
    */
   keepLog(text: string): void;
-  /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
+  /** Keeps a patch in a file whose name begins with the journal's name. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
   /** Keeps a receipt next to the journal, and returns its path. */
   keepReceipt(content: Uint8Array): string;

@@ -126,8 +126,8 @@ async function readEndOfFile(path: string, lengthOf: (size: number) => number | 
 }
 
 /**
- * Creates access to the runner's files, whose present content is treated as the action's. `onForeign` receives the name
- * of each file that later has any other content.
+ * Creates access to the runner's files, whose present content is treated as content from the action. `onForeign`
+ * receives the name of each file that later has any other content.
  */
 export function createRunnerFiles(
   environment: Readonly<Record<string, string | undefined>>,

@@ -44,7 +44,7 @@ export interface Talk {
   /** Maximum number of the model's answers, enforced by this client; null means no limit here. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
-  /** The tool that asks a person, which is always refused; null for an agent without one. */
+  /** The tool that asks a person, which is always refused; null if the agent has no such tool. */
   readonly questionTool: string | null;
   readonly servers: readonly McpServer[];
   /** Variables that the servers' values may name. */

@@ -198,7 +198,7 @@ function ownFolder(
   };
 }
 
-/** Prepares a call; the call's settings override the agent's. */
+/** Prepares a call; the call's settings override those of the agent. */
 function prepare(
   { cli, program }: Started,
   options: AgentOptions & { readonly lendFolder: LendFolder },

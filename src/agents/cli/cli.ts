@@ -28,7 +28,7 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly sessions: CliSessions;
   /** The free trial of an API key, if there is one. */
   readonly keyTrial?: KeyTrialOf;
-  /** Returns the differences between the CLI's own rules and the user's. */
+  /** Returns the differences between the CLI's own rules and the user's rules. */
   readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
   /** Returns sentences about servers that are withheld from the CLI because it cannot run them as intended. */
   readonly unmappedServers: (servers: readonly McpServer[]) => readonly string[];
@@ -68,7 +68,7 @@ export type ExportedSession =
   | { readonly kind: 'exported'; readonly isCut: boolean; readonly content: Uint8Array }
   | { readonly kind: 'left-behind'; readonly why: string };
 
-/** `configFolder` is the CLI's own, for settings and sessions; `workFolder` is where it is started. */
+/** `configFolder` is the CLI's own folder for settings and sessions; the CLI starts in `workFolder`. */
 export interface SessionPlace {
   readonly configFolder: string;
   readonly workFolder: string;
@@ -97,7 +97,7 @@ export interface CliCall {
   readonly allowedTools: readonly string[];
   /** MCP servers whose tools the call may use. */
   readonly servers: readonly McpServer[];
-  /** The user's own arguments, which come last and so override Ralph's. */
+  /** The user's own arguments, which come last and so override Ralph's arguments. */
   readonly extraArgs: readonly string[];
   readonly resume: string | null;
   /** Maximum cost in US dollars; null means no limit. */
@@ -120,7 +120,7 @@ export interface PreparedCall {
 }
 
 /**
- * Gets a call's output as it comes. `prompt` is the call's, for a CLI that gets it in a conversation. `now` is the
+ * Gets a call's output as it comes. `prompt` is the prompt for a CLI that gets it in a conversation. `now` is the
  * reference time for relative reset times.
  */
 export interface CallListener {

@@ -29,7 +29,7 @@ export interface CodexSandbox {
   readonly mode: 'read-only' | 'workspace-write';
   /** The value of `sandbox_workspace_write.network_access`. */
   readonly networkAccess: boolean;
-  /** The value of `sandbox_workspace_write.writable_roots`, besides the work tree. */
+  /** The value of `sandbox_workspace_write.writable_roots`: folders outside the work tree. */
   readonly writableRoots: readonly string[];
 }
 

@@ -36,7 +36,10 @@ type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extr
 /** Tools with untrusted texts: skills of the repository, other sessions, pages of the CLI's maker. */
 const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
 
-/** Ralph's settings for the CLI. Without them, the CLI would add its own co-author line to commits, next to Ralph's. */
+/**
+ * Ralph's settings for the CLI. Without them, the CLI would add its own co-author line to commits that have Ralph's
+ * line.
+ */
 const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
 
 /** Name of the cache folder. */

@@ -150,7 +150,7 @@ export function buildGeminiEnvironment(
     // Gemini CLI's own variables could widen its permissions.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
-    // Otherwise Gemini CLI starts itself again, and killing the first process leaves the second one running.
+    // Without this, Gemini CLI starts itself again, and killing the first process leaves the second one running.
     GEMINI_CLI_NO_RELAUNCH: 'true',
     // `true` would start servers that the repository names.
     GEMINI_CLI_TRUST_WORKSPACE: '',

@@ -97,7 +97,7 @@ function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' |
 
 /**
  * The part of one event that matters for the usage: reported tokens, the number of characters that it adds, and the
- * tier; null for what it lacks.
+ * tier. A field is null if the event lacks it.
  */
 interface EventUsage {
   readonly usage: OpenaiTokenCounts | null;

@@ -24,7 +24,9 @@ export interface ModelApi<Endpoint> {
   /** See ModelProtocol. */
   readonly exhaustedIn: ModelProtocol['exhaustedIn'];
   readonly hasPrice: ModelProtocol['hasPrice'];
-  /** Returns the answer to a request that is not passed on, since the CLI works without it; null for others. */
+  /**
+   * Returns the answer to a request that is not passed on, since the CLI works without it; null for all other requests.
+   */
   readonly shortAnswer: (method: string, target: string) => BrokerAnswer | null;
   /** Returns the request's headers with the real key, or null if they contain no placeholder. */
   readonly headers: (given: AgentRequest['headers'], secretFor: SecretFor) => Record<string, string> | null;

@@ -147,7 +147,7 @@ export function buildQwenEnvironment(
     QWEN_HOME: configFolder,
     QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
     QWEN_CODE_SYSTEM_DEFAULTS_PATH: join(inbox, 'qwen/no-defaults.json'),
-    // Otherwise Qwen Code starts itself again, and a signal to the first process leaves the others running.
+    // Without this, Qwen Code starts itself again, and a signal to the first process leaves the others running.
     QWEN_CODE_NO_RELAUNCH: 'true',
   };
 }

@@ -43,7 +43,10 @@ export interface AgentFailure {
 
 /** The output format of one CLI. */
 export interface Dialect {
-  /** Creates a parser for one output. It returns the events of a line, or null if the line is not the CLI's. */
+  /**
+   * Creates a parser for one output. It returns the events of a line, or null if the CLI did not print the line as an
+   * event.
+   */
   createParser(): (line: JsonObject) => readonly AgentEvent[] | null;
   /** The beginning of long lines that need not be parsed, since only their arrival matters. */
   readonly unread: RegExp;
@@ -55,7 +58,7 @@ export interface Dialect {
   readonly reported: readonly ErrorForm[];
   /** Errors that the CLI prints as a line of text before it has started. */
   readonly printed: readonly ErrorForm[];
-  /** The tool that asks a person; null for an agent without one. */
+  /** The tool that asks a person; null if the agent has no such tool. */
   readonly questionTool: string | null;
 }
 

@@ -100,7 +100,7 @@ function reportsLimit({ text, status }: AgentFailure): boolean {
 const SPOKEN =
   /^(?:API Error: |Error: (?=\W*[A-Z\d])|[45]\d\d (?=\W*[A-Z])|(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) (?:has been |is |was )?(?:exceeded|reached|exhausted|hit)\b|exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
 
-/** Returns the provider's failure that an agent prints in place of an answer; null for a real answer. */
+/** Returns the provider's failure that an agent prints in place of an answer; null if the text is a real answer. */
 export function findFailureInAnswer(answer: string): string | null {
   const text = answer.trim();
   return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text) && !isAboutErrors(text)

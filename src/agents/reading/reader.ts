@@ -24,7 +24,7 @@ interface EventCollector {
 
 /**
  * `now` is the reference time for relative reset times. `tokensBefore` is the session's usage before this process, for
- * a CLI that prints the totals of sessions; null for others, or if it is unknown.
+ * a CLI that prints the totals of sessions; it is null for other CLIs, or if it is unknown.
  */
 interface CollectorOptions {
   readonly dialect: Dialect;
@@ -100,7 +100,7 @@ export function createAgentReader({
     else events.forEach(take);
   }
 
-  /** Returns true if the line need not be parsed; a truncated line is never treated as the CLI's. */
+  /** Returns true if the line need not be parsed; a truncated line always must be. */
   function isUnread(line: Kept): boolean {
     if (line.head.length < LONG_LINE_BYTES || !endsObject(line)) return false;
     return dialect.unread.test(latin1.decode(line.head.subarray(0, LOOK_BYTES)));

@@ -17,7 +17,7 @@ export interface AskedCall {
   readonly kind: 'command' | 'edit' | 'read' | 'search' | 'fetch' | 'web-search' | 'think' | 'other';
   /** The tool's own name; null if the agent does not give it. */
   readonly tool: string | null;
-  /** The whole command line; null for a call that runs no command. */
+  /** The whole command line; null if the call runs no command. */
   readonly command: string | null;
   /** Files and folders that the call names, among them the folder in which a command runs. */
   readonly paths: readonly string[];

@@ -5,7 +5,7 @@ import type { KindOfDenial } from '../../core/lane/denials.ts';
 
 /**
  * One rule of `allowed-tools`, in the permission rule language of Claude Code, as far as agents differ in it. `text` is
- * the user's own.
+ * the rule as the user wrote it.
  */
 export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
@@ -268,7 +268,7 @@ export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
 
 /**
  * Returns the mapped rules of an agent whose own rules do not support paths. `without` are the user's rules that have
- * no counterpart there; `more` describes what the agent's own rules allow beyond the user's.
+ * no counterpart there; `more` describes the calls that the agent's own rules allow in addition.
  */
 export function mapSharedRules<Own>(
   rules: readonly ToolRule[],
@@ -304,7 +304,7 @@ export function selectOutsideReads(rules: readonly ToolRule[]): readonly ToolRul
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 
-/** Joins the descriptions of what the agent may do beyond its rules; null if there are none. */
+/** Joins the descriptions of the calls that the agent may make beyond its rules; null without descriptions. */
 export function describeAllowedMore(parts: readonly (string | null)[]): string | null {
   const said = parts.filter((part) => part !== null);
   return said.length === 0 ? null : said.join(', and ');

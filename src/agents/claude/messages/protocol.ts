@@ -32,14 +32,14 @@ interface ClaudeApi {
   endpoint(method: string, target: string): Endpoint | null;
   /**
    * Returns the status for a request that is answered here and not passed on, since the CLI works without it; null for
-   * others.
+   * all other requests.
    */
   shortAnswer(method: string, target: string): number | null;
 }
 
 const MESSAGES = /^(\/v1\/messages(?<count>\/count_tokens)?)(?:\?beta=true)?$/;
 
-/** Anthropic's own API, or a gateway's. */
+/** Anthropic's own API, or the same API of a gateway. */
 export const messagesApi: ClaudeApi = {
   endpoint: (method, target) => {
     const match = method === 'POST' ? MESSAGES.exec(target) : null;

@@ -157,8 +157,8 @@ const PROSE = new RegExp(
 );
 
 /**
- * Words of a log line: `Using the settings of this container:` is a tool's output, but `Running it prints this:` is a
- * person's observation.
+ * Words of a log line: `Using the settings of this container:` is the output of a tool, but `Running it prints this:`
+ * is the observation of a person.
  */
 const LOG =
   /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;

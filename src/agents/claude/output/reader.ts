@@ -167,7 +167,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
   }
 }
 
-/** Returns the index after the line at `from`, or after the object or array that begins in it outside of a fence. */
+/** Returns the index after the line at `from`, or after the object or array that begins in it outside a fence. */
 function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   if (reading.inFence()) return endOfLine(bytes, from);
   const first = findFirstVisible(bytes, from);

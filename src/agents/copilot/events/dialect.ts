@@ -47,7 +47,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
 
 const ABORTED: AgentFailure = { text: 'Operation cancelled', status: null, at: null };
 
-/** Parses an event. `nested` marks a subagent's. */
+/** Parses an event. `nested` is true for an event of a subagent. */
 function parseEvent(type: string, data: JsonObject, nested: boolean): readonly AgentEvent[] {
   switch (type) {
     case 'assistant.turn_start':
