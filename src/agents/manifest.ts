@@ -13,7 +13,7 @@ export interface LoadableAgent extends AgentManifest {
 type OpenOwnReader = (options: { readonly now: number; readonly onEvent: null }) => TranscriptReader;
 
 /** The variables of a provider without a cloud login: there are none, and the pattern matches no name. */
-export const NO_CLOUD = {
+export const NO_CLOUD_LOGIN = {
   ...{ telemetryName: null, otherSecrets: [], ownLogin: null, switches: [], lastingCloudKeys: [], cloudKeys: [] },
   cloudVariables: /^(?!)/,
 } as const;
@@ -21,7 +21,7 @@ export const NO_CLOUD = {
 /** The facts of a user's own program. Only the user knows what it needs, and passes it in `agent-env`. */
 export const OWN_PROGRAM = {
   source: null,
-  provider: { ...NO_CLOUD, variables: /^(?!)/, keys: [], keyForms: [] },
+  provider: { ...NO_CLOUD_LOGIN, variables: /^(?!)/, keys: [], keyForms: [] },
   hosts: [],
   isCounted: false,
   directLogin: null,

@@ -23,7 +23,7 @@ import { resolveAbsolutePath, type AskedPlace, isPermitted } from '../rules/perm
 import type { ToolCall } from './events/tool-calls.ts';
 import {
   acpErrors,
-  createUpdates,
+  createUpdateConverter,
   detailOf,
   createPlainFailure,
   parseProtocolFailure,
@@ -32,8 +32,8 @@ import {
 } from './events/updates.ts';
 import { chooseModel, findSessionOption, buildProtocolServer } from './session.ts';
 
-/** The start of a call: the prompt, and what the agent may do. */
-export interface Talk {
+/** One call in the protocol: the prompt, and the limits of the agent. */
+export interface AcpCall {
   readonly prompt: string;
   readonly resume: string | null;
   readonly model: string | null;
@@ -59,7 +59,7 @@ export interface Talk {
 }
 
 /** A conversation in the Agent Client Protocol. */
-export interface Talking extends CallConversation {
+export interface AcpConversation extends CallConversation {
   /** Handles a message from the agent. */
   readonly receive: (message: JsonObject) => void;
   /**
@@ -81,13 +81,13 @@ const MAX_REFUSED_TURNS = 20;
 const MAX_DECIDED = 1_000;
 
 /** Matches the last message of an agent that ends its turn after every refusal. */
-const OF_REFUSAL = /^(?:Info: )?Operation cancelled by user\.?$/;
+const REFUSAL_MESSAGE = /^(?:Info: )?Operation cancelled by user\.?$/;
 
 /** Fields in which a call must equal the call that was allowed. */
-const SAME = ['kind', 'command', 'url', 'setsVariables'] as const;
+const COMPARED_FIELDS = ['kind', 'command', 'url', 'setsVariables'] as const;
 
 /** The prompt that continues a turn after a refused call. */
-const CONTINUE =
+const CONTINUE_PROMPT =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Continue without it, as far as the rules allow.';
 
 /** Matches session ids that may be stored in the state. */
@@ -99,11 +99,11 @@ const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' }
  * Talks to an agent: starts or loads its session, gives it the prompt, and answers its requests for permission by
  * `allowed-tools`. It offers neither files nor terminals, so that the agent does everything in its own process.
  */
-export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Talking {
+export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) => void): AcpConversation {
   const { place, allowedTools, isolated } = talk;
   const input = new PassThrough();
   let { model } = talk;
-  const updates = createUpdates({
+  const updates = createUpdateConverter({
     costBefore: talk.costs.get(talk.resume ?? '') ?? 0,
     price: () => (model === null ? null : priceOf(talk.prices, model)),
     commandOf: talk.commandOf,
@@ -207,11 +207,11 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
-      const isSilent = said.every((event) => event.kind === 'text' && OF_REFUSAL.test(event.text.trim()));
+      const isSilent = said.every((event) => event.kind === 'text' && REFUSAL_MESSAGE.test(event.text.trim()));
       const continues = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
       if (isSpent || (continues && hasUsedTurns())) return parseStopFailure('max_turn_requests');
-      if (!continues) return parseStopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
-      text = CONTINUE;
+      if (!continues) return parseStopFailure(asObject(response)?.['stopReason']) ?? findSpokenFailure(said);
+      text = CONTINUE_PROMPT;
     }
   }
 
@@ -336,7 +336,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   /** Returns true if a call matches the one that was allowed and adds no path that the rules forbid. */
   function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
-    if (SAME.some((field) => asked[field] !== call[field])) return false;
+    if (COMPARED_FIELDS.some((field) => asked[field] !== call[field])) return false;
     const more = call.paths.filter((path) => !asked.paths.includes(path));
     return more.length === 0 || isPermitted({ ...call, paths: more }, allowedTools, place);
   }
@@ -356,7 +356,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 }
 
 /** Returns the failure that the agent's last message reports instead of an answer, or null. */
-function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
+function findSpokenFailure(said: readonly AgentEvent[]): AgentFailure | null {
   const last = said.at(-1);
   const words = last?.kind === 'text' ? findFailureInAnswer(last.text) : null;
   const failure = words === null ? null : parseProtocolFailure(0, words, null);

@@ -6,10 +6,10 @@ import { withBilledUsage } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
-import { type Program, createProgramAt, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
+import { type LaunchCommand, createLaunchCommand, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
-import { type AgentOptions, SIDE_TASK_MS, callCli, type Started } from './call-cli.ts';
+import { type AgentOptions, SIDE_TASK_MS, callCli, type CliProgram } from './call-cli.ts';
 import { type AgentCli, type ExportedSession, TEMPORARY_FOLDER } from './cli.ts';
 import { withOwnership, installCli } from './install.ts';
 import { createStallWatch } from './stall-watch.ts';
@@ -21,8 +21,8 @@ const SWEEP_GRACE_MS = 500;
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, checkoutFolder, environment, agentSandbox, runTag } = options;
   const asOwner = withOwnership(agentSandbox);
-  let program: Promise<Program> | null = null;
-  const ready = (): Promise<Program> => (program ??= programOf(cli, options));
+  let program: Promise<LaunchCommand> | null = null;
+  const ready = (): Promise<LaunchCommand> => (program ??= programOf(cli, options));
   let folder: Promise<unknown> | null = null;
   return {
     prepare: async () => {
@@ -115,9 +115,9 @@ async function exportAgentSession(
 async function programOf(
   { title, source }: AgentCli,
   { command, installEnvironment: environment, runTag }: AgentOptions,
-): Promise<Program> {
+): Promise<LaunchCommand> {
   return command.kind === 'path'
-    ? createProgramAt(command.path)
+    ? createLaunchCommand(command.path)
     : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
 }
 
@@ -135,7 +135,7 @@ async function makeConfigFolder({ configFolder, environment, agentSandbox, runTa
 /**
  * Runs a call through the broker, if there is one, and adds the usage that the broker counted, even if the call failed.
  */
-async function callThroughBroker(started: Started, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
+async function callThroughBroker(started: CliProgram, options: AgentOptions, call: AgentCall): Promise<AgentRun> {
   const { printsRetries } = started.cli;
   const watch = createStallWatch({ ...options, printsRetries });
   if (options.broker === null) return callCli(started, { ...options, watch }, call);

@@ -12,14 +12,14 @@ import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { createStartError, type Program, runWithoutInput } from '../../processes/collect-output.ts';
+import { createStartError, type LaunchCommand, runWithoutInput } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
-import { createLingerWatch, LINGER_MS, type Retrying, describeStall, type StallWatch } from './stall-watch.ts';
+import { createLingerWatch, LINGER_MS, type RetryingCall, describeStall, type StallWatch } from './stall-watch.ts';
 
 /** The CLI on this machine, or one to install into `folder` if it is missing. */
 export type AgentCommand =
@@ -66,15 +66,15 @@ export interface AgentOptions {
 /** Maximum time in ms for programs that the CLI's adapter runs outside the call, such as the export of a session. */
 export const SIDE_TASK_MS = MINUTE_MS;
 
-/** The CLI and the program that starts it. */
-export interface Started {
+/** A CLI, and the command that starts it. */
+export interface CliProgram {
   readonly cli: AgentCli;
-  readonly program: Program;
+  readonly program: LaunchCommand;
 }
 
 /** Makes one agent call with the CLI; its processes have ended when the call settles. */
 export async function callCli(
-  { cli, program }: Started,
+  { cli, program }: CliProgram,
   { watch, ...options }: AgentOptions & { readonly watch: StallWatch },
   call: AgentCall,
 ): Promise<AgentRun> {
@@ -200,7 +200,7 @@ function ownFolder(
 
 /** Prepares a call; the call's settings override those of the agent. */
 function prepare(
-  { cli, program }: Started,
+  { cli, program }: CliProgram,
   options: AgentOptions & { readonly lendFolder: LendFolder },
   call: AgentCall,
 ): Promise<PreparedCall> {
@@ -298,7 +298,7 @@ const STACK_TRACE_LINE =
 /** Returns the transcript of a stalled call as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
-  stalled: Retrying,
+  stalled: RetryingCall,
   { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
 ): Transcript {
   const judged = cli.judgeStall({ ...stalled, text: describeStall(stalled, stallMs), now: now() });

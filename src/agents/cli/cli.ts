@@ -10,7 +10,7 @@ import type { tryKey } from '../claude/try-key.ts';
 import type { InstantSource } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
 import type { Hiding } from './signed-texts.ts';
-import type { CallEvent, Retrying } from './stall-watch.ts';
+import type { CallEvent, RetryingCall } from './stall-watch.ts';
 
 /** A coding agent's CLI, with everything that differs between CLIs. */
 export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAuthor'> {
@@ -35,7 +35,7 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;
   /** Classifies a stalled call as if the CLI had given up by itself with the error `text`. */
   readonly judgeStall: (
-    stall: Retrying & { readonly text: string; readonly now: number },
+    stall: RetryingCall & { readonly text: string; readonly now: number },
   ) => Pick<Transcript, 'agentError' | 'usageLimit'>;
 }
 

@@ -8,8 +8,8 @@ import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import {
   type CollectedEnd,
   describeCollected,
-  type Program,
-  createProgramAt,
+  type LaunchCommand,
+  createLaunchCommand,
   runWithoutInput,
   versionOf,
 } from '../../processes/collect-output.ts';
@@ -55,7 +55,7 @@ export async function installCli({
   folder,
   environment,
   runTag,
-}: Installation): Promise<Program> {
+}: Installation): Promise<LaunchCommand> {
   if (source === null)
     throw new UserError('configuration', `${title} is your own program: name it in the input agent-path.`);
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
@@ -131,7 +131,7 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
  * Moves npm's installation to its place. If another run was faster, its installation is used, since it may be running
  * already.
  */
-async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
+async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<LaunchCommand | null> {
   if (!(await tryMove(staging, folder))) {
     const other = await installedIn(folder, wanted);
     if (other !== null) return other;
@@ -156,7 +156,10 @@ async function tryMove(staging: string, folder: string): Promise<boolean> {
 }
 
 /** Finds the program in `folder`. Returns null if it is missing or does not report the wanted version. */
-async function installedIn(folder: string, { source, version, ...surroundings }: Wanted): Promise<Program | null> {
+async function installedIn(
+  folder: string,
+  { source, version, ...surroundings }: Wanted,
+): Promise<LaunchCommand | null> {
   const program = findProgram(folder, source);
   if (program === null) return null;
   // Examples: `2.1.330 (Claude Code)`, `codex-cli 0.169.0`.
@@ -172,12 +175,12 @@ function notUsable(folder: string, { title, source, version }: Pick<Wanted, 'tit
 }
 
 /** Returns the platform's binary, or a script. */
-function findProgram(folder: string, { programs }: Wanted['source']): Program | null {
+function findProgram(folder: string, { programs }: Wanted['source']): LaunchCommand | null {
   const candidates = programs({ os: process.platform, cpu: process.arch }).map((path) =>
     join(folder, 'node_modules', ...path.split('/')),
   );
   const found = candidates.find((path) => existsSync(path));
-  return found === undefined ? null : createProgramAt(found);
+  return found === undefined ? null : createLaunchCommand(found);
 }
 
 function installError(

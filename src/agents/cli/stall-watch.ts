@@ -27,12 +27,13 @@ interface Retry {
 }
 
 /** A call that has only retried since `since`; instants in ms. */
-export interface Retrying {
+export interface RetryingCall {
   readonly since: number;
   /** The instant until which the CLI only waits before its next attempt. */
   readonly waitsUntil: number;
-  /** See Retry. */
+  /** HTTP status of the last answer; see Retry. */
   readonly status: number | null;
+  /** Cause of the last retry; see Retry. */
   readonly cause: string | null;
 }
 
@@ -48,7 +49,7 @@ export interface StallWatch {
   /** Aborted if the call has stalled. */
   readonly signal: AbortSignal;
   /** Returns the last retry of a call that has stalled, or null. */
-  stalled(): Retrying | null;
+  stalled(): RetryingCall | null;
   /** Returns the provider's last answer if it was a failure, with the instant until which it asked to wait, or null. */
   failure(): LastFailure | null;
   end(): void;
@@ -68,7 +69,7 @@ export function createStallWatch({
   readonly printsRetries: boolean;
 }): StallWatch {
   const stall = new AbortController();
-  let retrying: Retrying | null = null;
+  let retrying: RetryingCall | null = null;
   let failure: LastFailure | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -127,7 +128,7 @@ function eventOf(sign: ProviderSign): CallEvent {
 }
 
 /** Returns the retrying state after an event; null if the agent is at work. */
-export function trackRetrying(retrying: Retrying | null, event: CallEvent, now: number): Retrying | null {
+export function trackRetrying(retrying: RetryingCall | null, event: CallEvent, now: number): RetryingCall | null {
   if (event.kind === 'try') return retrying && { ...retrying, waitsUntil: now };
   if (event.kind !== 'retry') return null;
   const { status, cause, waitMs } = event.retry;
@@ -139,14 +140,14 @@ export function trackRetrying(retrying: Retrying | null, event: CallEvent, now: 
  * Returns the instant at which the call has stalled unless another event comes first; a past instant means now. null
  * means that only the next event can decide, since a slow model may still answer the current attempt.
  */
-export function stallInstantOf(retrying: Retrying | null, stallMs: number): number | null {
+export function stallInstantOf(retrying: RetryingCall | null, stallMs: number): number | null {
   if (retrying === null) return null;
   const deadline = retrying.since + stallMs;
   return retrying.waitsUntil >= deadline ? deadline : null;
 }
 
 /** Describes a stalled call as a failure. */
-export function describeStall({ status, cause }: Pick<Retrying, 'status' | 'cause'>, stallMs: number): string {
+export function describeStall({ status, cause }: Pick<RetryingCall, 'status' | 'cause'>, stallMs: number): string {
   const answer = status === null ? 'did not answer' : `answered HTTP ${String(status)}`;
   const named = cause === null || cause === 'unknown' || cause === '' ? '' : ` (${cause})`;
   return `The provider ${answer}${named}, and the CLI only retried for ${inMinutes(stallMs)}, so the call was ended.`;

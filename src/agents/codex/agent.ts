@@ -1,4 +1,4 @@
-import { DIRECT_LOGIN, HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD, OPENAI_KEY } from '../manifest.ts';
+import { DIRECT_LOGIN, HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD_LOGIN, OPENAI_KEY } from '../manifest.ts';
 
 /** The agent Codex of OpenAI, which also works with another provider that speaks the Responses API. */
 export const codexAgent = {
@@ -15,7 +15,7 @@ export const codexAgent = {
   ...{ resume: true, tokens: true, cost: false, denials: false, toolRules: 'sandbox', turnLimit: false },
   isCounted: true,
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     telemetryName: 'openai',
     variables: /^(OPENAI_(API_KEY|BASE_URL|ORGANIZATION|PROJECT)|CODEX_API_KEY)$/,
     keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],

@@ -1,4 +1,4 @@
-import { HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD } from '../manifest.ts';
+import { HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD_LOGIN } from '../manifest.ts';
 
 /** The agent GitHub Copilot CLI, with GitHub's service or the user's own provider. */
 export const copilotAgent = {
@@ -12,7 +12,7 @@ export const copilotAgent = {
   // GitHub's service chooses models by itself, and the broker does not count its requests.
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: false },
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     // GH_TOKEN and GITHUB_TOKEN, which the CLI would accept, are left out: a job's token does not work for Copilot, and
     // opens the repository.
     variables:

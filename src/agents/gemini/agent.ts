@@ -1,4 +1,4 @@
-import { DIRECT_LOGIN, type LoadableAgent, NO_CLOUD } from '../manifest.ts';
+import { DIRECT_LOGIN, type LoadableAgent, NO_CLOUD_LOGIN } from '../manifest.ts';
 
 /** The agent Gemini CLI. */
 export const geminiAgent = {
@@ -8,7 +8,7 @@ export const geminiAgent = {
   // Only a setting limits the turns, and Ralph writes the settings; no option among `agent-args` does.
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     telemetryName: 'gcp.gemini',
     variables: /^(GEMINI_API_KEY|GEMINI_MODEL|GOOGLE_GEMINI_BASE_URL)$/,
     keys: ['GEMINI_API_KEY'],

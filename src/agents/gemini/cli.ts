@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { createConversing } from '../acp/cli.ts';
+import { createAcpBase } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
   exportLines,
@@ -84,7 +84,7 @@ const settings = {
  * Shared part of the adapter. A command's title is the whole command, never the model's description of it
  * (`getDisplayTitle` in 0.61), and the CLI itself runs commands only in the work tree.
  */
-const conversing = createConversing('gemini', {
+const base = createAcpBase('gemini', {
   commandOf: ({ title }) => asString(title),
   reported: [['auth', /\bAPI_KEY_INVALID\b|\bAPI key not valid\b/]],
 });
@@ -92,7 +92,7 @@ const conversing = createConversing('gemini', {
 /** The CLI of Gemini, which speaks the Agent Client Protocol. */
 export const geminiCli: AgentCli = {
   ...geminiAgent,
-  ...conversing,
+  ...base,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     createKeyAccess(given, setting, {
@@ -111,7 +111,7 @@ export const geminiCli: AgentCli = {
     await removeEmptyChats(place, call.resume);
     return {
       // The model is an argument, and the servers are in the CLI's settings.
-      ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
+      ...(await base.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
       args: buildGeminiArguments({ ...call, ...place }),
       environment: buildGeminiEnvironment(call.environment, place.configFolder),
       files: buildGeminiFiles(call),

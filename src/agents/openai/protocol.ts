@@ -1,8 +1,8 @@
 import { computeMaxTokens, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { findBearerKey, createProtocol, headersOf, shortenRequest } from '../passing/protocol.ts';
-import { createAccount, estimateTokens } from '../passing/usage.ts';
+import { findBearerKey, createModelProtocol, headersOf, shortenRequest } from '../passing/protocol.ts';
+import { createAnswerMeter, estimateTokens } from '../passing/usage.ts';
 import { asString, type JsonObject } from '../reading/json-value.ts';
 import { reachesOut } from './reaches-out.ts';
 import {
@@ -11,8 +11,8 @@ import {
   createOpenAiUsage,
   type OpenAiApi,
   buildRequestBody,
-  type Served,
-  TARGETS,
+  type OfferedApis,
+  API_PATHS,
   type OpenaiTokenCounts,
 } from './usage.ts';
 
@@ -32,7 +32,7 @@ const PASSED = new RegExp(
   ].join('|')})$`,
 );
 
-interface ProtocolOptions extends Served {
+interface ProtocolOptions extends OfferedApis {
   /** The user's headers for every request, for a gateway. */
   readonly headers: Readonly<Record<string, string>>;
   /** True if the user allows the tool that searches on the provider's servers. */
@@ -58,7 +58,7 @@ const PRIORITY = 2.5;
  */
 export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
   const { mayWebSearch, prices } = options;
-  return createProtocol<OpenAiApi>({
+  return createModelProtocol<OpenAiApi>({
     // No CLI retries these statuses, except 502.
     errors: {
       'no-key': [401, 'not_passed_on'],
@@ -86,7 +86,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
       const sent = buildRequestBody(api, message, mayWebSearch);
       const reach = reachesOut(api, message, sent, mayWebSearch);
       if (reach !== null) return reach;
-      const text = written(sent);
+      const text = trySerialize(sent);
       if (text === null) return 'a request that nests too deep';
       const model = asString(sent['model']) ?? '';
       const asked: PricedRequest = { api, model, tier: sent['service_tier'], chars: body.length, prices };
@@ -97,9 +97,9 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
           { input: computeMaxTokens(body), cached: 0, output: mostOutput(sent) },
           { ...asked, tier: isLeftToProject(asked.tier) ? 'priority' : asked.tier },
         ),
-        account: (contentType: string) => openAccount(contentType, asked),
+        account: (contentType: string) => openAnswerMeter(contentType, asked),
       };
-      return { target: TARGETS[api], body: text, costs };
+      return { target: API_PATHS[api], body: text, costs };
     },
   });
 }
@@ -107,7 +107,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
 const EXHAUSTED = 'The limit of this run is reached: no more requests are passed on';
 
 /** Returns the event that ends a stream at the limit, in the form of the API that the CLI uses. */
-function exhaustedEvents({ apis }: Served): string {
+function exhaustedEvents({ apis }: OfferedApis): string {
   const error = { code: 'insufficient_quota', message: EXHAUSTED };
   return apis.includes('responses')
     ? `event: response.failed\ndata: ${JSON.stringify({ type: 'response.failed', response: { status: 'failed', error } })}\n\n`
@@ -145,8 +145,8 @@ function isAboveZero(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-function openAccount(contentType: string, asked: PricedRequest): ReturnType<typeof createAccount> {
-  return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
+function openAnswerMeter(contentType: string, asked: PricedRequest): ReturnType<typeof createAnswerMeter> {
+  return createAnswerMeter(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
     // A project may use another tier than the request asks for.
     const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
     if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served);
@@ -178,7 +178,7 @@ function errorBody({
   status,
   name: code,
   message,
-}: Parameters<Parameters<typeof createProtocol>[0]['errorBody']>[0]): object {
+}: Parameters<Parameters<typeof createModelProtocol>[0]['errorBody']>[0]): object {
   const type = status === 502 ? 'server_error' : 'invalid_request_error';
   return { error: { message, type, param: null, code } };
 }
@@ -199,7 +199,7 @@ const NO_LIST = {
  * Serializes the body again, since two readers may read a repeated key differently; returns null if ignored parts nest
  * too deeply to be written.
  */
-function written(sent: JsonObject): string | null {
+function trySerialize(sent: JsonObject): string | null {
   try {
     return JSON.stringify(sent);
   } catch {

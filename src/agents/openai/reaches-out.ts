@@ -1,4 +1,4 @@
-import { findFirstResult, isGiven } from '../passing/protocol.ts';
+import { findFirstResult, hasContent } from '../passing/protocol.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { OpenAiApi } from './usage.ts';
 
@@ -53,10 +53,10 @@ const NAME = /^[a-z\d_.$-]*$/;
  * `sent` is the part that is passed on.
  */
 export function reachesOut(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
-  const reaching = REACHING.find(([field]) => isGiven(body[field]));
+  const reaching = REACHING.find(([field]) => hasContent(body[field]));
   if (reaching !== undefined) return reaching[1];
-  if (isGiven(body['background']) && body['background'] !== false) return 'a response in the background';
-  if (!mayWebSearch && isGiven(body['web_search_options'])) return 'a web search';
+  if (hasContent(body['background']) && body['background'] !== false) return 'a response in the background';
+  if (!mayWebSearch && hasContent(body['web_search_options'])) return 'a web search';
   if (!mayWebSearch && searchesByItself(sent['model']))
     return `the model ${describeValue(sent['model'])}, which searches`;
   return (
@@ -72,7 +72,7 @@ function choiceProblem(choice: unknown, mayWebSearch: boolean): string | null {
 }
 
 function itemProblem(input: unknown): string | null {
-  if (!isGiven(input) || typeof input === 'string') return null;
+  if (!hasContent(input) || typeof input === 'string') return null;
   if (!Array.isArray(input)) return 'a conversation in an unknown form';
   return findFirstResult(input as readonly unknown[], (item) => {
     const type = asObject(item)?.['type'];
@@ -98,14 +98,14 @@ function problemIn(value: unknown, mayWebSearch: boolean, depth: number): string
 }
 
 function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): string | null {
-  if (!isGiven(value)) return null;
+  if (!hasContent(value)) return null;
   if (name === 'tools') {
     if (!Array.isArray(value)) return 'tools in an unknown form';
     return findFirstResult(value as readonly unknown[], (tool) => toolProblem(tool, mayWebSearch));
   }
   if (name === 'content' || name === 'output') return partProblem(value);
   if (/^(?:file|image|container|vector_store)_ids?$/.test(name)) return 'content from a stored file';
-  if (name === 'audio' && isGiven(asObject(value)?.['id'])) return 'content from a stored sound';
+  if (name === 'audio' && hasContent(asObject(value)?.['id'])) return 'content from a stored sound';
   if (name.endsWith('_url')) return isInline(addressIn(value)) ? null : 'content from an address';
   // Allow only plain base64, or an address that contains the data.
   if (name === 'file_data' || name === 'data')

@@ -5,22 +5,22 @@ import {
   estimateTokens,
   type UsageReader,
 } from '../passing/usage.ts';
-import { isGiven } from '../passing/protocol.ts';
+import { hasContent } from '../passing/protocol.ts';
 import { createEventData } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 
 /** OpenAI's two APIs for conversations; other providers have the second one, and some have both. */
 export type OpenAiApi = 'responses' | 'chat';
 
-/** The API that the agent's CLI was given. */
-export interface Served {
+/** The APIs that the broker offers to the agent's CLI. */
+export interface OfferedApis {
   readonly apis: readonly OpenAiApi[];
   /** Path of the API's address, without a slash at the end. */
   readonly basePath: string;
 }
 
-/** Paths after the provider's address. */
-export const TARGETS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
+/** The path of each API after the provider's address. */
+export const API_PATHS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
 
 /** Fields about how the model answers, common to both APIs, including those that other providers add. */
 const COMMON = [
@@ -186,7 +186,7 @@ export function buildRequestBody(api: OpenAiApi, body: JsonObject, mayWebSearch:
   // Do not let the provider store the conversation, which anyone with the key could read later.
   if (api === 'responses') return { ...kept, store: false };
   // Ask for the usage, which a stream otherwise omits.
-  return isGiven(body['stream']) && body['stream'] !== false
+  return hasContent(body['stream']) && body['stream'] !== false
     ? { ...kept, stream_options: { ...asObject(body['stream_options']), include_usage: true } }
     : kept;
 }
@@ -201,12 +201,12 @@ function withoutMarks(messages: unknown): unknown {
 }
 
 /** Returns the API of a request, or null if the agent's CLI does not need it. */
-export function findOpenAiApi(method: string, target: string, { apis, basePath }: Served): OpenAiApi | null {
+export function findOpenAiApi(method: string, target: string, { apis, basePath }: OfferedApis): OpenAiApi | null {
   if (method !== 'POST') return null;
-  return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
+  return apis.find((api) => target === `${basePath}${API_PATHS[api]}`) ?? null;
 }
 
 /** Returns true if a request asks for the list of models, which every CLI can do without: the user names the model. */
-export function asksForModels(method: string, target: string, { basePath }: Served): boolean {
+export function asksForModels(method: string, target: string, { basePath }: OfferedApis): boolean {
   return method === 'GET' && target.startsWith(basePath) && /^\/models(?:[/?]|$)/.test(target.slice(basePath.length));
 }

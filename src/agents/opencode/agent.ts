@@ -4,7 +4,7 @@ import {
   HOSTS_OF_CLAUDE,
   HOSTS_OF_OPENAI,
   type LoadableAgent,
-  NO_CLOUD,
+  NO_CLOUD_LOGIN,
   OPENAI_KEY,
 } from '../manifest.ts';
 
@@ -24,7 +24,7 @@ export const opencodeAgent = {
   },
   ...{ resume: true, tokens: true, cost: true, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     variables: /^(ANTHROPIC_(API_KEY|BASE_URL)|OPENAI_(API_KEY|BASE_URL))$/,
     keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY'],
     keyForms: [

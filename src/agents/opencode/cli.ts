@@ -4,7 +4,7 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { UserError } from '../../errors.ts';
 import { toLogLine } from '../../processes/log-line.ts';
-import { createConversing } from '../acp/cli.ts';
+import { createAcpBase } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
   keepOnly,
@@ -70,12 +70,12 @@ const PLUGINS = ['.opencode/plugin', '.opencode/plugins'];
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
-const conversing = createConversing('opencode', { parseText });
+const base = createAcpBase('opencode', { parseText });
 
 /** The CLI of OpenCode, which speaks the Agent Client Protocol; failed attempts are on stderr. */
 export const opencodeCli: AgentCli = {
   ...opencodeAgent,
-  ...conversing,
+  ...base,
   usesConfigFolder: true,
   accessOf: opencodeAccessOf,
   // Example: `1.18.33`.
@@ -103,10 +103,7 @@ export const opencodeCli: AgentCli = {
       );
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
     // The model, the servers and their permissions are in the CLI's configuration.
-    const talk = await conversing.prepare(
-      { ...call, resume, model: null, servers: [], turnLimit: null, effort },
-      place,
-    );
+    const talk = await base.prepare({ ...call, resume, model: null, servers: [], turnLimit: null, effort }, place);
     let startedAt = 0;
     return {
       ...talk,

@@ -59,7 +59,7 @@ interface Costs {
 }
 
 /** Creates the protocol of an API, as far as the agents' CLIs need it. */
-export function createProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol {
+export function createModelProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol {
   return {
     read: (request, secretFor) => read(api, request, secretFor),
     exhausted: answerOf(api, 'exhausted', api.exhausted),
@@ -143,7 +143,7 @@ export function shortenRequest(method: string, target: string): string {
 }
 
 /** Returns true if a field has content. */
-export function isGiven(value: unknown): boolean {
+export function hasContent(value: unknown): boolean {
   return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 }
 

@@ -20,7 +20,7 @@ export function estimateTokens(chars: number): number {
 }
 
 /** Creates the meter for one answer. `spentBy` returns the cost of the counts and of the characters so far. */
-export function createAccount<Counts>(
+export function createAnswerMeter<Counts>(
   usage: UsageReader<Counts>,
   spentBy: (counts: Counts, chars: number) => Spent,
 ): AnswerMeter {

@@ -1,4 +1,4 @@
-import { DIRECT_LOGIN, HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD, OPENAI_KEY } from '../manifest.ts';
+import { DIRECT_LOGIN, HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD_LOGIN, OPENAI_KEY } from '../manifest.ts';
 
 /** The agent Qwen Code. */
 export const qwenAgent = {
@@ -7,7 +7,7 @@ export const qwenAgent = {
   source: { name: '@qwen-code/qwen-code', version: '0.24.4', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
   ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: true, isCounted: true },
   provider: {
-    ...NO_CLOUD,
+    ...NO_CLOUD_LOGIN,
     telemetryName: 'openai',
     variables: /^OPENAI_(API_KEY|BASE_URL|MODEL)$/,
     keys: ['OPENAI_API_KEY'],

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { createConversing } from '../acp/cli.ts';
+import { createAcpBase } from '../acp/cli.ts';
 import { buildProjectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
@@ -64,12 +64,12 @@ const settings = {
   permissions: { ask: ASKED_TOOLS, deny: DENIED_TOOLS },
 };
 
-const conversing = createConversing('qwen');
+const base = createAcpBase('qwen');
 
 /** The CLI of Qwen Code, which speaks the Agent Client Protocol. */
 export const qwenCli: AgentCli = {
   ...qwenAgent,
-  ...conversing,
+  ...base,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     createKeyAccess(given, setting, {
@@ -92,7 +92,7 @@ export const qwenCli: AgentCli = {
     const turnLimit = Number(TURN_LIMIT.exec(call.extraArgs.join(' '))?.[1]) || null;
     return {
       // The model is an argument.
-      ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit }, place)),
+      ...(await base.prepare({ ...call, model: null, servers: [], turnLimit }, place)),
       args: buildQwenArguments({ ...call, ...place }),
       environment: buildQwenEnvironment(call.environment, place),
       files: { [SETTINGS]: JSON.stringify(settings) },

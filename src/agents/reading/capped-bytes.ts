@@ -18,7 +18,7 @@ const HEAD_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 /** The kept bytes; `tail` is null if nothing was dropped between the two. */
-export interface Kept {
+export interface KeptBytes {
   readonly head: Uint8Array;
   readonly tail: Uint8Array | null;
 }
@@ -27,7 +27,7 @@ export interface Kept {
 export interface CappedBytes {
   append(bytes: Uint8Array): void;
   /** Returns the kept bytes as a view that is valid until the next call. */
-  kept(): Kept;
+  kept(): KeptBytes;
   clear(): void;
   /** Returns the number of bytes appended since the last clearing. */
   length(): number;
@@ -73,7 +73,7 @@ export function createCappedBytes(): CappedBytes {
     ring.set(kept.subarray(untilWrap), 0);
   }
 
-  function kept(): Kept {
+  function kept(): KeptBytes {
     if (total <= HEAD_BYTES) return { head: head.subarray(0, total), tail: null };
     const inRing = total - HEAD_BYTES;
     if (inRing <= TAIL_BYTES) return { head: concat(head, ring.subarray(0, inRing)), tail: null };
@@ -96,7 +96,7 @@ const SPACE = 0x20;
  * Returns the text of the kept bytes. A dropped middle is cut at blanks, so that a JSON string that lost it is still
  * well-formed.
  */
-export function decodeKept({ head, tail }: Kept): string {
+export function decodeKept({ head, tail }: KeptBytes): string {
   if (tail === null) return decoder.decode(head);
   const end = head.lastIndexOf(SPACE);
   const start = tail.indexOf(SPACE);
@@ -131,7 +131,7 @@ export function findLineEnd(bytes: Uint8Array, from: number): number {
 const CLOSE_BRACE = 0x7d;
 
 /** Returns true if a line may be a whole object, by a cheap look that saves parsing a truncated one. */
-export function endsObject({ head, tail }: Kept): boolean {
+export function endsObject({ head, tail }: KeptBytes): boolean {
   const bytes = tail ?? head;
   let end = bytes.length - 1;
   while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;

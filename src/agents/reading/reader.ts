@@ -10,7 +10,7 @@ import {
   createPendingCalls,
   decodeKept,
   endsObject,
-  type Kept,
+  type KeptBytes,
   readClock,
 } from './capped-bytes.ts';
 import { classifyFailure, findErrorInText, resetOf, usageLimitOf } from './failure.ts';
@@ -90,7 +90,7 @@ export function createAgentReader({
     pending.clear();
   }
 
-  function takeLine(line: Kept): void {
+  function takeLine(line: KeptBytes): void {
     if (isUnread(line)) return take(ACTIVITY);
     const decoded = decodeKept(line).trim();
     if (decoded === '') return;
@@ -101,7 +101,7 @@ export function createAgentReader({
   }
 
   /** Returns true if the line need not be parsed; a truncated line always must be. */
-  function isUnread(line: Kept): boolean {
+  function isUnread(line: KeptBytes): boolean {
     if (line.head.length < LONG_LINE_BYTES || !endsObject(line)) return false;
     return dialect.unread.test(latin1.decode(line.head.subarray(0, LOOK_BYTES)));
   }

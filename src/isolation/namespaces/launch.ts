@@ -11,7 +11,7 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Files that set up one program each, in a folder that the sandbox's user can read. They keep the environment off the
  * command line, which every user can see.
  */
-interface Launches {
+interface LaunchFiles {
   /** Writes a file and returns its path. `guard` contains commands that stop the program outside its sandbox. */
   write(program: SandboxProgram, guard: string): string;
   /** Removes all files that were written. */
@@ -40,7 +40,7 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
 }
 
 /** Creates a writer of launch files in this folder; each file starts one program in the sandbox. */
-export function createLaunches(folder: string): Launches {
+export function createLaunchFiles(folder: string): LaunchFiles {
   const written = new Set<string>();
   let count = 0;
   return {

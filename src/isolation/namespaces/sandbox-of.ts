@@ -7,7 +7,7 @@ import { UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { createKillDeadline } from '../../processes/process-tree.ts';
 import { listPathAndAncestors } from '../../processes/trusted-programs.ts';
-import { createLaunches } from './launch.ts';
+import { createLaunchFiles } from './launch.ts';
 import { listAgentSandboxes, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { type Root, SYSTEM_PATH } from './root.ts';
 import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REACH, REFRESH, SIGNAL } from './scripts.ts';
@@ -90,7 +90,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
     trees: `${folder}/trees`,
     inbox: `${folder}/inbox`,
   };
-  const launches = createLaunches(folders.inbox);
+  const launches = createLaunchFiles(folders.inbox);
   const user = `${String(uid)}:${String(uid)}`;
   const changing = (path: string, change: Promise<unknown>): Promise<unknown> =>
     change.catch((error: unknown) => {

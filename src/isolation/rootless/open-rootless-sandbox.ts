@@ -15,7 +15,7 @@ import type { OpenedAgentSandbox } from '../namespaces/open-sandbox.ts';
 import { createPlannedRecord, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
 import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
-import { createLaunches, quoteForShell } from '../namespaces/launch.ts';
+import { createLaunchFiles, quoteForShell } from '../namespaces/launch.ts';
 import { endAgentSandbox, SANDBOX_TAG } from './end.ts';
 import { removeClosedFolder, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
 import {
@@ -239,7 +239,7 @@ function rootlessSandboxOf({
   readonly worker: RuntimeWorker;
 }): AgentSandbox {
   const { home, session, trees, inbox, temporary } = folders;
-  const launches = createLaunches(inbox);
+  const launches = createLaunchFiles(inbox);
   return {
     folders: { home, session, trees, inbox },
     enter: (program) => {

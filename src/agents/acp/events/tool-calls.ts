@@ -39,7 +39,7 @@ const SHELLS = ['shell', 'interpreter', 'executable'];
 /** The machine's shells, whose argument after the options is the command line. */
 const SHELL = /^(?:(?:\/usr(?:\/local)?)?\/bin\/)?(?:ba|da|z|k)?sh$/;
 
-/** Creates an empty list of calls. `commandOf` returns the command of one without raw input, see Talk. */
+/** Creates an empty list of calls. For `commandOf`, see AcpCall. */
 export function createToolCalls(commandOf: (call: JsonObject) => string | null): ToolCalls {
   const pending = createPendingCalls<{ readonly known: JsonObject; readonly hasBegun: boolean }>();
   return {

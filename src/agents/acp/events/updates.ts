@@ -8,7 +8,7 @@ import { createToolCalls, type ToolCall } from './tool-calls.ts';
  * Turns the updates of a session into events, including updates before the prompt, which replay the conversation of an
  * earlier process.
  */
-export interface Updates {
+export interface UpdateConverter {
   /** Returns the events of an update, and its tool call if it is about one. */
   take(update: JsonObject): { readonly events: readonly AgentEvent[]; readonly call: ToolCall | null };
   /** Returns the message that is now complete, and clears it. */
@@ -41,9 +41,9 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
 
 /**
  * Creates a converter for the updates of one session, which has cost `costBefore` dollars in earlier processes. `price`
- * returns the price of its model, for an agent that reports tokens and no cost; for `commandOf`, see Talk.
+ * returns the price of its model, for an agent that reports tokens and no cost; for `commandOf`, see AcpCall.
  */
-export function createUpdates({
+export function createUpdateConverter({
   costBefore,
   price,
   commandOf,
@@ -51,7 +51,7 @@ export function createUpdates({
   readonly costBefore: number;
   readonly price: () => Price | null;
   readonly commandOf: (call: JsonObject) => string | null;
-}): Updates {
+}): UpdateConverter {
   const calls = createToolCalls(commandOf);
   const shown = new Set<string>();
   let said = '';
@@ -60,7 +60,7 @@ export function createUpdates({
   let cost = { before: costBefore, now: null as number | null };
   return { take, flush, used, cost: () => cost.now ?? cost.before };
 
-  function take(update: JsonObject): ReturnType<Updates['take']> {
+  function take(update: JsonObject): ReturnType<UpdateConverter['take']> {
     switch (update['sessionUpdate']) {
       case 'agent_message_chunk':
         return { events: [...speak(update), ...countTokens(update)], call: null };

@@ -3,8 +3,9 @@ import { givenPriceOf, type Prices } from '../../../core/spending/prices.ts';
 /** Tokens of one answer by kind, as the Messages API reports them. */
 export interface ClaudeTokenCounts {
   readonly input: number;
-  /** Tokens written to the cache for five minutes, or for an hour. */
+  /** Tokens written to the cache for five minutes. */
   readonly cacheWrite: number;
+  /** Tokens written to the cache for an hour. */
   readonly cacheWriteHour: number;
   readonly cacheRead: number;
   readonly output: number;

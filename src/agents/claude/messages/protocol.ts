@@ -3,15 +3,15 @@ import type { Prices } from '../../../core/spending/prices.ts';
 import type { AgentRequest, ModelProtocol } from '../../../ports/broker.ts';
 import {
   findBearerKey,
-  createProtocol,
+  createModelProtocol,
   findFirstResult,
   headersOf,
   joinHeader,
-  isGiven,
+  hasContent,
   type SecretFor,
   shortenRequest,
 } from '../../passing/protocol.ts';
-import { createAccount, estimateTokens } from '../../passing/usage.ts';
+import { createAnswerMeter, estimateTokens } from '../../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
 import { computeCostUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
@@ -115,7 +115,7 @@ const MAX_OUTPUT_TOKENS = 128_000;
  * that the provider's servers do for the caller.
  */
 export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }: ProtocolOptions): ModelProtocol {
-  return createProtocol<Endpoint>({
+  return createModelProtocol<Endpoint>({
     errors: {
       'no-key': [401, 'authentication_error'],
       'no-object': [400, 'invalid_request_error'],
@@ -159,7 +159,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
         expected: expectedOf(asked, message, message['stream'] === true || /stream/i.test(target)),
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
-          createAccount(createClaudeUsage(contentType), (counts, chars) =>
+          createAnswerMeter(createClaudeUsage(contentType), (counts, chars) =>
             // Use the estimate for a gateway that reports no usage.
             spentBy(
               counts ?? { ...NO_TOKENS, input: estimateTokens(asked.chars), output: estimateTokens(chars) },
@@ -250,8 +250,8 @@ function passedBetas(names: readonly string[]): string[] {
 
 /** Describes the part of a request that makes the provider's servers fetch or run something; null if none does. */
 function reachesOutByMessages(body: JsonObject, mayWebSearch: boolean): string | null {
-  if (isGiven(body['mcp_servers'])) return 'MCP servers';
-  if (isGiven(body['container'])) return 'a container';
+  if (hasContent(body['mcp_servers'])) return 'MCP servers';
+  if (hasContent(body['container'])) return 'a container';
   return toolIn(body['tools'], mayWebSearch) ?? sourceIn([body['messages'], body['system'], body['tools']], 0);
 }
 
@@ -277,7 +277,7 @@ function sourceIn(value: unknown, depth: number): string | null {
   if (kind === 'url' || kind === 'file') return `content from ${kind === 'url' ? 'an address' : 'a stored file'}`;
   if (kind !== undefined && !OWN_SOURCES.includes(kind))
     return `content from a source of the kind ${JSON.stringify(kind).slice(0, 60)}`;
-  if (isGiven(content['file_id'])) return 'content from a stored file';
+  if (hasContent(content['file_id'])) return 'content from a stored file';
   const parts = Object.entries(content).filter(([name]) => !OPAQUE.has(name));
   return findFirstResult(parts, ([, part]) => sourceIn(part, depth + 1));
 }

@@ -7,7 +7,7 @@ import {
   createCappedBytes,
   decodeKept,
   endsObject,
-  type Kept,
+  type KeptBytes,
   readClock,
 } from '../../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../../reading/json-value.ts';
@@ -66,7 +66,7 @@ const MAX_QUOTED_EVENTS = 10;
 /** One pass over an output: each line is an event or text. */
 interface Reading {
   /** Takes a line with its line feed, which only the last one may lack; or the lines of one JSON value. */
-  take(line: Kept): void;
+  take(line: KeptBytes): void;
   /** Takes whole lines from `from` on that are text regardless of what follows; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
   /** Returns true if the next line is inside a code fence. */
@@ -206,7 +206,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     return to;
   }
 
-  function take(line: Kept): void {
+  function take(line: KeptBytes): void {
     if (witness.mayBeQuotation()) keep(line);
     if (texts.inFence()) return takeText(line);
     if (hasSession && isUnread(line)) {
@@ -255,12 +255,12 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     if (onEvent !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
   }
 
-  function takeText(line: Kept): void {
+  function takeText(line: KeptBytes): void {
     texts.take(line.head);
     takeTexts(line);
   }
 
-  function takeTexts(lines: Kept): void {
+  function takeTexts(lines: KeptBytes): void {
     if (!witness.mayBeQuotation()) keep(lines);
     witness.sawText(lines.head);
     if (onEvent === null) return;
@@ -268,7 +268,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
       if (line.trim() !== '') onEvent(buildTextEvent(line, false));
   }
 
-  function keep({ head, tail }: Kept): void {
+  function keep({ head, tail }: KeptBytes): void {
     text.append(head);
     if (tail !== null) text.append(tail);
   }
@@ -280,7 +280,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
   }
 }
 
-function shownOf(line: Kept): readonly StreamEvent[] {
+function shownOf(line: KeptBytes): readonly StreamEvent[] {
   const event = line.head.length > MAX_SHOWN_BYTES ? null : parseCliEvent(parseObject(line));
   return event === null ? [] : streamEventsOf(event);
 }
@@ -289,7 +289,7 @@ function shownOf(line: Kept): readonly StreamEvent[] {
  * Returns true if the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key
  * twice.
  */
-function isUnread(line: Kept): boolean {
+function isUnread(line: KeptBytes): boolean {
   return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
 }
 

@@ -1,5 +1,5 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { findLineEnd, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
+import { findLineEnd, decodeKept, endsObject, type KeptBytes, LINE_FEED } from '../../reading/capped-bytes.ts';
 import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import {
   CARRIAGE_RETURN,
@@ -201,7 +201,7 @@ function isDigit(byte: number | undefined): boolean {
  * Returns the object that begins at `start` and ends the line, or several events on one line; null if there is no such
  * object.
  */
-export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
+export function findObjectsIn(line: KeptBytes, start: number): FoundObjects | null {
   const rest = { head: line.head.subarray(start), tail: line.tail };
   const object = endsObject(rest) ? parseObject(rest) : null;
   if (object === null) return gluedObjects(line, start);
@@ -212,7 +212,7 @@ export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
  * Returns several events on one line, possibly with noise behind them; null if prose follows, because it quotes them,
  * or if a comma follows, because they are elements of an array.
  */
-function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
+function gluedObjects({ head, tail }: KeptBytes, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
   while (tail === null && startsLikeEvent(head, at)) {
@@ -247,7 +247,7 @@ export function findElementsIn(bytes: Uint8Array, start: number): FoundArray | n
 }
 
 /** Returns the objects of a line that is an array, complete or cut off; of an overlong line, those that were kept. */
-export function findArrayIn(line: Kept, start: number): FoundObjects | null {
+export function findArrayIn(line: KeptBytes, start: number): FoundObjects | null {
   if (line.tail !== null) return elementsOfCut(line, start);
   const array = findElementsIn(line.head, start);
   return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
@@ -257,7 +257,7 @@ export function findArrayIn(line: Kept, start: number): FoundObjects | null {
  * Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events after
  * the gap.
  */
-function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
+function elementsOfCut({ head, tail }: KeptBytes, start: number): FoundObjects | null {
   const first = findElementsIn(head, start);
   if (first === null || tail === null) return null;
   const objects = [...first.objects];
@@ -304,6 +304,6 @@ export function isEmpty(bytes: Uint8Array): boolean {
 }
 
 /** Parses the object in the bytes, or returns null for anything else. */
-export function parseObject(bytes: Kept): JsonObject | null {
+export function parseObject(bytes: KeptBytes): JsonObject | null {
   return asObject(tryJson(decodeKept(bytes).trim()));
 }

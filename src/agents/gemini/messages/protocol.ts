@@ -1,8 +1,8 @@
 import { computeMaxTokens, type Spent } from '../../../core/spending/meter.ts';
 import { computeCostAt, givenPriceOf, priceOf, type Prices } from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
-import { createProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
-import { createAccount, estimateTokens } from '../../passing/usage.ts';
+import { createModelProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
+import { createAnswerMeter, estimateTokens } from '../../passing/usage.ts';
 import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
@@ -85,7 +85,7 @@ const LONG_CONTEXT_PRICED = /^gemini-[\d.]+-pro/;
  * that the provider's servers do for the caller.
  */
 export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions): ModelProtocol {
-  const protocol: ModelProtocol = createProtocol<Endpoint>({
+  const protocol: ModelProtocol = createModelProtocol<Endpoint>({
     // Google's names of errors. Gemini CLI 0.61 retries only 502; it treats Google's 503 as a quota.
     errors: {
       'no-key': [401, 'UNAUTHENTICATED'],
@@ -120,7 +120,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
         expected: expectedOf(asked, message, isStream),
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
-          createAccount(createGeminiUsage(contentType), (counts, chars) =>
+          createAnswerMeter(createGeminiUsage(contentType), (counts, chars) =>
             // Use the estimate for a gateway that reports no usage.
             spentBy(counts ?? { input: estimateTokens(asked.chars), cached: 0, output: estimateTokens(chars) }, asked),
           ),
