@@ -137,7 +137,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
       writable: new WritableStream({
         write: (message) => {
           if ('method' in message && 'id' in message) asked.add(message.id);
-          // The agent may still send a request while its last turn ends.
+          // Drop answers after the end of the input: the agent may still send a request while its last turn ends.
           if (!input.writableEnded) input.write(`${JSON.stringify(message)}\n`);
         },
       }),
@@ -151,7 +151,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
 
   function receive(message: JsonObject): void {
     if (isOver) return;
-    // Updates are handled here: the library delivers them after later answers, and prints malformed ones.
+    // Handle updates here: the library delivers them after later answers, and prints malformed ones.
     if (message['method'] === methods.client.session.update) update(asObject(message['params']));
     else if (isAwaited(message)) incoming?.enqueue(message as AnyMessage);
   }
@@ -197,7 +197,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
       waiting.abort();
       void late.catch(() => undefined);
     }
-    // Drops the messages so far: they replay the conversation of an earlier process.
+    // Drop the messages so far, which replay the conversation of an earlier process.
     updates.flush();
     updates.used({});
     hasPrompt = true;
@@ -284,7 +284,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
     if (!isOfRefused && events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
     if (call !== null && hasRunUnasked(call)) report(call);
     for (const event of events) if (event.kind === 'turns') answers += event.more;
-    // After a tool result the model must answer again, beyond the limit.
+    // End the turn at a tool result, after which the model must answer again, beyond the limit.
     if (!isSpent && hasUsedTurns() && events.some(({ kind }) => kind === 'tool-result')) {
       isSpent = true;
       void cancel();

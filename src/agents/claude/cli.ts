@@ -96,7 +96,7 @@ export function mapClaudeRules(rules: readonly string[]): MappedRules<readonly s
 export function mapClaudeServers(servers: readonly McpServer[]): readonly string[] {
   if (servers.length === 0) return [];
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
-  // One argument: the option accepts several values and would take every following word.
+  // Pass one argument: the option accepts several values and would take every following word.
   return [`--mcp-config=${JSON.stringify({ mcpServers })}`];
 }
 
@@ -160,12 +160,12 @@ export function buildClaudeArguments({
     ...['--permission-mode', 'acceptEdits'],
     ...(allowedTools.length > 0 ? ['--allowedTools', allowedTools.join(',')] : []),
     ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
-    // Settings, hooks and servers of the repository would run with the key in their environment.
+    // Exclude the repository's settings, hooks and servers, which would run with the key in their environment.
     ...['--setting-sources', 'user', '--strict-mcp-config'],
     ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
     ...(alsoFolder === null ? [] : ['--add-dir', alsoFolder]),
     ...(model === null ? [] : ['--model', model]),
-    // The CLI rejects zero, and the amount is rounded to four places.
+    // Pass at least 0.0001, because the CLI rejects zero.
     ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
     ...(resume !== null && isClaudeSession(resume) ? ['--resume', resume] : []),
     ...extraArgs,
@@ -188,10 +188,10 @@ export function buildClaudeEnvironment(
     ...given,
     CLAUDE_CONFIG_DIR: configFolder,
     DISABLE_AUTOUPDATER: '1',
-    // A task's `@/some/file` would be read without asking the rules.
+    // The CLI would read the `@/some/file` of a task without checking the rules.
     CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
-    // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt
-    // it again.
+    // A background command would keep the process alive for up to 10 minutes after its result, and a wake-up would
+    // start it again.
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
     CLAUDE_CODE_DISABLE_CRON: '1',
   };

@@ -47,7 +47,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => asOwner(() => exportAgentSession(cli, options, id)),
-    // The agent owns the folder, and an entry that it put there may make the import fail.
+    // Continue without the session if the import fails: the agent owns the folder and may have put entries in the way.
     importSession: (id, content) =>
       asOwner(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {

@@ -94,12 +94,12 @@ export async function callCli(
       watch.see(event);
       linger.see(event);
       if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
-      // Tools name files by absolute paths; people know only the part below the work tree.
+      // Shorten absolute paths of files, because people know only the part below the work tree.
       const line = event.line.replaceAll(`${options.workFolder}/`, '');
       if (line !== '' && !isStderrLogged) options.log.info(line, 'words');
     },
   });
-  // The CLI names a refused option above its help text of up to 12 KiB.
+  // Keep 16 KiB, because the CLI names a refused option above its help text of up to 12 KiB.
   const stderr = createTail(16 * 1024);
   let chunks = 0;
   const started: ProgramCall = {
@@ -149,7 +149,7 @@ export async function callCli(
     .asOwner(() => prepared.complete(ended))
     .then(
       (transcript) => ({ transcript, broken: null }),
-      // The CLI's output still contains the cost of the call.
+      // Keep the transcript of a broken call, which contains its cost.
       (error: unknown) => ({ transcript: ended, broken: asError(error) }),
     );
   const { transcript: printed, broken } = completed;

@@ -28,7 +28,7 @@ export function openDialectReader(
       hear(describeCallEvent(event));
     },
   });
-  // Some CLIs report retries only on stderr.
+  // Read stderr as well, on which alone some CLIs report retries.
   const errors = createLines((line) => {
     const retry = dialect.parseText(line);
     if (retry !== null) hear(describeCallEvent(retry));

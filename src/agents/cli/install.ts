@@ -138,7 +138,7 @@ async function moveInto(folder: string, staging: string, wanted: Wanted): Promis
     const broken = `${staging}.broken`;
     await rename(folder, broken);
     await rm(broken, { recursive: true, force: true });
-    // Another run that also found the installation broken may have been faster.
+    // Ignore a failure: another run that also found the installation broken may have been faster.
     await tryMove(staging, folder);
   }
   return installedIn(folder, wanted);

@@ -89,7 +89,7 @@ async function readTail(
 ): Promise<Tail> {
   const isCut = size > MAX_SESSION_BYTES;
   const first = isCut && needsFirst === true ? await readFirst(file) : Buffer.alloc(0);
-  // One extra byte shows whether a line begins exactly at the limit.
+  // Read one extra byte, which shows whether a line begins exactly at the limit.
   const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES - first.length + 1 : size);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
   const bytes = buffer.subarray(0, bytesRead);
@@ -162,14 +162,14 @@ function parseEntry(line: string): JsonObject | null {
  */
 function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
   try {
-    // Without an escape in the line, its texts are unchanged in the line as well.
+    // Keep a line without escapes that redacting does not change: its texts are in it as they are.
     if (!line.includes('\\') && hiding.redact(line) === line) return line;
     const hidden = hideSecrets(entry, hiding);
     if (hidden.kind === 'signed') throw new SignedSecret();
     if (hidden.kind === 'unchanged') return line;
     return parseEntry(hidden.json) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may write lines that are nested too deeply for this program.
+    // Drop lines that are nested too deeply for this program, because an agent may write such lines.
     if (error instanceof RangeError) return null;
     throw error;
   }

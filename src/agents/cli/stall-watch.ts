@@ -98,7 +98,7 @@ export function createStallWatch({
   };
 
   function see(event: CallEvent): void {
-    // Output while the call is being ended changes nothing, and output read after its end starts no timer.
+    // Ignore output while the call is being ended, and start no timer for output that is read after its end.
     if (stall.signal.aborted || isOver) return;
     clearTimeout(timer);
     const at = now();
@@ -122,7 +122,7 @@ function eventOf(sign: ProviderSign): CallEvent {
     case 'answered':
       return { kind: 'work', line: '' };
     case 'failed':
-      // The CLI itself chooses how long it waits.
+      // The CLI chooses how long it waits, so the wait is unknown.
       return { kind: 'retry', line: '', retry: { status: sign.status, cause: sign.words, waitMs: null } };
   }
 }
@@ -132,7 +132,7 @@ export function trackRetrying(retrying: RetryingCall | null, event: CallEvent, n
   if (event.kind === 'try') return retrying && { ...retrying, waitsUntil: now };
   if (event.kind !== 'retry') return null;
   const { status, cause, waitMs } = event.retry;
-  // A CLI that does not report its wait may wait for hours.
+  // Assume an endless wait if none is reported, because a CLI may wait for hours.
   return { since: retrying?.since ?? now, waitsUntil: now + (waitMs ?? Infinity), status, cause };
 }
 

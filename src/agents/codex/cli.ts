@@ -51,7 +51,7 @@ const SANDBOX_PROBE: readonly string[] = [
 const DISABLED_FEATURES = [
   ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
-  // The broker cannot read compressed requests.
+  // The broker could not read compressed requests.
   'enable_request_compression',
   // Without a network the CLI would retry forever.
   'unbounded_connection_retries',
@@ -96,7 +96,7 @@ export const codexCli: AgentCli = {
     await resetCodexHome(place.configFolder);
     const environment = buildCodexEnvironment(call.environment, place.configFolder);
     const sandbox = await chooseCodexSandbox(call, environment, place);
-    // Codex prints the total usage of the session.
+    // Subtract the earlier tokens, because Codex prints the total usage of the session.
     const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
       args: buildCodexArguments({ ...call, ...place, sandbox }),
@@ -133,7 +133,7 @@ function remember(configFolder: string, probing: Promise<string | null>): Promis
 
 async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
-  // A dry run only shows the call and does not run the probe.
+  // Treat `cancelled` as success: a dry run only shows the call and does not run the probe.
   if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
   return `it ${completeSentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
@@ -223,7 +223,7 @@ function totalIn({ type, payload }: JsonObject): number | null {
 /** Returns the command line of Codex for unattended use; the prompt goes to stdin. */
 export function buildCodexArguments(request: CodexRequest): string[] {
   const { model, servers, extraArgs, resume } = request;
-  // For anything but a UUID, Codex would silently begin a new session.
+  // Resume only with a UUID: for any other id, Codex would silently begin a new session.
   const session = resume !== null && UUID.test(resume) ? resume : null;
   return [
     'exec',
@@ -243,7 +243,7 @@ export function buildCodexArguments(request: CodexRequest): string[] {
 
 function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexRequest): Settings {
   return {
-    // The built-in provider tries another kind of connection first, and its retries cannot be set.
+    // Do not use the built-in provider, which tries another kind of connection first and whose retries cannot be set.
     model_provider: 'ralph',
     'model_providers.ralph.name': 'ralph',
     'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || OPENAI_ADDRESS,
@@ -256,7 +256,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     ...(sandbox?.mode === 'workspace-write' ? workspaceSettings(sandbox, environment, place) : {}),
     ...shellVariables(environment, place.configFolder),
     web_search: allowsWebSearch(allowedTools) ? 'live' : 'disabled',
-    // The repository's instructions and skills are untrusted texts.
+    // Exclude the repository's instructions and skills, which are untrusted texts.
     project_doc_max_bytes: 0,
     'skills.include_instructions': false,
     'analytics.enabled': false,
@@ -295,7 +295,7 @@ function shellVariables(environment: CliCall['environment'], configFolder: strin
 function overrides(settings: Settings): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => [
     '-c',
-    // JSON leaves this one character unescaped.
+    // Escape the one character that TOML forbids and JSON leaves as it is.
     `${name}=${JSON.stringify(value).replaceAll('\u007f', '\\u007f')}`,
   ]);
 }

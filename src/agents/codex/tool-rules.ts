@@ -69,7 +69,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
     case 'read':
     case 'bookkeeping':
     case 'web-search':
-    // The servers' entries in Codex's settings apply these rules.
+    // Skip rules for servers, which the servers' entries in Codex's settings apply.
     case 'mcp':
       return false;
     case 'web-fetch':

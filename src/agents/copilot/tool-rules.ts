@@ -20,7 +20,8 @@ export function mapCopilotRules(rules: readonly string[]): MappedRules<readonly 
     : selectCommandRules(parsed).filter(({ commands }) => isLoose(commands));
   const patterns = new Set(parsed.flatMap(patternsFor));
   const fetches = has('web-fetch');
-  // An address in a `curl` command needs a permission of its own, which would then apply to the fetch tool as well.
+  // Allow addresses in `curl` commands, which need their own permission. It would also apply to the fetch tool, which
+  // is hidden then.
   const curls = !fetches && (patterns.has('shell') || [...patterns].some((pattern) => CURL.test(pattern)));
   const hidden = [
     ...(fetches ? [] : ['web_fetch']),

@@ -63,7 +63,8 @@ const settings = {
   general: {
     enableAutoUpdate: false,
     enableAutoUpdateNotification: false,
-    // The CLI's default of ten attempts takes four minutes; the loop itself times a provider that fails.
+    // Limit the CLI's own attempts, whose default of ten takes four minutes; the loop itself times a provider that
+    // fails.
     maxAttempts: 2,
     retryFetchErrors: false,
     checkpointing: { enabled: false },
@@ -123,7 +124,7 @@ export const geminiCli: AgentCli = {
 export function buildGeminiArguments({ model, extraArgs, alsoFolder, inbox }: GeminiRequest): string[] {
   return [
     '--acp',
-    // One argument each: these options take lists and would take the following words as well.
+    // Pass each option as one argument, because these options take lists and would take the following words as well.
     `--policy=${join(inbox, RULES)}`,
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--approval-mode', 'default'],
@@ -147,7 +148,7 @@ export function buildGeminiEnvironment(
     // Always set, because the CLI would take a missing address from the repository's `.env`.
     GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
-    // Gemini CLI's own variables could widen its permissions.
+    // Drop Gemini CLI's own variables, which could widen its permissions.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
     // Without this, Gemini CLI starts itself again, and killing the first process leaves the second one running.
@@ -211,7 +212,7 @@ async function importGeminiSession(
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortId(id)}.jsonl`, content });
-  // The CLI chooses the file with the newer date in it if a session has two files.
+  // Remove other files of the session: of two files, the CLI chooses the one with the newer date in it.
   const chats = join(place.configFolder, ...folder, CHATS);
   const others = (await listPlainFiles(chats, 'any')).filter(
     (name) => mayBelongTo(id, name) && !name.startsWith('session-imported-'),
@@ -289,7 +290,7 @@ function isMessage({ type }: JsonObject): boolean {
 /** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` with its own variable. */
 export function mapGeminiServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
   const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
-    // The CLI's rules take the text before the first _ as the server's name.
+    // Refuse names with an underscore, because the CLI's rules take the text before the first _ as the server's name.
     server.name.includes('_')
       ? { kind: 'unmapped', why: 'takes no `_` in the name of a server: use `-`' }
       : { kind: 'mapped', entry: settingsOf(server) },

@@ -147,11 +147,11 @@ function isAboveZero(value: unknown): value is number {
 
 function openAnswerMeter(contentType: string, asked: PricedRequest): ReturnType<typeof createAnswerMeter> {
   return createAnswerMeter(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
-    // A project may use another tier than the request asks for.
+    // Use the tier of the answer unless the requested one is more expensive: a project may use another tier than
+    // requested.
     const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
     if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served);
-    // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
-    // estimate.
+    // Estimate by the characters so far until the usage is reported at the end, or if it never is.
     return spentBy({ input: estimateTokens(asked.chars), cached: 0, output: since ?? estimateTokens(chars) }, served);
   });
 }

@@ -157,7 +157,7 @@ function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
   if (usage === null) return null;
   const details = asObject(usage['input_tokens_details']) ?? asObject(usage['prompt_tokens_details']);
   const input = countOf(usage, 'input_tokens', 'prompt_tokens');
-  // Some providers omit the reasoning from the output and include it only in the sum.
+  // Compare with the sum, because some providers include the reasoning only there and not in the output.
   const output = Math.max(countOf(usage, 'output_tokens', 'completion_tokens'), countOf(usage, 'total_tokens') - input);
   // Every answer has tokens, so a report of zero is ignored.
   if (input + output === 0) return null;

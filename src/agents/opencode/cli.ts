@@ -91,7 +91,7 @@ export const opencodeCli: AgentCli = {
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
     const [option, variant] = VARIANT.exec(call.extraArgs.join(' ')) ?? [];
-    // Without a variant, OpenCode would choose the lowest effort.
+    // Always set an effort, because OpenCode would otherwise choose the lowest one.
     const effort = variant ?? 'default';
     const options =
       option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
@@ -170,7 +170,7 @@ async function mayNamePlugins(path: string): Promise<boolean> {
   const text = await readPlainFile(path, async (file, size) =>
     size > MAX_SETTINGS_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
-  // The word `plugin` may be written with escapes.
+  // Match any escape as well, because the word `plugin` may be written with escapes.
   return text === null ? stats.size > 0 : /plugin|\\u/i.test(text);
 }
 
@@ -262,7 +262,7 @@ function redactedText(text: string, session: JsonObject | null, hiding: Hiding):
     if (hidden.kind === 'unchanged') return text;
     return asObject(tryJson(hidden.json)) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may write sessions that are nested too deeply for this program.
+    // Drop sessions that are nested too deeply for this program, because an agent may write such sessions.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -285,7 +285,8 @@ export function buildOpencodeEnvironment(
   const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    // OpenCode's own variables would apply in addition to Ralph's; an empty folder would mean the work folder.
+    // Drop OpenCode's own variables, which would apply in addition to Ralph's. An empty folder would mean the work
+    // folder.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),
@@ -295,7 +296,7 @@ export function buildOpencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       mcp,
-      // A refused call does not end the turn.
+      // Continue the turn after a refused call.
       experimental: { continue_loop_on_deny: true },
       // Without this, OpenCode requests a title from a model.
       agent: { title: { disable: true } },

@@ -64,7 +64,7 @@ export function mapOpencodeServers(
   variables: Readonly<Record<string, string>>,
 ): MappedServers<OpencodeServers> {
   const { own, unmapped } = mapServers(servers, 'opencode', (server) => {
-    // OpenCode names tools by server and tool, with one _ between them.
+    // Refuse ambiguous names: OpenCode names tools by server and tool, with one _ between them.
     if (servers.some(({ name }) => name.startsWith(`${server.name}_`)))
       return { kind: 'unmapped', why: 'takes no server whose name is the beginning of that of another one' };
     const entry = entryOf(server, variables);

@@ -119,7 +119,7 @@ export function headersOf(
   return {
     ...Object.fromEntries(passed),
     ...own,
-    // The agent's claim about the body's encoding could make a gateway read another body than the checked one.
+    // Override the agent's header, with which a gateway could read another body than the checked one.
     'content-type': 'application/json',
     // Ask for an uncompressed answer, whose usage is read while it passes.
     'accept-encoding': 'identity',

@@ -52,7 +52,7 @@ const settings = {
   telemetry: { enabled: false },
   ide: { enabled: false },
   ui: { enableFollowupSuggestions: false },
-  // The CLI's own retries take minutes; the loop itself times a provider that fails.
+  // Limit the CLI's own retries, which take minutes; the loop itself times a provider that fails.
   model: { generationConfig: { maxRetries: 1 } },
   // The CLI must not load the repository's instructions, so the file name is one that no repository can contain.
   context: { fileName: '.git/no-instructions' },
@@ -120,7 +120,7 @@ export function buildQwenArguments({
 }: Pick<CliCall, 'model' | 'extraArgs'> & Pick<CliPlace, 'alsoFolder'>): string[] {
   return [
     '--acp',
-    // The option takes a list and would take the following words as well.
+    // Pass the option as one argument, because it takes a list and would take the following words as well.
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--auth-type', 'openai'],
     // In this mode, Qwen Code asks for every call that may change something.
@@ -142,7 +142,7 @@ export function buildQwenEnvironment(
     // Always set, because the CLI would take a missing address from the repository's `.env`.
     OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
-    // Qwen Code's own variables could widen its permissions, or make it wait for a provider for hours.
+    // Drop Qwen Code's own variables, which could widen its permissions, or make it wait for a provider for hours.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
     QWEN_HOME: configFolder,
     QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
@@ -209,7 +209,7 @@ function movedTo(folder: string, text: string): string | null {
     });
     return lines.join('\n');
   } catch (error) {
-    // An agent may write lines that are nested too deeply for this program.
+    // Refuse lines that are nested too deeply for this program, because an agent may write such lines.
     if (error instanceof RangeError) return null;
     throw error;
   }

@@ -69,7 +69,7 @@ function allowsCommand(
   allowedTools: readonly string[],
   place: AskedPlace,
 ): boolean {
-  // Some shells let `.?` and `.*` match the folder above.
+  // Refuse `.?` and `.*`, with which some shells match the folder above.
   if (command === null || setsVariables || /(?:^|[\s'"/=])\.[?*[]/.test(command)) return false;
   const line = splitCommandLine(command);
   if (line.kind === 'opaque' || findRefusedCommands(command, allowedTools)?.length !== 0) return false;

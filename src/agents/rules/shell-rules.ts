@@ -96,7 +96,8 @@ function allowed(command: string, rules: readonly string[]): boolean {
 
 function onlyReadsInside(command: string): boolean {
   const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
-  // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
+  // Allow an absolute path in `cd`: agents begin many commands with a `cd` to the work tree's full path, which is not
+  // known here.
   if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
   return READERS.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
 }
@@ -174,7 +175,7 @@ export function splitCommandLine(command: string): ShellParts {
     } else if (rest.startsWith(CONTINUATION)) {
       at += CONTINUATION.length;
     } else if (rest.startsWith('#') && /(?:^|[ \t])$/.test(part)) {
-      // A comment ends with its line, even after a backslash.
+      // End a comment with its line, even after a backslash.
       const lineEnd = text.indexOf('\n', at);
       at = lineEnd === -1 ? text.length : lineEnd;
     } else if (quoted !== null) {

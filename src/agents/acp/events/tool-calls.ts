@@ -48,7 +48,8 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
       if (id === null) return null;
       const { known: before, hasBegun: hadBegun = false } = pending.of(id) ?? {};
       const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
-      // A request of some agents omits what an earlier message said about the call, such as the folder of a command.
+      // Merge the messages about a call, because the requests of some agents omit parts such as the folder of a
+      // command.
       const input = { ...asObject(before?.['rawInput']), ...asObject(message['rawInput']) };
       const rawInput = Object.keys(input).length > MAX_FIELDS ? message['rawInput'] : input;
       const known: JsonObject = { ...before, ...Object.fromEntries(given), rawInput };
@@ -83,7 +84,7 @@ export function parseAskedCall(call: JsonObject): AskedCall {
   const url = asString(input['url']) ?? asString(input['uri']);
   const paths = pathsIn(call, input);
   return {
-    // Some agents give a command the kind of its purpose, such as reading a file.
+    // Do not trust the kind: some agents give a command the kind of its purpose, such as reading a file.
     kind: line === undefined ? kindOf(call['kind'], { url, paths, input }) : 'command',
     tool,
     command,

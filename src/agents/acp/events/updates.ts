@@ -105,7 +105,8 @@ export function createUpdateConverter({
 
   function used(response: JsonObject): readonly AgentEvent[] {
     const usage = hasTokens ? null : usageIn(response);
-    // The agent reports the cost of the whole session, including earlier processes, unless it started again from zero.
+    // Subtract the earlier cost: the agent reports the whole session, including earlier processes, unless it started
+    // again from zero.
     const costUsd = cost.now === null ? null : cost.now - (cost.now < cost.before ? 0 : cost.before);
     cost = { before: cost.now ?? cost.before, now: null };
     hasTokens = false;
@@ -193,7 +194,7 @@ function isStatus(value: number): boolean {
 
 function dollars(update: JsonObject): number | null {
   const cost = asObject(update['cost']);
-  // OpenCode reports 0 for a model whose price it does not know.
+  // Treat 0 as unknown, because OpenCode reports it for a model whose price it does not know.
   return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) || null : null;
 }
 

@@ -94,7 +94,7 @@ export function createEventCollector(): EventCollector {
       case 'assistant':
         event.tools.forEach(rememberCommand);
         if (event.nested) return;
-        // The result of an earlier turn is no longer the last message.
+        // Set at least an empty text, because the result of an earlier turn is no longer the last message.
         lastText = event.text ?? lastText ?? '';
         if (event.failure) failure = event.failure;
         else clearFailure();

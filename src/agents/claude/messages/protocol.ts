@@ -45,7 +45,7 @@ export const messagesApi: ClaudeApi = {
     const match = method === 'POST' ? MESSAGES.exec(target) : null;
     return match === null ? null : { target, model: null, isFree: match.groups?.['count'] !== undefined };
   },
-  // Older versions send this to check the connection.
+  // Answer this request, with which older versions check the connection.
   shortAnswer: (method, target) => (method === 'HEAD' && target === '/' ? 200 : null),
 };
 
@@ -60,7 +60,7 @@ export const bedrockApi: ClaudeApi = {
       ? null
       : { target, model: model.replace(/%3A/gi, ':').replace(/%2F/gi, '/'), isFree: false };
   },
-  // The list of profiles is at another address; without it, the CLI uses its own names.
+  // Refuse the list of profiles, which is at another address; without it, the CLI uses its own names.
   shortAnswer: (method, target) => (method === 'GET' && /^\/inference-profiles(?:\?|$)/.test(target) ? 404 : null),
 };
 
@@ -233,7 +233,7 @@ function forwardedHeaders(
   const token = findBearerKey(given, secretFor);
   if (key === null && token === null) return null;
   const betas = passedBetas(joinHeader(given['anthropic-beta']).split(','));
-  // A subscription's token is refused without this beta; the CLI sends it if it knows that it has one.
+  // Add the beta without which a subscription's token is refused; the CLI, which sees a placeholder, may not send it.
   if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
   return headersOf(given, PASSED, {
     ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),

@@ -263,7 +263,7 @@ function elementsOfCut({ head, tail }: KeptBytes, start: number): FoundObjects |
   const objects = [...first.objects];
   for (let at = tail.indexOf(COMMA); at !== -1; at = tail.indexOf(COMMA, at)) {
     at += 1;
-    // Inside a string, the quotation marks of an event are escaped.
+    // Events are recognized by their quotation marks, which would be escaped inside a string.
     if (!startsLikeEvent(tail, at)) continue;
     const walk = createJsonWalker().walk(tail, at, tail.length);
     if (walk.kind !== 'closed') break;

@@ -106,7 +106,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     shortAnswer: () => null,
     headers: (given, secretFor) => {
       const key = secretFor(joinHeader(given['x-goog-api-key']));
-      // The `accept` header fixes the form in which the answer is parsed.
+      // Set `accept`, which decides the form of the answer.
       return key === null ? null : headersOf(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
     },
     endpoint: endpointOf,
