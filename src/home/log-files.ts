@@ -108,7 +108,7 @@ export function createTerminalLog(options: {
   readonly redact: (text: string) => string;
   readonly print: (text: string) => void;
   readonly files: Pick<LogFiles, 'line' | 'iterationBegins' | 'iterationEnds'>;
-  /** Receives what is logged within an iteration. */
+  /** Receives each line that is logged within an iteration. */
   readonly lineLogged: (line: string) => void;
   readonly colours: boolean;
 }): Log {

@@ -17,7 +17,7 @@ const COUNTDOWN_BEAT_MS = 1_000;
 /** The control sequence that returns to the beginning of the line and clears it. */
 const CLEAR = '\r\u001B[2K';
 
-/** The signals by which a person ends a run. */
+/** The signals with which a person ends a run. */
 export interface Interruption {
   /**
    * Aborted by the first Ctrl-C: the run ends before the next iteration begins. The abort reason names the person.
@@ -31,8 +31,8 @@ export interface Interruption {
 const NOW_SIGNALS = ['SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The files `.ralph/status.json` and `.ralph/progress.json` in the folder that the run works for, by which the run can
- * be watched. A file that cannot be written is warned about once, and the run continues without it.
+ * The files `.ralph/status.json` and `.ralph/progress.json` in the folder that the run works for, with which people
+ * watch the run. A file that cannot be written causes one warning, and the run continues without it.
  */
 export interface StatusFiles {
   readonly status: (document: object) => void;

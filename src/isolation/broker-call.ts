@@ -18,7 +18,7 @@ const MAX_REASONS = 5;
 /** Maximum length of a model's name; a longer name is cut. */
 const MAX_MODEL_CHARS = 200;
 
-/** A brokered call, with what it has spent and may still spend. */
+/** A brokered call, with its spending so far and its limits. */
 export interface BrokerCall {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
@@ -127,7 +127,7 @@ export function createCall(
   };
 }
 
-/** Returns the maximum that a request in progress may still cost beyond what it has spent. */
+/** Returns the maximum cost that a request in progress may still add to its spending so far. */
 function rest(atMost: Spent, spent: Spent): Spent {
   const tokens = Math.max(1, atMost.tokens - spent.tokens);
   return { tokens, outputTokens: 0, costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };

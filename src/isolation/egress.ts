@@ -49,9 +49,9 @@ const MAX_REFUSED = 100;
 const OTHERS = 'others';
 
 /**
- * Creates a proxy for CONNECT and plain HTTP that forwards what the rules allow, to public addresses only. A tunnel
- * carries TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. If
- * everything is allowed, tunnels to other ports carry anything.
+ * Creates a proxy for CONNECT and plain HTTP that forwards allowed requests, to public addresses only. A tunnel carries
+ * TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. If everything is
+ * allowed, tunnels to other ports carry anything.
  */
 export function createEgress(options: EgressOptions): Egress {
   const { network = machineNetwork, connectTimeoutMs = 30_000, lingerMs = 60_000, openingMs = 30_000 } = options;

@@ -5,7 +5,8 @@ import { connect, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import type { AttemptResult } from '../core/isolation/probe.ts';
 
-// Each function tries what a process may do and leaves nothing behind: `open` if it worked, `closed` for every refusal.
+// Each function tries one action of a process and leaves nothing behind. The result is `open` if it worked, and
+// `closed` for every refusal.
 
 /** Flags for a file without a name (O_TMPFILE), which disappears with its descriptor; Node has no constant for them. */
 const NAMELESS = 0o20000000 | constants.O_DIRECTORY;

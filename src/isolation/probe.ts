@@ -50,7 +50,7 @@ export interface ProbeRequest {
   /** The port of the broker, or null if this run has no broker. */
   readonly brokerPort: number | null;
   readonly proxyPort: number | null;
-  /** An address that nobody uses, such as 192.0.2.1: packets to it leave the machine unless something stops them. */
+  /** An address that nobody uses, such as 192.0.2.1. Packets to it leave the machine unless they are stopped. */
   readonly outside: { readonly address: string; readonly port: number };
   /** Sockets of the machine's daemons in folders that the sandbox shows. */
   readonly shownSockets: readonly string[];

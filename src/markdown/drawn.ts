@@ -65,7 +65,7 @@ const NODE_EXTRAS =
 
 /**
  * Names of the TeX commands that show all of their words in place and in black. Other commands may be comments, define
- * something, or move, shrink or colour words.
+ * commands, or move, shrink or colour words.
  */
 const TEX_SHOWN: ReadonlySet<string> = new Set(
   `Alpha Beta Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega alpha beta gamma delta epsilon varepsilon zeta eta
@@ -169,7 +169,7 @@ export function maskCode(text: string, codeSpans: readonly Span[]): string {
   return pieces.join('') + text.slice(ends.at(-1));
 }
 
-/** Returns the formulas of running text, in which code is masked, that may hide something. */
+/** Returns the formulas of running text, in which code is masked, that may hide words. */
 export function findHidingFormulas(text: string, { start, end }: Span): readonly Span[] {
   return [...text.slice(start, end).matchAll(FORMULA)].flatMap(({ 0: found, index }) =>
     hidesInFormula(found) ? [{ start: start + index, end: start + index + found.length }] : [],

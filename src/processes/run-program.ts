@@ -111,7 +111,7 @@ interface ShellCall {
   /** The name of the command in an error, such as `verify command`. */
   readonly what: string;
   /**
-   * `strict` stops at the first command that fails, also in a pipe; `plain` takes the exit code of the last command.
+   * `strict` stops at the first command that fails, even in a pipe; `plain` returns the exit code of the last command.
    */
   readonly shell: 'strict' | 'plain';
   /** Number of bytes that are returned from the end of the output; by default TAIL_BYTES. */

@@ -22,7 +22,7 @@ const MAX_SIZES: Readonly<Record<HandoffName, number>> = {
   'loop/beside.patch': 16 * MIB,
 };
 
-/** Creates access to the hand-over folder at `path`; the first write makes the directory. */
+/** Returns the functions that read and write the hand-over folder at `path`; the first write makes the directory. */
 export function createHandoffFolder(path: string): HandoffFolder {
   async function opened<T>(name: HandoffName, use: (file: FileHandle, bytes: number) => Promise<T>): Promise<T | null> {
     const at = join(path, name);

@@ -87,7 +87,7 @@ async function pipelineTexts(places: PromptPlaces): Promise<Readonly<Record<stri
   return Object.fromEntries(texts.flatMap(([path, text]) => (text === null ? [] : [[path, text]])));
 }
 
-/** Reads the signals of pipeline files. Loads their parsers only when there is something to parse. */
+/** Reads the signals of pipeline files. Loads the parsers only when there is a file to parse. */
 async function readSignals(
   pipelines: Readonly<Record<string, string>>,
 ): Promise<{ readonly signals: DoneSignals; readonly problems: readonly string[] }> {

@@ -20,8 +20,8 @@ const STEERING = [
 ];
 
 /**
- * Returns digests, made with the run's key, of the variables that decide where the token is sent, and where spans are
- * sent and with which headers, so that post recognizes main's values; null if no such variable is set.
+ * Returns digests, made with the run's key, of the variables that decide where the token and the spans are sent, and
+ * with which headers, so that post recognizes main's values; null if no such variable is set.
  */
 export function digestSteering(
   environment: Readonly<Record<string, string | undefined>>,

@@ -42,7 +42,7 @@ const MAX_TEXT_BYTES = 1024 * 1024;
 /** Maximum number of files that match a pattern. */
 const MAX_FILES = 100;
 
-/** Creates access to the text files of the work tree. */
+/** Returns the functions that read and change the text files of the work tree. */
 export function createWorkFiles(workspace: string): WorkTreeFiles {
   async function readTextFile(path: string): Promise<string | null> {
     try {
@@ -126,8 +126,8 @@ async function readEndOfFile(path: string, lengthOf: (size: number) => number | 
 }
 
 /**
- * Creates access to the runner's files, whose present content is treated as content from the action. `onForeign`
- * receives the name of each file that later has any other content.
+ * Returns the functions that guard the runner's files, whose present content is treated as content from the action.
+ * `onForeign` receives the name of each file that later has any other content.
  */
 export function createRunnerFiles(
   environment: Readonly<Record<string, string | undefined>>,

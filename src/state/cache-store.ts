@@ -44,7 +44,7 @@ interface WorkerReport {
   lastError: string;
 }
 
-/** Matches lines of a Node crash that do not say what was wrong. */
+/** Matches lines of a Node crash that do not contain the error. */
 const STACK_NOISE = /^(\s.*|Node\.js v.*|)$/;
 
 export interface CacheStoreOptions {

@@ -37,7 +37,7 @@ export function createAcpCli(): AgentCli {
     ...acpAgent,
     ...base,
     usesConfigFolder: false,
-    // `agent-env` supplies what the agent needs to reach a model.
+    // `agent-env` supplies the variables with which the agent reaches a model.
     accessOf: (environment) => ({ kind: 'direct', environment }),
     printedVersion: /^(?!)/,
     sessions: {

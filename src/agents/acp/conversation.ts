@@ -108,7 +108,7 @@ export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) =>
     price: () => (model === null ? null : priceOf(talk.prices, model)),
     commandOf: talk.commandOf,
   });
-  /** Ids of our requests that the agent has not answered. */
+  /** Ids of this client's requests that the agent has not answered. */
   const asked = new Set<unknown>();
   /** The decided calls by id: the call as it was allowed, or `false` if it was refused. */
   const decided = new Map<string, ToolCall | false>();

@@ -242,8 +242,8 @@ function isMessage({ type }: JsonObject): boolean {
 }
 
 /**
- * Returns true if an entry is one of our prompts. A tool's result is also a user turn, but a transcript cannot begin
- * with one: the API rejects a result without its call.
+ * Returns true if an entry is one of Ralph's prompts. A tool's result is also a user turn, but a transcript cannot
+ * begin with one: the API rejects a result without its call.
  */
 function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;

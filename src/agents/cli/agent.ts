@@ -157,7 +157,7 @@ async function callThroughBroker(started: CliProgram, options: AgentOptions, cal
   return { ...run, analysis: withBilledUsage(run.analysis, bill) };
 }
 
-/** Returns an empty result for a call that failed before it had one, because it may have cost something. */
+/** Returns an empty result for a call that failed before it had one; the caller adds the cost that it may have had. */
 function brokenRun(error: unknown): AgentRun {
   const { analysis } = analyzeTranscript(NOTHING_PRINTED, []);
   return {

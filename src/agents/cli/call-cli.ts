@@ -53,7 +53,7 @@ export interface AgentOptions {
   readonly alsoFolder: string | null;
   readonly configFolder: string;
   readonly inbox: string;
-  /** A UUID that marks every process of the agent, so that `sweep` finds them, also in `post`. */
+  /** A UUID that marks every process of the agent, by which `sweep` finds them, even in `post`. */
   readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;

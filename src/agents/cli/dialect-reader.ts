@@ -28,7 +28,7 @@ export function openDialectReader(
       hear(describeCallEvent(event));
     },
   });
-  // Read stderr as well, on which alone some CLIs report retries.
+  // Read stderr as well, because some CLIs report retries only there.
   const errors = createLines((line) => {
     const retry = dialect.parseText(line);
     if (retry !== null) hear(describeCallEvent(retry));

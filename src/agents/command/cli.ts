@@ -13,7 +13,7 @@ const MAX_COMPLAINT_BYTES = 4 * 1024;
 export const commandCli: AgentCli = {
   ...commandAgent,
   usesConfigFolder: false,
-  // `agent-env` supplies what the program needs to reach a model.
+  // `agent-env` supplies the variables with which the program reaches a model.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
   printsRetries: false,

@@ -76,8 +76,8 @@ function patternsFor(rule: ToolRule): readonly string[] {
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
 /**
- * Returns what the CLI matches of a command: its name, for some programs with the first word after it; null if these
- * are not plain words, which a flag cannot contain.
+ * Returns the part of a command that the CLI matches: its name, for some programs with the first word after it. Returns
+ * null if these are not plain words, because a flag can contain no others.
  */
 function stemOf(commands: RuleCommands): string | null {
   const [name, first] = leadingWordsOf(commands);

@@ -222,8 +222,8 @@ async function importGeminiSession(
 }
 
 /**
- * Removes everything but sessions and our settings from the CLI's folder: rules, hooks or servers from an earlier call
- * would apply to this one.
+ * Removes everything but sessions and Ralph's settings from the CLI's folder: rules, hooks or servers from an earlier
+ * call would apply to this one.
  */
 export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });

@@ -49,8 +49,8 @@ const MAX_DEPTH = 64;
 const NAME = /^[a-z\d_.$-]*$/;
 
 /**
- * Describes the part of a request that makes the provider's servers fetch, run or look up something; null if none does.
- * `sent` is the part that is passed on.
+ * Describes the part of a request that makes the provider's servers fetch or look up content, or run programs; null if
+ * no part does. `sent` is the part that is passed on.
  */
 export function reachesOut(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
   const reaching = REACHING.find(([field]) => hasContent(body[field]));

@@ -28,11 +28,11 @@ const COMMON = [
   ...['temperature', 'top_p', 'top_k', 'min_p', 'top_logprobs', 'repetition_penalty', 'service_tier', 'reasoning'],
   ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
   ...['thinking', 'enable_thinking', 'thinking_budget', 'preserve_thinking', 'chat_template_kwargs'],
-  // The providers to which a gateway may forward the request, and what they may store.
+  // This field names the providers to which a gateway may forward the request, and the data that they may store.
   'provider',
 ];
 
-/** Fields that are passed on. Others are dropped, because some make a provider search, store or run something. */
+/** Fields that are passed on. Others are dropped, because some make a provider search, store data or run programs. */
 const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
   responses: new Set([
     ...COMMON,

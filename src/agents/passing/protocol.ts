@@ -36,7 +36,7 @@ export interface ModelApi<Endpoint> {
   readonly nameRequest: (method: string, target: string) => string;
   /**
    * Returns the part of a message to pass on, or a text that describes the part which makes the provider's servers
-   * fetch, keep or run something.
+   * fetch or keep content, or run programs.
    */
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }

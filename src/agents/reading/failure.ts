@@ -5,7 +5,7 @@ import type { Dialect, ErrorForm, AgentFailure } from './agent-event.ts';
 
 const MAX_TEXT_CHARS = 2_000;
 
-/** Texts by which providers report that a plan or a key is used up for now. */
+/** Texts with which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
     String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,

@@ -22,7 +22,7 @@ export interface AskedCall {
   /** Files and folders that the call names, among them the folder in which a command runs. */
   readonly paths: readonly string[];
   readonly url: string | null;
-  /** True if the command also gets variables of its own. */
+  /** True if the call sets variables for the command. */
   readonly setsVariables: boolean;
 }
 

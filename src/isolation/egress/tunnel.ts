@@ -60,7 +60,7 @@ interface Ways extends Gate {
   readonly servePages: (client: Socket, begun: { readonly target: HostAndPort; readonly said: Buffer }) => void;
 }
 
-/** Maximum size of the bytes in which a client names its target: ten times what programs send. */
+/** Maximum number of bytes in which a client names its target, ten times as many as programs send. */
 const MAX_OPENING_BYTES = 32 * 1024;
 
 /** The TLS alert `unrecognized_name`, as a fatal one. */
@@ -132,8 +132,8 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Reads what a socket sends until it can be parsed, the socket ends, or the time is over. The socket is paused
- * afterwards.
+ * Reads the first bytes of a socket until they can be parsed, the socket ends, or the time is over. The socket is
+ * paused afterwards.
  */
 async function beginningOf(
   socket: Socket,

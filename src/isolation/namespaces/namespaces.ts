@@ -34,7 +34,7 @@ interface Namespaces {
   readonly withTree: NonNullable<Foundation['withTree']>;
   /** Sockets that listen on 127.0.0.1 in the namespaces, in the order of the requested ports. */
   readonly listeners: readonly Listener[];
-  /** The flaws of this machine, as sentences: what is wrongly open or closed to the namespaces. */
+  /** Sentences about the parts of this machine that are wrongly open or closed to the namespaces. */
   readonly gaps: readonly string[];
   readonly lost: () => string | null;
   /** Ends the namespaces and everything in them. */

@@ -33,7 +33,7 @@ export interface OpenedAgentSandbox {
   readonly level: FailedLevel['level'];
   readonly agentSandbox: AgentSandbox;
   readonly uid: number;
-  /** The flaws of this machine, as sentences: what is wrongly open or closed to the sandbox. */
+  /** Sentences about the parts of this machine that are wrongly open or closed to the sandbox. */
   readonly gaps: readonly string[];
   /** Makes a server reachable from the sandbox at 127.0.0.1 and returns the port there; for at most two servers. */
   listen(server: Server): Promise<number>;
@@ -42,7 +42,7 @@ export interface OpenedAgentSandbox {
    * that.
    */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
-  /** Ends everything in the sandbox and removes it; returns what is left. */
+  /** Ends every process in the sandbox and removes the sandbox; returns the remains. */
   close(): Promise<SandboxRemains>;
 }
 
@@ -51,8 +51,8 @@ const TRIED_UIDS = 40;
 const SERVERS = 2;
 
 /**
- * Opens a sandbox; throws IsolationUnavailable if this machine cannot have a sandbox of that level. Leftovers that
- * cannot be removed in that case stay on record.
+ * Opens a sandbox; throws IsolationUnavailable if this machine cannot have a sandbox of that level. Leftovers of the
+ * attempt that cannot be removed stay on record.
  */
 export async function openAgentSandbox(
   level: 'namespace' | 'user',
@@ -165,7 +165,7 @@ async function openUser(foundation: Foundation, options: AgentSandboxOptions): P
   };
 }
 
-/** Returns what a sandbox lacks on a machine without a program that can seal it. */
+/** Returns sentences about the gaps of a sandbox on a machine without a program that can seal it. */
 function gapsOfPrograms(): readonly string[] {
   return sealOfPrograms().length > 0
     ? []

@@ -23,8 +23,8 @@ export interface RecordPlace {
 }
 
 /**
- * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
- * The sandbox gets a copy for other runs.
+ * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing
+ * unrecorded. The sandbox gets a copy for other runs.
  */
 export function writeAgentSandboxRecord({ runFolder }: RecordPlace, record: AgentSandboxRecord): void {
   writeRecordFile(runFolder, FILE, record);

@@ -37,7 +37,7 @@ type Places = AgentSandboxOptions['places'];
 
 /**
  * Ends every process of a run's sandbox, gives its user's files back, and removes the sandbox. Returns the remains,
- * which then stay on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
+ * which then stay on record. Does nothing if the run has no sandbox. Safe to repeat, even after a kill halfway.
  */
 export async function removeAgentSandbox(
   runFolder: string,

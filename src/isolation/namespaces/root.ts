@@ -6,7 +6,7 @@ import { withNamedWait } from '../../ports/waits.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An error of a machine that lacks something; the message is a clause: `sudo asks for a password`. */
+/** Thrown if this machine cannot isolate the agent. The message is a clause, such as `sudo asks for a password`. */
 export class IsolationUnavailable extends Error {}
 
 /** The ability to run programs as root. */

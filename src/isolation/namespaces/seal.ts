@@ -70,7 +70,7 @@ function findLanguage(): Language | null {
 }
 
 /**
- * Returns a command prefix that closes what namespaces leave open: inherited descriptors, the session keyring and some
+ * Returns a command prefix that closes the gaps of namespaces: inherited descriptors, the session keyring and some
  * system calls. The program behind it must not be able to gain rights. Empty if this machine cannot do that.
  */
 export function sealOfPrograms(): readonly string[] {
@@ -82,7 +82,7 @@ export function sealOfPrograms(): readonly string[] {
 }
 
 /**
- * Returns the command by which the probe makes a system call, without the call's number and arguments; null if this
+ * Returns the command with which the probe makes a system call, without the call's number and arguments; null if this
  * machine cannot do that.
  */
 export function callsOfProbe(): { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null {

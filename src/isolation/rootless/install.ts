@@ -49,7 +49,7 @@ export const RUNTIME_PACKAGES = {
 interface Installation {
   /** The folder of the library, which the caller keeps between runs. */
   readonly folder: string;
-  /** The environment of this process, from which npm gets what it needs and no key. */
+  /** The environment of this process, from which npm gets only the variables that it needs. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runTag: string;
 }

@@ -195,8 +195,8 @@ function portOf(listener: Listener): number {
 }
 
 /**
- * Returns what is visible in a sandbox made without root. This user's rights apply there, so this user's own files are
- * not shown.
+ * Returns the visible and hidden paths of a sandbox made without root. This user's rights apply there, so this user's
+ * own files are not shown.
  */
 function runtimeViewOf({
   visible,

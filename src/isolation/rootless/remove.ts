@@ -17,7 +17,8 @@ const SESSION = 'agent';
 const GRACE_MS = 500;
 
 /**
- * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
+ * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing
+ * unrecorded.
  */
 export function writeRootlessRecord(runFolder: string, record: RootlessRecord): void {
   writeRecordFile(runFolder, FILE, record);

@@ -67,7 +67,7 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
   };
 }
 
-/** Returns what a tool call asks for. The title is ignored, because the model may have written it. */
+/** Parses the request of a tool call. The title is ignored, because the model may have written it. */
 export function parseAskedCall(call: JsonObject): AskedCall {
   const input = asObject(call['rawInput']) ?? {};
   const meta = asObject(call['_meta']);

@@ -142,7 +142,7 @@ export function nameTool({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): stri
   return kind === 'command' ? 'execute' : (tool ?? kind);
 }
 
-/** Returns what a call is about, for people; null if it says nothing. */
+/** Returns the command, address or first path of a call, for people; null if it names none of them. */
 export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'url' | 'paths'>): string | null {
   return command ?? url ?? paths[0] ?? null;
 }

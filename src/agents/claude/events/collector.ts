@@ -8,7 +8,7 @@ import { classifyClaudeFailure, parseFailureText, claudeLimitOf } from './failur
 
 /**
  * The parts of the agent's stream that a person following the run may see, and signs of activity. Texts are capped, not
- * cleaned. `nested` marks those of a subagent.
+ * cleaned. `nested` is true for events of a subagent.
  */
 export type StreamEvent =
   | { readonly kind: 'text'; readonly nested: boolean; readonly text: string }

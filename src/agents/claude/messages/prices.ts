@@ -55,7 +55,10 @@ const CLAUDE_MODEL = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
 /** The CLI's aliases for Claude models. */
 const ALIAS = /^(?:default|best|opusplan|opus|sonnet|haiku|mythos|fable)(?:\[1m\])?$/;
 
-/** Price of a model with an unknown name, such as a gateway's own. The CLI, too, uses its default model's price. */
+/**
+ * Price of a model with an unknown name, such as a gateway's own name. The CLI, too, uses its default model's price
+ * then.
+ */
 const UNKNOWN = price(5, 25, 0.5);
 
 /** Price factor for writing to the cache for five minutes; for an hour, the price doubles. */
@@ -67,8 +70,7 @@ const FAST_MODE_FACTOR = 6;
 /** Price factor for requests that are guaranteed to be processed in one country. */
 const ONE_COUNTRY_FACTOR = 1.1;
 /**
- * Models for which a prompt of more than `LONG_TOKENS` doubles the price of the input and adds half to that of the
- * output.
+ * Models for which a prompt of more than `LONG_TOKENS` doubles the input's price and raises the output's price by half.
  */
 const LONG_CONTEXT_PRICED = /sonnet-4/;
 const LONG_TOKENS = 200_000;
@@ -99,7 +101,7 @@ export function computeCostUsd(counts: ClaudeTokenCounts, { model, isFast, stays
   );
 }
 
-/** Returns the price of a model: the user's, else that of its family; null if it is unknown. */
+/** Returns the price that the user set for a model, otherwise the price of its family; null if it is unknown. */
 export function priceOfClaude(model: string, prices: Prices): Price | null {
   const given = givenPriceOf(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };

@@ -90,7 +90,7 @@ const MAX_DEPTH = 64;
 const PASSED =
   /^(?:accept|user-agent|x-app|x-client-request-id|anthropic-(?!beta$)[a-z0-9-]+|(?:x-stainless|x-claude)-[a-z0-9-]+)$/;
 
-/** Betas that would make the provider's servers fetch or run something. */
+/** Betas that would make the provider's servers fetch content or run programs. */
 const REACHING_BETAS = /^(?:mcp-|files-api|code-execution|web-fetch|skills-|container|managed-agents|environments)/;
 
 const OAUTH_BETA = 'oauth-2025-04-20';
@@ -248,7 +248,10 @@ function passedBetas(names: readonly string[]): string[] {
   return names.map((beta) => beta.trim()).filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
 }
 
-/** Describes the part of a request that makes the provider's servers fetch or run something; null if none does. */
+/**
+ * Describes the part of a request that makes the provider's servers fetch content or run programs; null if no part
+ * does.
+ */
 function reachesOutByMessages(body: JsonObject, mayWebSearch: boolean): string | null {
   if (hasContent(body['mcp_servers'])) return 'MCP servers';
   if (hasContent(body['container'])) return 'a container';

@@ -191,8 +191,8 @@ export function shortenGeminiRequest(method: string, target: string): string {
 }
 
 /**
- * Describes the part of a request that makes the provider's servers fetch, keep or run something; null if none does. An
- * unknown field is treated as such a part.
+ * Describes the part of a request that makes the provider's servers fetch or keep content, or run programs; null if no
+ * part does. An unknown field is treated as such a part.
  */
 export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
