@@ -45,7 +45,7 @@ export interface Passage {
 }
 
 /** Creates a brokered call; its placeholders are valid for this call only. */
-export function createCall(
+export function createBrokerCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
   listeners: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },

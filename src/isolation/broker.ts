@@ -11,8 +11,8 @@ import type {
   ProviderFailure,
   Sign,
 } from '../ports/broker.ts';
-import { type BrokerCall, createCall, type ForwardedCall, type Passage } from './broker-call.ts';
-import { parseProviderWords, type Send, waitOf } from './provider-connection.ts';
+import { type BrokerCall, createBrokerCall, type ForwardedCall, type Passage } from './broker-call.ts';
+import { parseProviderWords, type SendToProvider, parseRetryAfter } from './provider-connection.ts';
 
 /** The provider, the keys and the connections of a broker. */
 export interface BrokerOptions {
@@ -30,7 +30,7 @@ export interface BrokerOptions {
   }) => Readonly<Record<string, string>>;
   /** Signs a request; null if the key itself is sent. */
   readonly sign: Sign | null;
-  readonly connect: () => Promise<Send>;
+  readonly connect: () => Promise<SendToProvider>;
   /**
    * Makes a server reachable for the agent and returns its port on 127.0.0.1. `isOpen` returns true while a call is
    * open.
@@ -79,8 +79,8 @@ const NOT_PASSED = new Set([
 export function createBroker(options: BrokerOptions): PlacedBroker {
   let current: BrokerCall | null = null;
   let started: Promise<number> | null = null;
-  let connected: Promise<Send> | null = null;
-  const connect = (): Promise<Send> => (connected ??= options.connect());
+  let connected: Promise<SendToProvider> | null = null;
+  const connect = (): Promise<SendToProvider> => (connected ??= options.connect());
   const bodies = createBodies();
   const start = (): Promise<number> =>
     (started ??= listen(options, {
@@ -91,7 +91,7 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
     port: start,
     async open(limits, hear, spending) {
       const port = await start();
-      const call = createCall(limits, options.keys, { hear, spending });
+      const call = createBrokerCall(limits, options.keys, { hear, spending });
       current = call;
       return {
         environment: options.environmentFor({
@@ -254,7 +254,7 @@ async function forward(
   if (isError) {
     const text = await errorText(answer.body, secrets);
     response.end(text);
-    const waitMs = waitOf(headerOf(answer.headers, 'retry-after'));
+    const waitMs = parseRetryAfter(headerOf(answer.headers, 'retry-after'));
     return { status: answer.status, words: parseProviderWords(text), waitMs };
   }
   const decoder = new TextDecoder();

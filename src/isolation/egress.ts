@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { allowsHost, nameOfTarget, type EgressRules, type HostAndPort } from '../core/isolation/hosts.ts';
 import { WITHOUT_TLS } from '../core/isolation/egress/opening.ts';
 import {
-  type Gate,
+  type ConnectionGate,
   HTTPS_PORT,
   machineNetwork,
   createWrongHostAnswer,
@@ -78,11 +78,11 @@ export function createEgress(options: EgressOptions): Egress {
     if (wanted.signal.aborted) socket.destroy();
     return opened;
   };
-  const refuse: Gate['refuse'] = (target, stranger) => {
+  const refuse: ConnectionGate['refuse'] = (target, stranger) => {
     count(nameOfTarget(target) + stranger);
     return createWrongHostAnswer(target, stranger);
   };
-  const admit: Gate['admit'] = async (wanted) => {
+  const admit: ConnectionGate['admit'] = async (wanted) => {
     const { target } = wanted;
     const isAllowed = allowsHost(options, target.host, target.port);
     if (isAllowed && wanted.use === 'page' && target.port === HTTPS_PORT)

@@ -54,7 +54,7 @@ export interface ProbeRequest {
   readonly outside: { readonly address: string; readonly port: number };
   /** Sockets of the machine's daemons in folders that the sandbox shows. */
   readonly shownSockets: readonly string[];
-  /** The descriptors that `LOOK_AT_START` found, or null if it did not run. */
+  /** The descriptors that `LIST_OPEN_SCRIPT` found, or null if it did not run. */
   readonly openAtStart: string | null;
   /** The command that makes system calls in the sandbox, or null if no program there can. */
   readonly calls: { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null;
@@ -68,7 +68,7 @@ export const OPEN_AT_START = 'RALPH_OPEN_AT_START';
  * A shell script that runs before the probe and lists the open descriptors in a variable. It opens no descriptor
  * itself.
  */
-export const LOOK_AT_START = `open= fd=3
+export const LIST_OPEN_SCRIPT = `open= fd=3
 while [ $fd -lt 1024 ]; do [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"; fd=$((fd + 1)); done
 export ${OPEN_AT_START}="$open"
 exec "$@"`;

@@ -16,7 +16,7 @@ interface ProviderAnswer {
 }
 
 /** Sends a message to a provider; rejects if no answer comes, or if the answer is a redirect. */
-export type Send = (
+export type SendToProvider = (
   url: string,
   message: { readonly headers: Readonly<Record<string, string>>; readonly body: string; readonly signal: AbortSignal },
 ) => Promise<ProviderAnswer>;
@@ -28,8 +28,8 @@ const UNPACKING: Readonly<Record<string, () => Duplex>> = {
   zstd: createZstdDecompress,
 };
 
-/** Creates a `Send` with direct connections to the provider; `fetch` would take four times as long per message. */
-export function createDirectSend(): Send {
+/** Creates a `SendToProvider` with direct connections; `fetch` would take four times as long per message. */
+export function createDirectSend(): SendToProvider {
   const options = { keepAlive: true };
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
   return async (url, { headers, body, signal }) => {
@@ -53,8 +53,8 @@ export function createDirectSend(): Send {
   };
 }
 
-/** Creates a `Send` that uses a `fetch`, which can go through a proxy. */
-export function createFetchSend(send: typeof fetch): Send {
+/** Creates a `SendToProvider` that uses a `fetch`, which can go through a proxy. */
+export function createFetchSend(send: typeof fetch): SendToProvider {
   return async (url, { headers, body, signal }) => {
     const answer = await send(url, { method: 'POST', headers, body, redirect: 'error', signal });
     return { status: answer.status, headers: [...answer.headers], body: answer.body ?? nothing() };
@@ -110,7 +110,7 @@ function plainText(body: string): string | null {
 }
 
 /** Parses the header `retry-after`: the time to wait in ms, or null if the header does not say. */
-export function waitOf(header: string): number | null {
+export function parseRetryAfter(header: string): number | null {
   const seconds = /^\s*(\d{1,8})\s*$/.exec(header)?.[1];
   return seconds === undefined ? null : Number(seconds) * 1_000;
 }

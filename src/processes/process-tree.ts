@@ -115,7 +115,7 @@ export function hasBegun(pid: number): boolean {
 }
 
 /** Sends a signal to all processes of a group at once. */
-export function sendToGroup(group: number, signal: NodeJS.Signals): void {
+export function signalGroup(group: number, signal: NodeJS.Signals): void {
   send(-group, signal);
 }
 
@@ -267,6 +267,6 @@ export async function receiveServers({ file, args, timeoutMs }: Opener, count: n
     throw new Error(`only ${String(servers.length)} of ${String(count)} sockets came`);
   } finally {
     if (opener.connected) opener.disconnect();
-    if (opener.pid !== undefined) sendToGroup(opener.pid, 'SIGKILL');
+    if (opener.pid !== undefined) signalGroup(opener.pid, 'SIGKILL');
   }
 }

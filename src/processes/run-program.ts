@@ -10,8 +10,8 @@ import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { toLogLine } from './log-line.ts';
-import { createTail } from './output-tail.ts';
-import { endTree, hasBegun, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
+import { createOutputTail } from './output-tail.ts';
+import { endTree, hasBegun, RUN_TAG_NAME, signalGroup } from './process-tree.ts';
 import { buildTrustedEnvironment, findTrustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
@@ -171,7 +171,7 @@ export async function runShellCommand(
   { bash, workFolder, folder, environment, agentSandbox, runTag }: ShellSurroundings,
   { command, what, shell, tailBytes = TAIL_BYTES, ...bounds }: ShellCall,
 ): Promise<{ readonly end: ShellEnd; readonly tail: string; readonly isWhole: boolean }> {
-  const output = createTail(tailBytes);
+  const output = createOutputTail(tailBytes);
   const file = bash();
   const cwd = join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
   const problem = `The ${what} "${toLogLine(command, 200)}" cannot be run`;
@@ -196,7 +196,7 @@ export async function runShellCommand(
 }
 
 process.on('exit', () => {
-  for (const group of running) sendToGroup(group, 'SIGKILL');
+  for (const group of running) signalGroup(group, 'SIGKILL');
 });
 
 /** Returns the processes that are ended with a program that runs the lane's code. */
@@ -276,7 +276,7 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
     if (isKept && !isStopped) return end;
     if (family.kind === 'group' && !isStopped) {
       await Promise.race([closed, sleep(LEFTOVER_GRACE_MS, undefined, { ref: false })]);
-      sendToGroup(group, 'SIGKILL');
+      signalGroup(group, 'SIGKILL');
       return end;
     }
     if (family.kind === 'sandbox')

@@ -13,7 +13,7 @@ import type {
   SessionPlace,
 } from '../cli/cli.ts';
 import { exportLines, createEmptyExport, hasSessionSize, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
@@ -205,7 +205,7 @@ export function buildClaudeEnvironment(
  */
 async function exportClaudeSession(
   folders: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!isClaudeSession(id)) return createEmptyExport('its id is not a UUID');
   const path = join(folders.configFolder, ...(await transcriptFolders(folders)), `${id}.jsonl`);

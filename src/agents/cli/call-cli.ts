@@ -14,7 +14,7 @@ import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import { createStartError, type LaunchCommand, runWithoutInput } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
-import { createTail } from '../../processes/output-tail.ts';
+import { createOutputTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
@@ -100,7 +100,7 @@ export async function callCli(
     },
   });
   // Keep 16 KiB, because the CLI names a refused option above its help text of up to 12 KiB.
-  const stderr = createTail(16 * 1024);
+  const stderr = createOutputTail(16 * 1024);
   let chunks = 0;
   const started: ProgramCall = {
     file: program.file,

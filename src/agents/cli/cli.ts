@@ -9,7 +9,7 @@ import type { CollectedOutput } from '../../processes/collect-output.ts';
 import type { tryKey } from '../claude/try-key.ts';
 import type { InstantSource } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
-import type { Hiding } from './signed-texts.ts';
+import type { TranscriptRedaction } from './signed-texts.ts';
 import type { CallEvent, RetryingCall } from './stall-watch.ts';
 
 /** A coding agent's CLI, with everything that differs between CLIs. */
@@ -52,7 +52,10 @@ export const TEMPORARY_FOLDER = 'tmp';
 
 /** Export and import of the CLI's sessions. */
 export interface CliSessions {
-  readonly export: (place: SessionPlace, session: { readonly id: string } & Hiding) => Promise<ExportedSession>;
+  readonly export: (
+    place: SessionPlace,
+    session: { readonly id: string } & TranscriptRedaction,
+  ) => Promise<ExportedSession>;
   /** Stores a transcript where the CLI finds it; returns false if it is not valid. */
   readonly import: (
     place: SessionPlace,

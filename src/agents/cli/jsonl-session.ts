@@ -4,7 +4,7 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { ExportedSession } from './cli.ts';
-import { hideSecrets, type Hiding } from './signed-texts.ts';
+import { hideSecrets, type TranscriptRedaction } from './signed-texts.ts';
 import { usePlainFile } from '../../files/plain-file.ts';
 
 /** The form of the lines in one CLI's transcripts. */
@@ -22,7 +22,11 @@ export interface SessionForm {
  * Exports a transcript of JSON lines without secrets. The export has at most MAX_SESSION_BYTES; it begins at the first
  * prompt from which the rest fits.
  */
-export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
+export async function exportLines(
+  path: string,
+  hiding: TranscriptRedaction,
+  form: SessionForm,
+): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return createEmptyExport('it is missing, empty or not a plain file');
   if (tail.isCut && form.isPrompt === null) return createEmptyExport(TOO_LARGE);
@@ -117,7 +121,7 @@ function tryKeepLines(...[tail, hiding, form]: Parameters<typeof keepLines>): Re
  */
 function keepLines(
   { first, bytes, isCut }: Tail,
-  hiding: Hiding,
+  hiding: TranscriptRedaction,
   { isMessage, isPrompt }: SessionForm,
 ): { readonly content: Buffer; readonly hasMessage: boolean } {
   const head = first.toString().trim();
@@ -160,7 +164,7 @@ function parseEntry(line: string): JsonObject | null {
  * Returns the line without secrets, or null if nothing readable is left of it. Throws SignedSecret if the whole session
  * has to be left out.
  */
-function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
+function redactLine(line: string, entry: JsonObject, hiding: TranscriptRedaction): string | null {
   try {
     // Keep a line without escapes that redacting does not change: its texts are in it as they are.
     if (!line.includes('\\') && hiding.redact(line) === line) return line;
@@ -225,7 +229,7 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
 }
 
 /** Removes all entries but those with one of the names from a folder that an agent can write. */
-export async function keepOnly(folder: string, kept: readonly string[]): Promise<void> {
+export async function removeAllBut(folder: string, kept: readonly string[]): Promise<void> {
   const names = (await listPlainFiles(folder, 'any')).filter((name) => !kept.includes(name));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }

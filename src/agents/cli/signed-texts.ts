@@ -3,7 +3,7 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 
 /** The functions that find and hide secrets in a transcript. */
-export interface Hiding {
+export interface TranscriptRedaction {
   /** Hides known secrets, and texts that look like a key. */
   readonly redact: (text: string) => string;
   /**
@@ -27,7 +27,7 @@ export type HiddenEntry =
  * of properties. Signed or encrypted content stays as it is: the provider refuses a session if one byte of it differs.
  * Throws a RangeError for entries that are nested too deeply.
  */
-export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding): HiddenEntry {
+export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: TranscriptRedaction): HiddenEntry {
   const signed: string[] = [];
   const mark = randomUUID();
   const found = { secret: false };

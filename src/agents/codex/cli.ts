@@ -16,14 +16,14 @@ import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   foldLines,
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
@@ -148,7 +148,7 @@ function problemText(problem: string, isolated: boolean): string {
 /** Exports the rollout, which is all that `resume` needs (0.169). See `exportLines`. */
 async function exportCodexSession(
   { configFolder }: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const path = (await rolloutsOf(configFolder, id)).at(-1);
@@ -174,7 +174,7 @@ async function importCodexSession(
  * there would apply to this one.
  */
 export async function resetCodexHome(configFolder: string): Promise<void> {
-  await keepOnly(configFolder, [SESSIONS]);
+  await removeAllBut(configFolder, [SESSIONS]);
 }
 
 /** Returns the tokens that a session has used so far, or null if they are unknown. */

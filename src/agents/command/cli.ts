@@ -2,7 +2,7 @@ import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
-import { createTail } from '../../processes/output-tail.ts';
+import { createOutputTail } from '../../processes/output-tail.ts';
 import { commandAgent } from './agent.ts';
 
 /** Maximum number of bytes of output that are kept, from its end, where the status block is. */
@@ -39,7 +39,7 @@ export const commandCli: AgentCli = {
 };
 
 function openPlainReader({ hear }: CallListener): CallReader {
-  const [message, complaint] = [createTail(MAX_MESSAGE_BYTES), createTail(MAX_COMPLAINT_BYTES)];
+  const [message, complaint] = [createOutputTail(MAX_MESSAGE_BYTES), createOutputTail(MAX_COMPLAINT_BYTES)];
   return {
     push: (chunk) => {
       message.push(Buffer.from(chunk));

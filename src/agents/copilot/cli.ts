@@ -12,7 +12,7 @@ import {
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { readClock } from '../reading/capped-bytes.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
@@ -71,7 +71,7 @@ export const copilotCli: AgentCli = {
   prepare: async (call, place) => {
     const session = chooseSession(call.resume);
     const environment = buildCopilotEnvironment(call.environment, place.configFolder);
-    await resetSettings(place.configFolder);
+    await resetCopilotSettings(place.configFolder);
     let startedAt = 0;
     return {
       args: buildCopilotArguments({ ...call, ...place, session }),
@@ -99,7 +99,7 @@ function chooseSession(resume: string | null): Session {
 /** Exports the session's events, which are all that `--resume` needs (1.0.102). See `exportLines`. */
 async function exportCopilotSession(
   { configFolder }: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(eventsOf(configFolder, id), hiding, form);
@@ -128,7 +128,7 @@ export function countTokensSince(configFolder: string, id: string, since: number
 /**
  * Removes files that an agent may have put among the CLI's settings for its next start. A missing folder stays missing.
  */
-export async function resetSettings(configFolder: string): Promise<void> {
+export async function resetCopilotSettings(configFolder: string): Promise<void> {
   const names = await readdir(configFolder).catch(() => null);
   if (names === null) return;
   for (const name of names)

@@ -8,7 +8,7 @@ import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from 
 import {
   exportLines,
   foldLines,
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
@@ -16,7 +16,7 @@ import {
   readPlainFile,
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createGeminiProtocol } from './messages/protocol.ts';
@@ -176,7 +176,7 @@ function settingsWith(servers: CliCall['servers']): object {
 /** Exports a transcript with its secrets hidden. Later lines change earlier ones, so a long one cannot be shortened. */
 async function exportGeminiSession(
   place: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
@@ -227,10 +227,10 @@ async function importGeminiSession(
  */
 export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
-  await keepOnly(join(configFolder, HOME), KEPT);
+  await removeAllBut(join(configFolder, HOME), KEPT);
   // Keep only the sessions of each project: the CLI's own programs and its memory of projects are removed.
   const projects = join(configFolder, ...FOLDERS);
-  for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
+  for (const name of await listPlainFiles(projects, 'any')) await removeAllBut(join(projects, name), [OWNER, CHATS]);
 }
 
 /**

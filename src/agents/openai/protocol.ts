@@ -4,7 +4,7 @@ import type { ModelProtocol } from '../../ports/broker.ts';
 import { findBearerKey, createModelProtocol, headersOf, shortenRequest } from '../passing/protocol.ts';
 import { createAnswerMeter, estimateTokens } from '../passing/usage.ts';
 import { asString, type JsonObject } from '../reading/json-value.ts';
-import { reachesOut } from './reaches-out.ts';
+import { findProviderAction } from './reaches-out.ts';
 import {
   findOpenAiApi,
   asksForModels,
@@ -84,7 +84,7 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
     nameRequest: shortenRequest,
     pass: (message, api, { body }) => {
       const sent = buildRequestBody(api, message, mayWebSearch);
-      const reach = reachesOut(api, message, sent, mayWebSearch);
+      const reach = findProviderAction(api, message, sent, mayWebSearch);
       if (reach !== null) return reach;
       const text = trySerialize(sent);
       if (text === null) return 'a request that nests too deep';

@@ -7,7 +7,7 @@ import { toLogLine } from '../../processes/log-line.ts';
 import { createAcpBase } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
@@ -16,7 +16,7 @@ import {
   removeFile,
   SIGNED_SECRET,
 } from '../cli/jsonl-session.ts';
-import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
+import { hideSecrets, type TranscriptRedaction } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { readClock } from '../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
@@ -180,10 +180,10 @@ async function mayNamePlugins(path: string): Promise<boolean> {
  */
 export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
-  await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
-  await keepOnly(join(configFolder, outer), [inner]);
+  await removeAllBut(configFolder, [EXPORTED, TO_IMPORT, outer]);
+  await removeAllBut(join(configFolder, outer), [inner]);
   const names = await listPlainFiles(join(configFolder, ...DATA), 'file');
-  await keepOnly(
+  await removeAllBut(
     join(configFolder, ...DATA),
     names.filter((name) => /^opencode\.db(-\w+)?$/.test(name)),
   );
@@ -220,7 +220,7 @@ async function importLocalSession(
 /** Reads the exported file of a session with its secrets hidden. */
 async function exportOpenCodeSession(
   { configFolder }: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!isOpenCodeSession(id)) return createEmptyExport('its id is not one of OpenCode');
   const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
@@ -255,7 +255,11 @@ async function importOpenCodeSession(
  * Returns the text without secrets, null if nothing readable is left, or SIGNED if a secret is in signed content, which
  * must not change.
  */
-function redactedText(text: string, session: JsonObject | null, hiding: Hiding): string | null | typeof SIGNED {
+function redactedText(
+  text: string,
+  session: JsonObject | null,
+  hiding: TranscriptRedaction,
+): string | null | typeof SIGNED {
   try {
     const hidden = hideSecrets(session ?? {}, hiding);
     if (hidden.kind === 'signed') return SIGNED;

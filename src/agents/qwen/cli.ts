@@ -7,14 +7,14 @@ import { buildProjectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
   exportLines,
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
@@ -157,7 +157,7 @@ export function buildQwenEnvironment(
  */
 async function exportQwenSession(
   place: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
@@ -184,10 +184,10 @@ async function importQwenSession(
  * apply to this one.
  */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
-  await keepOnly(configFolder, [PROJECTS]);
+  await removeAllBut(configFolder, [PROJECTS]);
   // Keep only the sessions of each project: the CLI's memory of it is removed.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
-    await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
+    await removeAllBut(join(configFolder, PROJECTS, project), [CHATS]);
 }
 
 async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {

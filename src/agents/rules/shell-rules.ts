@@ -62,7 +62,7 @@ const CONTINUATION = '\\\n';
 const SEPARATOR = /^(?:&&|\|\||;|\||\r?\n)/;
 
 /** Commands that only read; Claude Code allows them without a rule inside the work tree, and so rules omit them. */
-export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
+export const READ_ONLY_COMMANDS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
 
 /** Returns how an agent's refused calls are classified. */
 export function kindOfDenialBy(agent: AgentName): KindOfDenial {
@@ -99,7 +99,7 @@ function onlyReadsInside(command: string): boolean {
   // Allow an absolute path in `cd`: agents begin many commands with a `cd` to the work tree's full path, which is not
   // known here.
   if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
-  return READERS.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
+  return READ_ONLY_COMMANDS.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
 }
 
 /**

@@ -189,7 +189,7 @@ export type ProxyDecision =
   | { readonly kind: 'answered'; readonly answer: Answer };
 
 /** The checks that every request passes. */
-export interface Gate {
+export interface ConnectionGate {
   /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: RequestedConnection) => Promise<ProxyDecision>;
   /** Counts a refused connection to a target that was used for another host. `stranger` comes from `findHostSuffix`. */
@@ -203,7 +203,7 @@ interface Answer {
 }
 
 /** The answer to a request that cannot be parsed or that proxies do not forward. */
-export const UNREADABLE: Answer = {
+export const UNREADABLE_ANSWER: Answer = {
   status: 400,
   text: 'The proxy of ralph-action takes CONNECT host:port, and requests for http:// URLs without a user name or an upgrade.',
 };
@@ -251,7 +251,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 }
 
 /** Sends an answer to CONNECT, which has only a socket. */
-export function endWith(client: Socket, answer: Answer, lingerMs: number): void {
+export function sendConnectAnswer(client: Socket, answer: Answer, lingerMs: number): void {
   const { status, text } = answer;
   const reason = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }[status];
   const lines = Object.entries(proxyHeadersOf(answer)).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -21,12 +21,12 @@ import {
 } from '../../core/isolation/page-request.ts';
 import {
   type ProxyDecision,
-  endWith,
-  type Gate,
+  sendConnectAnswer,
+  type ConnectionGate,
   buildProxyAuthorization,
   sendAnswer,
   createUnreachableAnswer,
-  UNREADABLE,
+  UNREADABLE_ANSWER,
 } from './connection.ts';
 
 const BODY_BY_NATURE = new Set(['POST', 'PUT', 'PATCH']);
@@ -53,7 +53,7 @@ interface Tunnel {
   readonly openingMs: number;
 }
 
-interface Ways extends Gate {
+interface Ways extends ConnectionGate {
   /** Returns true if the traffic of a tunnel to this target must name the target. */
   readonly mustName: (target: HostAndPort) => boolean;
   /** Takes over a client that sends plain HTTP requests through its tunnel. */
@@ -78,10 +78,10 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   const target = parseTarget(request.url ?? '', null);
   const admitted: ProxyDecision =
     target === null
-      ? { kind: 'answered', answer: UNREADABLE }
+      ? { kind: 'answered', answer: UNREADABLE_ANSWER }
       : await ways.admit({ target, use: 'tunnel', signal: left.signal });
   if (admitted.kind === 'answered') {
-    endWith(client, admitted.answer, lingerMs);
+    sendConnectAnswer(client, admitted.answer, lingerMs);
     return;
   }
   const { socket: remote } = admitted;
@@ -204,7 +204,7 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
  */
 export async function forwardPageRequest(
   { request, response, inTunnel }: Exchange & { readonly inTunnel: HostAndPort | null },
-  { admit, refuse }: Gate,
+  { admit, refuse }: ConnectionGate,
 ): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort());
@@ -217,7 +217,7 @@ export async function forwardPageRequest(
   }
   const framing = framingOf(request);
   if (page === null || framing === 'unreadable' || request.headers.upgrade !== undefined) {
-    sendAnswer(response, UNREADABLE);
+    sendAnswer(response, UNREADABLE_ANSWER);
     return;
   }
   const { signal } = left;

@@ -23,15 +23,15 @@ import {
 } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/process-tree.ts';
 import { runProgram } from '../../processes/run-program.ts';
-import { SYSTEM_PATH, IsolationUnavailable, withPath, type Root } from './root.ts';
-import type { Foundation, AgentSandboxOptions } from './sandbox-of.ts';
-import { KEEP, STAND_IN } from './scripts.ts';
+import { SYSTEM_PATH, IsolationUnavailable, withSystemPath, type RootAccess } from './root.ts';
+import type { SandboxFoundation, AgentSandboxOptions } from './sandbox-of.ts';
+import { KEEP_NAMESPACES_SCRIPT, REPLACE_PATH_SCRIPT } from './scripts.ts';
 
 /** Namespaces that live as long as the process that keeps them. */
 interface Namespaces {
   /** The command that runs a program as root in the namespaces, to be put before the program. */
   readonly way: readonly string[];
-  readonly withTree: NonNullable<Foundation['withTree']>;
+  readonly withTree: NonNullable<SandboxFoundation['withTree']>;
   /** Sockets that listen on 127.0.0.1 in the namespaces, in the order of the requested ports. */
   readonly listeners: readonly Listener[];
   /** Sentences about the parts of this machine that are wrongly open or closed to the namespaces. */
@@ -47,7 +47,7 @@ const END_MS = 3_000;
  * Returns shell commands that exit with 97 outside this user's sandbox: the process that kept the sandbox may have
  * ended, and its id may belong to another process.
  */
-export function guardOf(uid: number): string {
+export function sandboxGuardOf(uid: number): string {
   return `read -r ralph_uid 2> /dev/null < /run/ralph-sandbox; [ "$ralph_uid" = ${String(uid)} ] || exit 97\n`;
 }
 
@@ -56,7 +56,7 @@ export function guardOf(uid: number): string {
  * IsolationUnavailable.
  */
 export async function buildNamespaces(
-  { root, record, uid, runFolder }: Pick<Foundation, 'root' | 'record' | 'uid' | 'runFolder'>,
+  { root, record, uid, runFolder }: Pick<SandboxFoundation, 'root' | 'record' | 'uid' | 'runFolder'>,
   options: AgentSandboxOptions,
   ports: readonly number[],
 ): Promise<Namespaces> {
@@ -86,7 +86,15 @@ export async function buildNamespaces(
         place: checkout,
         way: (tree) => {
           const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
-          return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-sandbox', tree, checkout];
+          return [
+            ...apart,
+            root.program('sh'),
+            '-c',
+            withSystemPath(REPLACE_PATH_SCRIPT),
+            'ralph-sandbox',
+            tree,
+            checkout,
+          ];
         },
       },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
@@ -113,7 +121,7 @@ export async function buildNamespaces(
  * killed.
  */
 async function startKeeper(
-  root: Root,
+  root: RootAccess,
   args: readonly string[],
 ): Promise<
   Pick<Namespaces, 'lost' | 'end'> & {
@@ -129,7 +137,7 @@ async function startKeeper(
     // suffices.
     root.program(existsSync('/bin/bash') ? 'bash' : 'sh'),
     '-c',
-    withPath(KEEP),
+    withSystemPath(KEEP_NAMESPACES_SCRIPT),
     'ralph-sandbox',
     ...args,
   ]);
@@ -185,7 +193,7 @@ async function startKeeper(
 }
 
 async function listenIn(
-  root: Root,
+  root: RootAccess,
   way: readonly [string, ...string[]],
   { worker, ports }: Pick<AgentSandboxOptions, 'worker'> & { readonly ports: readonly number[] },
 ): Promise<readonly Listener[]> {

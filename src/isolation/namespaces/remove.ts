@@ -25,8 +25,8 @@ import {
   restoreClosedFolders,
   type AgentSandboxOptions,
 } from './sandbox-of.ts';
-import { findRoot, type Root } from './root.ts';
-import { CLOSE, REMOVE, RESERVATION_PREFIX, TAKE_AGAIN } from './scripts.ts';
+import { findRoot, type RootAccess } from './root.ts';
+import { REVOKE_PASSAGE_SCRIPT, REMOVE_SANDBOX_SCRIPT, RESERVATION_PREFIX, RESERVE_AGAIN_SCRIPT } from './scripts.ts';
 
 /** Folder of the session in the folder of a run that no longer has a sandbox. */
 const SESSION = 'agent';
@@ -57,7 +57,7 @@ export async function removeAgentSandbox(
  * remain. Calls `rootFor` only if a sandbox needs root.
  */
 export async function removeAbandoned(
-  rootFor: () => Promise<Root>,
+  rootFor: () => Promise<RootAccess>,
   { places }: Pick<AgentSandboxOptions, 'places'>,
 ): Promise<void> {
   const here = placeOfProcesses();
@@ -87,7 +87,7 @@ export async function removeAbandoned(
 
 async function removeRecorded(
   record: AgentSandboxRecord,
-  { root, places, session }: { readonly root: Root; readonly places: Places; readonly session: string },
+  { root, places, session }: { readonly root: RootAccess; readonly places: Places; readonly session: string },
 ): Promise<SandboxRemains> {
   const { folder, given, opened, userName } = record;
   const uid = record.uid ?? idTakenFor(folder, places);
@@ -105,7 +105,7 @@ async function removeRecorded(
         processes: [],
         leftovers: [`the folder ${folder}, whose user id ${uid} now belongs to another sandbox`],
       };
-    await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
+    await root.run(RESERVE_AGAIN_SCRIPT, [String(uid), folder, places.reservations]);
   }
   const processes = await endProcessesOf(root, uid, GRACE_MS);
   // Remove nothing while a process survives, because it must not find files of the runner.
@@ -128,11 +128,11 @@ async function removeRecorded(
   const ways = opened.flatMap(({ path, isPlain }) => [isPlain ? 'plain' : 'listed', path]);
   if (ways.length > 0)
     await attempt(`user ${uid} in the access lists of the folders above the checkout`, () =>
-      root.run(CLOSE, [String(uid), ...ways]),
+      root.run(REVOKE_PASSAGE_SCRIPT, [String(uid), ...ways]),
     );
   const ids = [String(uid), userName, leftovers.length > 0 ? 'kept' : ''];
   await attempt(`the folder ${folder}`, () =>
-    root.run(REMOVE, [places.reservations, ...ids, folder, session, ...listKeptPatterns(record)]),
+    root.run(REMOVE_SANDBOX_SCRIPT, [places.reservations, ...ids, folder, session, ...listKeptPatterns(record)]),
   );
   return { processes, leftovers };
 }

@@ -9,8 +9,15 @@ import { createKillDeadline } from '../../processes/process-tree.ts';
 import { listPathAndAncestors } from '../../processes/trusted-programs.ts';
 import { createLaunchFiles } from './launch.ts';
 import { listAgentSandboxes, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
-import { type Root, SYSTEM_PATH } from './root.ts';
-import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REACH, REFRESH, SIGNAL } from './scripts.ts';
+import { type RootAccess, SYSTEM_PATH } from './root.ts';
+import {
+  CHANGE_OWNER_SCRIPT,
+  KILL_EACH_SCRIPT,
+  OPEN_UP_SCRIPT,
+  GRANT_PASSAGE_SCRIPT,
+  REFRESH_SCRIPT,
+  SIGNAL_USER_SCRIPT,
+} from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
 
 /** The folders, ports and programs of the machine that a sandbox uses. */
@@ -33,8 +40,8 @@ export interface AgentSandboxOptions {
 }
 
 /** The user, the record and the commands on which a sandbox is built. */
-export interface Foundation {
-  readonly root: Root;
+export interface SandboxFoundation {
+  readonly root: RootAccess;
   readonly runFolder: string;
   /** The user id of the sandbox's user. */
   readonly uid: number;
@@ -70,7 +77,7 @@ const MAX_PROCESSES = 4096;
  * Returns the command that runs a program as a user without groups, capabilities or set-uid programs. The processes end
  * with the one that started them, and are sealed as far as this machine can do that.
  */
-function asUser(root: Root, uid: number): readonly string[] {
+function asUser(root: RootAccess, uid: number): readonly string[] {
   const id = String(uid);
   return [
     ...[root.program('prlimit'), '--core=0', `--nproc=${String(MAX_PROCESSES)}`],
@@ -81,7 +88,7 @@ function asUser(root: Root, uid: number): readonly string[] {
 }
 
 /** Creates the AgentSandbox from its foundation. */
-export function agentSandboxOf(foundation: Foundation): AgentSandbox {
+export function agentSandboxOf(foundation: SandboxFoundation): AgentSandbox {
   const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
   const folders = {
@@ -127,7 +134,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
     },
     refresh: async () => {
       const home = `${folders.trees}/ralph-home`;
-      await root.run(`${guard}${REFRESH}`, [String(uid), home, ...listKeptPatterns(foundation.record)], { way });
+      await root.run(`${guard}${REFRESH_SCRIPT}`, [String(uid), home, ...listKeptPatterns(foundation.record)], { way });
       return home;
     },
     give: async (path) => {
@@ -138,7 +145,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
       writeAgentSandboxRecord({ runFolder }, foundation.record);
       await changing(
         path,
-        root.run(CHANGE_OWNER, [String(root.owner.uid), user, user, path], { timeoutMs: CHANGE_MS }),
+        root.run(CHANGE_OWNER_SCRIPT, [String(root.owner.uid), user, user, path], { timeoutMs: CHANGE_MS }),
       );
     },
     takeBack: async (path) => {
@@ -147,7 +154,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
       if (taken.length === 0) return false;
       for (const known of taken) await changing(path, giveFilesBack(root, uid, known));
       // Open up only the session's folder, which the action reads and clears; a tree keeps its modes.
-      if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
+      if (path === folders.session) await changing(path, root.run(OPEN_UP_SCRIPT, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeAgentSandboxRecord({ runFolder }, foundation.record);
       return true;
@@ -160,13 +167,13 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
  * Sandboxes of earlier versions were given checkouts that may belong entirely (`all`) to another user.
  */
 export function giveFilesBack(
-  root: Root,
+  root: RootAccess,
   uid: number,
   { path, all, ...top }: AgentSandboxRecord['given'][number],
 ): Promise<string> {
   const { uid: toUser, gid: toGroup } = all === true ? top : root.owner;
   const owner = `${String(toUser)}:${String(toGroup)}`;
-  return root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path], {
+  return root.run(CHANGE_OWNER_SCRIPT, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path], {
     timeoutMs: CHANGE_MS,
   });
 }
@@ -180,7 +187,7 @@ export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonl
  * Ends every process of a user: sends SIGTERM, then SIGKILL after `graceMs` until no process is left. Returns the
  * processes that could not be ended.
  */
-export async function endProcessesOf(root: Root, uid: number, graceMs: number): Promise<readonly string[]> {
+export async function endProcessesOf(root: RootAccess, uid: number, graceMs: number): Promise<readonly string[]> {
   if (processesOf(uid).length === 0) return [];
   await signal(root, uid, 'TERM');
   const killAt = performance.now() + graceMs;
@@ -195,7 +202,7 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
     // Kill as root, too: a process of the same user sends the signal above, and the others could end it first.
     await root
       .run(
-        KILL_EACH,
+        KILL_EACH_SCRIPT,
         processesOf(uid).map(({ pid }) => String(pid)),
       )
       .catch(() => undefined);
@@ -205,15 +212,15 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
   return processesOf(uid).map(({ name, pid }) => `${name} (${String(pid)})`);
 }
 
-async function signal(root: Root, uid: number, name: 'TERM' | 'KILL'): Promise<void> {
-  await root.run(SIGNAL, [String(uid), name]).catch(() => undefined);
+async function signal(root: RootAccess, uid: number, name: 'TERM' | 'KILL'): Promise<void> {
+  await root.run(SIGNAL_USER_SCRIPT, [String(uid), name]).catch(() => undefined);
 }
 
 /**
  * Lets the sandbox's user reach its programs, and closes the folder of the checkout, the job's temporary folder and the
  * runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
  */
-export async function makeReachable(foundation: Foundation, options: AgentSandboxOptions): Promise<void> {
+export async function makeReachable(foundation: SandboxFoundation, options: AgentSandboxOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
   const { checkout, visible, worker, environment, places } = options;
   const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
@@ -237,7 +244,7 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
     const isPassed = findModeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
     chmodSync(path, above.includes(path) || isPassed ? 0o711 : 0o700);
   }
-  const printed = await root.run(REACH, [String(uid), ...above]);
+  const printed = await root.run(GRANT_PASSAGE_SCRIPT, [String(uid), ...above]);
   const lines = new Set(printed.split('\n'));
   const opened = above.flatMap((path) => {
     const isPlain = lines.has(`plain ${path}`);
@@ -268,7 +275,7 @@ function openToOthers(
 
 /** Returns the sandboxes of this user's other runs on this machine. */
 function otherSandboxes(
-  { root, record }: Pick<Foundation, 'root' | 'record'>,
+  { root, record }: Pick<SandboxFoundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): readonly AgentSandboxRecord[] {
   return listAgentSandboxes(realpathSync(places.agentSandboxes), root.owner.uid)
@@ -281,7 +288,7 @@ function otherSandboxes(
  * them.
  */
 export function restoreClosedFolders(
-  { root, record }: Pick<Foundation, 'root' | 'record'>,
+  { root, record }: Pick<SandboxFoundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): void {
   // Write this first, so that of two sandboxes that end at once, at least one sees that the other is leaving.

@@ -85,7 +85,7 @@ export function sealOfPrograms(): readonly string[] {
  * Returns the command with which the probe makes a system call, without the call's number and arguments; null if this
  * machine cannot do that.
  */
-export function callsOfProbe(): { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null {
+export function findProbeCallCommand(): { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null {
   const language = findLanguage();
   return language === null ? null : { argv: [...language.argv, CALL[language.name]], numbers: language.numbers };
 }

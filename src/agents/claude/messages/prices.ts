@@ -77,7 +77,7 @@ const LONG_TOKENS = 200_000;
 const MILLION = 1_000_000;
 
 /** Properties of a request, apart from its tokens, that decide its price. */
-export interface Terms {
+export interface PricingTerms {
   readonly model: string;
   readonly isFast: boolean;
   readonly staysInOneCountry: boolean;
@@ -86,7 +86,10 @@ export interface Terms {
 }
 
 /** Returns the cost of a model's tokens in US dollars. */
-export function computeCostUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
+export function computeCostUsd(
+  counts: ClaudeTokenCounts,
+  { model, isFast, staysInOneCountry, prices }: PricingTerms,
+): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const inputTokens = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
   const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(plainModelName(model));

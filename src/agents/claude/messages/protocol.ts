@@ -13,7 +13,7 @@ import {
 } from '../../passing/protocol.ts';
 import { createAnswerMeter, estimateTokens } from '../../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
-import { computeCostUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
+import { computeCostUsd, NO_TOKENS, priceOfClaude, type PricingTerms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 
 /** A request that one of a provider's endpoints accepts. */
@@ -188,7 +188,7 @@ function withPassedBetas(message: JsonObject): JsonObject {
 }
 
 /** The properties of a request that decide the price of its answer. */
-interface PricedRequest extends Terms {
+interface PricedRequest extends PricingTerms {
   readonly chars: number;
 }
 
@@ -217,7 +217,7 @@ function maxTokensIn({ max_tokens: given }: JsonObject): number {
   return typeof given === 'number' && given > 0 ? Math.min(given, MAX_OUTPUT_TOKENS) : MAX_OUTPUT_TOKENS;
 }
 
-function spentBy(counts: ClaudeTokenCounts, terms: Terms): Spent {
+function spentBy(counts: ClaudeTokenCounts, terms: PricingTerms): Spent {
   const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;
   const tokens = input + cacheWrite + cacheWriteHour + cacheRead + output;
   return { tokens, outputTokens: output, costUsd: computeCostUsd(counts, terms) };

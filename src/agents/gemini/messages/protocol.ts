@@ -112,7 +112,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     endpoint: endpointOf,
     nameRequest: shortenGeminiRequest,
     pass: (message, { model, isFree, isStream }, { target, body }) => {
-      const reach = reachesOutOfGemini(message, mayWebSearch);
+      const reach = findGeminiProviderAction(message, mayWebSearch);
       if (reach !== null) return reach;
       const asked: PricedRequest = { model, chars: body.length, prices };
       const costs = {
@@ -194,7 +194,7 @@ export function shortenGeminiRequest(method: string, target: string): string {
  * Describes the part of a request that makes the provider's servers fetch or keep content, or run programs; null if no
  * part does. An unknown field is treated as such a part.
  */
-export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
+export function findGeminiProviderAction(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
   return unknownIn(body, {
     contents: each('content', (content) => unknownIn(content, CONTENT)),

@@ -13,7 +13,7 @@ import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../../ports/waits.ts';
-import { createTail } from '../../../processes/output-tail.ts';
+import { createOutputTail } from '../../../processes/output-tail.ts';
 import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
 import type { TreeRequestOf, TreeSetup } from './inbox.ts';
 
@@ -126,7 +126,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   const { file, args, environment, answerMs = ANSWER_MS } = command;
   const questions = new PassThrough();
   const stop = new AbortController();
-  const words = createTail(TAIL_BYTES);
+  const words = createOutputTail(TAIL_BYTES);
   let problem: string | null = null;
   let lostSandbox: { readonly error: unknown } | null = null;
 
