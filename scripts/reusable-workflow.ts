@@ -58,7 +58,7 @@ const AWS_LOGIN = 'aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff
 const GOOGLE_LOGIN = 'google-github-actions/auth@7c6bc770dae815cd3e89ee6cdf493a5fab2cc093 # v3.0.0';
 
 /** The longest login in seconds that AWS and Google grant, where a role or a policy allows it. */
-const LONGEST_LOGIN_S = 43_200;
+const MAX_LOGIN_SECONDS = 43_200;
 
 /**
  * Steps that log in to the one provider that the caller names. They set only outputs, which only the action's step
@@ -70,7 +70,7 @@ const LOGIN_STEPS = String.raw`      # A login lasts as long as this job may, fr
         shell: bash
         run: |
           seconds=$((%{MINUTES%%.*} * 60))
-          if [ $seconds -lt 900 ]; then seconds=900; elif [ $seconds -gt ${LONGEST_LOGIN_S} ]; then seconds=${LONGEST_LOGIN_S}; fi
+          if [ $seconds -lt 900 ]; then seconds=900; elif [ $seconds -gt ${MAX_LOGIN_SECONDS} ]; then seconds=${MAX_LOGIN_SECONDS}; fi
           printf 'seconds=%s\nends=%s\n' $seconds "$(date -u -d "+$seconds seconds" +%FT%TZ)" >> "$GITHUB_OUTPUT"
       - if: inputs.aws-role != ''
         id: aws

@@ -22,7 +22,7 @@ export const agentNames = Object.keys(behaviours) as [CaseName, ...CaseName[]];
 export const queueNames = Object.keys(queues) as [CaseName, ...CaseName[]];
 
 /** Maximum number of scheduled runs per history; a task that was set aside waits for up to a day. */
-export const MOST_RUNS = { agent: 8, queue: 40 } as const;
+export const MAX_SCHEDULED_RUNS = { agent: 8, queue: 40 } as const;
 const MINUTE = 60_000;
 /** Number of calls within which an agent must show that it would have finished. */
 const MAX_CALLS_TO_FINISH = 60;
@@ -33,7 +33,7 @@ export function createCase(seed: number, name: CaseName): Case {
   if (name in queues) {
     const { steps, mind } = queues[name as keyof typeof queues](random);
     const world = createWorld(steps, random() < 0.2);
-    return { seed, name, world, mind, gapMs: gap(), runs: MOST_RUNS.queue };
+    return { seed, name, world, mind, gapMs: gap(), runs: MAX_SCHEDULED_RUNS.queue };
   }
   const {
     steps: [least, most],
@@ -41,7 +41,7 @@ export function createCase(seed: number, name: CaseName): Case {
   } = behaviours[name as keyof typeof behaviours];
   const steps = Array.from({ length: integer(random, 1, random() < 0.3 ? 8 : 4) }, () => integer(random, least, most));
   const world = createWorld(steps, random() < 0.4);
-  return { seed, name, world, gapMs: gap(), runs: MOST_RUNS.agent, mind: create(random) };
+  return { seed, name, world, gapMs: gap(), runs: MAX_SCHEDULED_RUNS.agent, mind: create(random) };
 
   function gap(): number {
     return pick(random, [15, 35, 60, 240]) * MINUTE;

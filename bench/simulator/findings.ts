@@ -1,4 +1,4 @@
-import { MOST_RUNS, wouldDo, type Case } from './cases.ts';
+import { MAX_SCHEDULED_RUNS, wouldDo, type Case } from './cases.ts';
 import { factsOf, isAwaitingCheck, isKnownDone, type Fact } from './facts.ts';
 import type { History, RunEnd } from './history.ts';
 import { demandedBy } from './rules.ts';
@@ -331,7 +331,7 @@ function isBegun({ facts }: Known, task: string, calls: number): boolean {
 
 function starvedIn(known: Known): readonly string[] {
   const last = known.history.ends.at(-1);
-  return last === undefined || last.outcome.kind === 'parked' || known.history.of.runs < MOST_RUNS.queue
+  return last === undefined || last.outcome.kind === 'parked' || known.history.of.runs < MAX_SCHEDULED_RUNS.queue
     ? []
     : known.worksLeft(last.calls).filter((task) => !isBegun(known, task, last.calls));
 }

@@ -18,7 +18,7 @@ export const NO_CLOUD_LOGIN = {
   cloudVariables: /^(?!)/,
 } as const;
 
-/** The facts of a user's own program: only the user knows it, and passes what it needs by `agent-env`. */
+/** The facts of a user's own program. Only the user knows what it needs, and passes it in `agent-env`. */
 export const OWN_PROGRAM = {
   source: null,
   provider: { ...NO_CLOUD_LOGIN, variables: /^(?!)/, keys: [], keyForms: [] },

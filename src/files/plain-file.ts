@@ -10,10 +10,10 @@ import {
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Flags for a file in a folder that an agent can write: no link is followed, and no named pipe is waited for. */
+/** Flags with which opening neither follows links nor waits for named pipes, for folders that an agent can write. */
 const CAREFULLY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** A file as it was read; `mode` has its permissions only. */
+/** The content of a file when it was read; `mode` contains only the permissions. */
 export interface PlainContent {
   readonly bytes: Buffer;
   readonly mode: number;

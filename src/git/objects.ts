@@ -36,7 +36,7 @@ export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | nul
 }
 
 /** Maximum number of commits of a branch that are searched for tasks. */
-const MOST_COMMITS = 1_000;
+const MAX_TASK_COMMITS = 1_000;
 
 /**
  * Returns the newest commits of a branch, with the tasks that their messages name. A squashed commit may name several
@@ -46,7 +46,7 @@ export async function tasksOfCommits(
   git: Git,
   tip: ObjectId,
 ): Promise<readonly { readonly commit: ObjectId; readonly tasks: readonly TaskId[] }[]> {
-  const newest = ['--first-parent', `--max-count=${String(MOST_COMMITS)}`];
+  const newest = ['--first-parent', `--max-count=${String(MAX_TASK_COMMITS)}`];
   const log = await git.names(['log', '-z', ...newest, '--format=%H%n%B', tip]);
   return log.map((text) => ({
     commit: text.split('\n', 1)[0] ?? '',

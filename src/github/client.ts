@@ -126,7 +126,7 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
 }
 
 /** Maximum pause that GitHub's secondary limit may impose; a longer one ends the run, because waiting costs money. */
-const LONGEST_PAUSE_SECONDS = 60;
+const MAX_PAUSE_SECONDS = 60;
 
 async function connect(
   { token, apiUrl, userAgent, log, now, pace = usualPace }: ForgeOptions,
@@ -147,7 +147,7 @@ async function connect(
   ]);
   const outage = watchOutage(now, pace);
   const mayPause = (limit: string, ...[retryAfter, , , retryCount]: AskedPause): boolean => {
-    const again = pace.retries > 0 && retryCount === 0 && retryAfter <= LONGEST_PAUSE_SECONDS;
+    const again = pace.retries > 0 && retryCount === 0 && retryAfter <= MAX_PAUSE_SECONDS;
     if (again) log.info(`GitHub asks for a pause of ${String(retryAfter)} s (${limit} rate limit).`);
     return again;
   };
@@ -166,7 +166,7 @@ async function connect(
     throttle: {
       ...unspaced,
       retryAfterBaseValue: pace.secondMs,
-      fallbackSecondaryRateRetryAfter: LONGEST_PAUSE_SECONDS,
+      fallbackSecondaryRateRetryAfter: MAX_PAUSE_SECONDS,
       // Searches are limited per minute, all other requests per hour.
       onRateLimit: (...asked: AskedPause) => asked[1].url.startsWith('/search/') && mayPause('search', ...asked),
       onSecondaryRateLimit: (...asked: AskedPause) => mayPause('secondary', ...asked),

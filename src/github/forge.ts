@@ -24,10 +24,10 @@ import { createIssueWriter, type KnownNodes } from './wishes/issue-writes.ts';
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 
 /** Maximum number of deletions per run. A run adds one entry, so a backlog is gone after a few runs. */
-const MOST_DELETIONS = 20;
+const MAX_CACHE_DELETIONS = 20;
 
 /** Maximum time in ms that a run waits for this housekeeping. */
-const LONGEST_MS = 10_000;
+const MAX_CLEANUP_MS = 10_000;
 
 type Listed = Awaited<ReturnType<Octokit['rest']['actions']['getActionsCacheList']>>['data']['actions_caches'][number];
 
@@ -196,7 +196,7 @@ function createCaches(
             request: { retries: 0 },
           });
           for (const { id } of superseded(data.actions_caches, keyPrefix, Math.max(1, keep))
-            .slice(-MOST_DELETIONS)
+            .slice(-MAX_CACHE_DELETIONS)
             .reverse()) {
             if (over.signal.aborted) return;
             if (await tryDelete(octokit, { ...at, cache_id: id })) deleted += 1;
@@ -211,7 +211,7 @@ function createCaches(
       });
       await Promise.race([
         reported,
-        wait(Math.min(LONGEST_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
+        wait(Math.min(MAX_CLEANUP_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
       ]);
       over.abort();
       return deleted;

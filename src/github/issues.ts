@@ -42,10 +42,10 @@ interface NewestAnswer {
  * Maximum number of issues, for which 20 of the 1,000 requests an hour are needed; a run would not reach later issues
  * for weeks.
  */
-const MOST_ISSUES = 2000;
+const MAX_LISTED_ISSUES = 2000;
 
 /** Maximum number of results that GitHub gives for a search. */
-const MOST_FOUND = 1000;
+const MAX_SEARCH_RESULTS = 1000;
 
 /** Creates the access to the repository and its issues; adds the issues and labels that it sees to `known`. */
 export function createIssueMethods(
@@ -82,9 +82,9 @@ export function createIssueMethods(
         });
         for await (const { data, headers } of pages) {
           found.push(...data);
-          if (found.length < MOST_ISSUES || !hasNext(headers)) continue;
+          if (found.length < MAX_LISTED_ISSUES || !hasNext(headers)) continue;
           log.warning(
-            `More than ${MOST_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MOST_ISSUES.toLocaleString('en')} only. Close some, or remove the label.`,
+            `More than ${MAX_LISTED_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MAX_LISTED_ISSUES.toLocaleString('en')} only. Close some, or remove the label.`,
           );
           break;
         }
@@ -101,7 +101,7 @@ export function createIssueMethods(
         { doing: `search for issues by \`issue-query\` (${query})`, needs: ['issues: read'], ifInvalid: FIX_QUERY },
         async (octokit, at) => {
           const found: SearchAnswer['items'] = [];
-          for (let page = 1; page <= MOST_FOUND / 100; page += 1) {
+          for (let page = 1; page <= MAX_SEARCH_RESULTS / 100; page += 1) {
             const { data } = await octokit.rest.search.issuesAndPullRequests({
               ...{ q: limitIssueSearch(query, at), sort: 'created', order: 'asc', per_page: 100, page },
               advanced_search: 'true',
@@ -114,9 +114,9 @@ export function createIssueMethods(
               );
             found.push(...data.items);
             if (data.items.length === 0 || found.length >= data.total_count) break;
-            if (found.length >= MOST_FOUND)
+            if (found.length >= MAX_SEARCH_RESULTS)
               log.warning(
-                `\`issue-query\` finds ${String(data.total_count)} open issues: this run sees the oldest ${MOST_FOUND.toLocaleString('en')} only.`,
+                `\`issue-query\` finds ${String(data.total_count)} open issues: this run sees the oldest ${MAX_SEARCH_RESULTS.toLocaleString('en')} only.`,
               );
           }
           const open = found.filter((answer) => answer.state === 'open' && isOfRepository(at, answer));

@@ -5,7 +5,7 @@ import type { Conversations } from '../ports/state.ts';
 import { messageOf } from '../errors.ts';
 import { usePlainFile } from '../files/plain-file.ts';
 
-/** Creates a store of conversations as files in a folder of this machine. */
+/** Creates a store that keeps conversations as files in a folder of this machine. */
 export function createDirectoryConversations(place: {
   readonly folder: string;
   readonly maxBytes: number;

@@ -9,10 +9,7 @@ import { messageOf } from '../errors.ts';
 import type { Log, Tone } from '../ports/machine.ts';
 import { openOwnFolder, type OwnFolder, type WorkedFolder } from './own-folder.ts';
 
-/**
- * The files for logs in the folder that the run works for: `ralph.log` with all lines, and one file for each
- * iteration.
- */
+/** The log files in the folder that the run works for: `ralph.log` with all lines, and one file for each iteration. */
 interface LogFiles {
   readonly line: (level: 'INFO' | 'WARN' | 'ERROR' | 'LOOP', text: string) => void;
   /** Begins a file for the iteration, to which lines are written in addition to `ralph.log`. */
@@ -44,7 +41,7 @@ export function createLogFiles(
 ): LogFiles {
   const { logs, now, warn } = options;
   let folder: OwnFolder | null = null;
-  /** The parts that are no longer written. Each is reported once and does not keep the others from being written. */
+  /** The parts that can no longer be written. Each is reported once; the others are still written. */
   const unusable = new Set<'folder' | 'log' | 'iteration'>();
   let iteration: { readonly name: string; isFull: boolean } | null = null;
   let count = 0;
@@ -111,7 +108,7 @@ export function createTerminalLog(options: {
   readonly redact: (text: string) => string;
   readonly print: (text: string) => void;
   readonly files: Pick<LogFiles, 'line' | 'iterationBegins' | 'iterationEnds'>;
-  /** Receives what is logged within an iteration. */
+  /** Receives each line that is logged within an iteration. */
   readonly lineLogged: (line: string) => void;
   readonly colours: boolean;
 }): Log {
@@ -154,5 +151,5 @@ export function createTerminalLog(options: {
 
 const MAX_LINE_CHARS = 2_000;
 
-/** SGR codes: a verdict has a colour and weight, an agent's words are dim. */
+/** SGR codes by tone: a verdict has a colour and is bold, an agent's words are dim. */
 const TONES: Readonly<Record<Tone, string>> = { good: '1;32', bad: '1;31', heading: '1', words: '2' };

@@ -19,16 +19,13 @@ import { messageOf, UserError } from '../errors.ts';
 import type { NamedTexts } from '../ports/state.ts';
 import { appendToPlainFile } from '../files/plain-file.ts';
 
-/**
- * The signals that end a process, with the exit code for each: a terminal that is gone, or a reader that has seen
- * enough, is not a failure.
- */
+/** The signals that end a process, with the exit code for each; a closed terminal (SIGHUP) is not a failure. */
 const ENDS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 0 } as const;
 
-/** The kind of entry at the path of one of Ralph's files: none, a file, or anything else. */
+/** The kind of entry at the path of one of Ralph's files: no entry, a file, or any other kind. */
 type Place = 'free' | 'file' | 'other';
 
-/** The folder of a person's checkout that a run works for; `top` is the checkout's own folder. */
+/** The folder of a person's checkout that a run works for; `top` is the checkout's top folder. */
 export interface WorkedFolder {
   readonly top: string;
   readonly folder: Folder;
@@ -137,8 +134,8 @@ function lookAtPlace(path: string): Place {
 }
 
 /**
- * Returns the folder of the run's journal, with an empty journal in place of the previous run's. If the journal cannot
- * be in `.ralph/logs`, warns and returns `instead`.
+ * Returns the folder of the run's journal, with an empty journal in place of the previous one. If the journal cannot be
+ * in `.ralph/logs`, warns and returns `instead`.
  */
 export function openJournalFolder(
   worked: WorkedFolder,
@@ -165,7 +162,7 @@ const claimSchema = z.object({
   host: z.string().max(300),
   runTag: z.string().max(100),
   runFolder: z.string().max(4096),
-  /** The folder of the repository that the run works for, in which it leaves its status and its logs. */
+  /** The folder of the repository that the run works for; its status and its logs are there. */
   folder: z.string().max(4096).default(''),
   startedAt: z.number().int().min(0),
   isOver: z.boolean(),
@@ -182,7 +179,7 @@ const NAME = 'run';
 
 const MAX_TRIES = 5;
 
-/** A new claim, with the previous run if that was killed and its leftovers must be removed; otherwise null. */
+/** A new claim. `left` is the previous run if it was killed and its leftovers must be removed, otherwise null. */
 interface Claimed {
   readonly claim: RunClaim;
   readonly killed: RunClaim | null;
@@ -234,14 +231,14 @@ export async function readLastRun(texts: Pick<NamedTexts, 'read'>): Promise<RunC
 
 /**
  * Returns the number that the next run would have, without claiming anything; 1 while a run is alive, because that run
- * keeps what it has.
+ * keeps its number.
  */
 export async function readNextRunNumber(texts: Pick<NamedTexts, 'read'>): Promise<number> {
   const last = await readLastRun(texts);
   return last === null || isAlive(last) ? 1 : last.number + 1;
 }
 
-/** True if the last run of this checkout has ended or was killed, so that its leases no longer count. */
+/** Returns true if the last run of this checkout has ended or was killed, so that its leases are no longer valid. */
 export async function isLastRunOver(texts: Pick<NamedTexts, 'read'>): Promise<boolean> {
   const last = await readLastRun(texts);
   return last !== null && !isAlive(last);
@@ -257,7 +254,7 @@ async function readLastClaim(
   return { head: found.head, last: parsed.success ? parsed.data : null };
 }
 
-/** Returns true if a run is alive. A run on another machine counts as alive, because its process cannot be checked. */
+/** Returns true if a run is alive. Also true for a run on another machine, because its process cannot be checked. */
 function isAlive({ pid, birth, host, isOver }: RunClaim): boolean {
   if (isOver) return false;
   if (host !== hostname()) return true;
@@ -279,7 +276,7 @@ function birthOf(pid: number): string | null {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie is dead, although its parent has not waited for it yet.
+    // Treat a zombie as dead, although its parent has not waited for it yet.
     return state === 'Z' ? null : `${boot} ${fields[18] ?? ''}`;
   } catch {
     return null;
@@ -300,17 +297,17 @@ function unwritableStateError(why: string): UserError {
 }
 
 /**
- * Makes a folder that is removed when this process ends, however it ends, except by SIGKILL. `forget` cancels that for
- * a folder that has been removed already.
+ * Makes a folder that is removed when this process ends, except by SIGKILL. `forget` cancels that for a folder that has
+ * been removed already.
  */
 export function makeTemporaryFolder(prefix: string): { readonly path: string; readonly forget: () => void } {
   const path = mkdtempSync(join(tmpdir(), prefix));
   const remove = (): void => {
     try {
-      // Retried, because a program that is just being ended may still write in the folder.
+      // Retry, because a program that is just being ended may still write in the folder.
       rmSync(path, { recursive: true, force: true, maxRetries: 5 });
     } catch {
-      // A folder that cannot be removed now must not keep the process from ending.
+      // Ignore errors, because a folder that cannot be removed must not keep the process from ending.
     }
   };
   const listeners = Object.entries(ENDS).map(([name, code]) => ({

@@ -17,7 +17,7 @@ const COUNTDOWN_BEAT_MS = 1_000;
 /** The control sequence that returns to the beginning of the line and clears it. */
 const CLEAR = '\r\u001B[2K';
 
-/** The signals by which a person ends a run. */
+/** The signals with which a person ends a run. */
 export interface Interruption {
   /**
    * Aborted by the first Ctrl-C: the run ends before the next iteration begins. The abort reason names the person.
@@ -31,12 +31,12 @@ export interface Interruption {
 const NOW_SIGNALS = ['SIGTERM', 'SIGHUP'] as const;
 
 /**
- * The files `.ralph/status.json` and `.ralph/progress.json` in the folder that the run works for, by which the run can
- * be watched. A file that cannot be written is warned about once, and the run continues without it.
+ * The files `.ralph/status.json` and `.ralph/progress.json` in the folder that the run works for, with which people
+ * watch the run. A file that cannot be written causes one warning, and the run continues without it.
  */
 export interface StatusFiles {
   readonly status: (document: object) => void;
-  /** Begins a call, whose progress is written every two seconds. */
+  /** Begins a call; its progress is written every two seconds. */
   readonly callBegins: () => void;
   /** Receives the agent's latest line. */
   readonly lineLogged: (line: string) => void;
@@ -100,7 +100,7 @@ export function createStatusFiles(
 }
 
 /**
- * Listens for Ctrl-C and other signals. `say` tells people what their Ctrl-C does; `giveUp` is called if the run does
+ * Listens for Ctrl-C and other signals. `say` prints what a person's Ctrl-C does; `giveUp` is called if the run does
  * not end in time.
  */
 export function listenForInterruption(options: {

@@ -18,7 +18,7 @@ const MAX_REASONS = 5;
 /** Maximum length of a model's name; a longer name is cut. */
 const MAX_MODEL_CHARS = 200;
 
-/** A brokered call, with what it has spent and may still spend. */
+/** A brokered call, with its spending so far and its limits. */
 export interface BrokerCall {
   readonly placeholders: Readonly<Record<string, string>>;
   readonly secretFor: (placeholder: string) => string | null;
@@ -32,20 +32,20 @@ export interface BrokerCall {
   end(): Promise<Bill>;
 }
 
-/** A request in progress, which counts towards the call's limits until it leaves. */
+/** A request in progress, whose maximum cost is part of the call's spending until it leaves. */
 export interface Passage {
   readonly signal: AbortSignal;
-  /** Sets the account that measures what the request costs. */
+  /** Sets the meter of the request's cost; null if the request costs nothing. */
   count(account: AnswerMeter | null): void;
-  /** True if the spending of the call, including all requests in progress, has reached a limit. */
+  /** Returns true if the spending of the call, including all requests in progress, has reached a limit. */
   isOver(): boolean;
   /** Records how the request ended: a failure, or null if the provider answered. Free requests are not reported. */
   recordEnd(failure: ProviderFailure | null): void;
   leave(): void;
 }
 
-/** Creates a call whose placeholders are valid for this call only. */
-export function createCall(
+/** Creates a brokered call; its placeholders are valid for this call only. */
+export function createBrokerCall(
   limits: CallLimits,
   keys: Readonly<Record<string, string>>,
   listeners: { readonly hear: (sign: ProviderSign) => void; readonly spending: ((spent: Spent) => void) | undefined },
@@ -105,7 +105,7 @@ export function createCall(
           if (!open.delete(passage)) return;
           spent = addSpent(spent, under.account?.spent() ?? NO_SPENDING);
           if (counted !== null) listeners.spending?.(spent);
-          // Another request that is in progress may still be answered.
+          // Report the failure only with the last open request, because another one may still be answered.
           if (failure !== null && counted !== null && open.size === 0 && !ended.signal.aborted)
             hear({ kind: 'failed', ...failure });
           change();
@@ -127,7 +127,7 @@ export function createCall(
   };
 }
 
-/** Returns the maximum that a request in progress may still cost beyond what it has spent. */
+/** Returns the maximum cost that a request in progress may still add to its spending so far. */
 function rest(atMost: Spent, spent: Spent): Spent {
   const tokens = Math.max(1, atMost.tokens - spent.tokens);
   return { tokens, outputTokens: 0, costUsd: Math.max(0, atMost.costUsd - spent.costUsd) };

@@ -11,8 +11,8 @@ import type {
   ProviderFailure,
   Sign,
 } from '../ports/broker.ts';
-import { type BrokerCall, createCall, type ForwardedCall, type Passage } from './broker-call.ts';
-import { parseProviderWords, type Send, waitOf } from './provider-connection.ts';
+import { type BrokerCall, createBrokerCall, type ForwardedCall, type Passage } from './broker-call.ts';
+import { parseProviderWords, type SendToProvider, parseRetryAfter } from './provider-connection.ts';
 
 /** The provider, the keys and the connections of a broker. */
 export interface BrokerOptions {
@@ -30,7 +30,7 @@ export interface BrokerOptions {
   }) => Readonly<Record<string, string>>;
   /** Signs a request; null if the key itself is sent. */
   readonly sign: Sign | null;
-  readonly connect: () => Promise<Send>;
+  readonly connect: () => Promise<SendToProvider>;
   /**
    * Makes a server reachable for the agent and returns its port on 127.0.0.1. `isOpen` returns true while a call is
    * open.
@@ -79,8 +79,8 @@ const NOT_PASSED = new Set([
 export function createBroker(options: BrokerOptions): PlacedBroker {
   let current: BrokerCall | null = null;
   let started: Promise<number> | null = null;
-  let connected: Promise<Send> | null = null;
-  const connect = (): Promise<Send> => (connected ??= options.connect());
+  let connected: Promise<SendToProvider> | null = null;
+  const connect = (): Promise<SendToProvider> => (connected ??= options.connect());
   const bodies = createBodies();
   const start = (): Promise<number> =>
     (started ??= listen(options, {
@@ -91,7 +91,7 @@ export function createBroker(options: BrokerOptions): PlacedBroker {
     port: start,
     async open(limits, hear, spending) {
       const port = await start();
-      const call = createCall(limits, options.keys, { hear, spending });
+      const call = createBrokerCall(limits, options.keys, { hear, spending });
       current = call;
       return {
         environment: options.environmentFor({
@@ -161,10 +161,10 @@ async function serve(options: Serving, call: BrokerCall | null, { request, respo
       return;
     }
     try {
-      // The client may have hung up while its request waited.
+      // Do not forward a request whose client hung up while it waited.
       if (!request.socket.destroyed) passage.recordEnd(await forward(options, reading, { passage, response }));
     } catch (error) {
-      // If the client hung up, it is unknown how the provider would have answered.
+      // Record no failure if the client hung up, because the provider might have answered.
       if (!response.destroyed) passage.recordEnd({ status: null, words: causeOf(error), waitMs: null });
       throw error;
     } finally {
@@ -197,7 +197,7 @@ function createBodies(): Bodies {
     async read(request) {
       const chunks: Buffer[] = [];
       sizes.set(request, 0);
-      // Reading the chunks with `for await` would take twice as long.
+      // Do not read the chunks with `for await`, which takes twice as long.
       request.on('data', (chunk: Buffer) => {
         const before = sizes.get(request);
         if (before === undefined) return;
@@ -218,7 +218,7 @@ function createBodies(): Bodies {
 }
 
 /**
- * Passes the answer on as it arrives, and counts its cost. Returns the failure if the answer is an error, otherwise
+ * Passes the answer on as it arrives, and measures its cost. Returns the failure if the answer is an error, otherwise
  * null.
  */
 async function forward(
@@ -234,10 +234,10 @@ async function forward(
   const send = await connect();
   const url = `${provider}${target}`;
   const proof = await sign?.({ url, body });
-  // The provider reads the request even if nobody waits for the answer.
+  // Count the request before the answer, because the provider charges for reading it even if nobody waits.
   passage.count(open?.('') ?? null);
   const answer = await send(url, { headers: { ...headers, ...proof }, body, signal }).catch((error: unknown) => {
-    // The provider finishes its answer even if the client hangs up first.
+    // Count the expected answer if the client hung up, because the provider finishes and charges it.
     if (left.signal.aborted) passage.count(asExpected(expected));
     else if (!signal.aborted) passage.count(null);
     throw error;
@@ -254,7 +254,7 @@ async function forward(
   if (isError) {
     const text = await errorText(answer.body, secrets);
     response.end(text);
-    const waitMs = waitOf(headerOf(answer.headers, 'retry-after'));
+    const waitMs = parseRetryAfter(headerOf(answer.headers, 'retry-after'));
     return { status: answer.status, words: parseProviderWords(text), waitMs };
   }
   const decoder = new TextDecoder();
@@ -263,17 +263,17 @@ async function forward(
   const cut = createCut(words ?? '');
   for await (const chunk of answer.body) {
     account?.push(decoder.decode(chunk, { stream: true }));
-    // A complete answer is paid for and still useful.
+    // Do not cut a complete answer: it is paid for and still useful.
     const isOver = words !== null && account?.isComplete() === false && passage.isOver();
     const last = isOver ? cut(chunk) : null;
     const isDrained = response.write(last ?? chunk);
     if (last !== null) {
       if (words === '') response.destroy();
       else response.end();
-      // Leaving the loop closes the connection, and the provider then stops generating.
+      // Leave the loop, which closes the connection, so that the provider stops generating.
       return null;
     }
-    // A client that does not read must not keep the call from ending.
+    // Stop waiting when the call ends, because the client may never read.
     if (!isDrained) await once(response, 'drain', { signal });
   }
   response.end();

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { allowsHost, nameOfTarget, type EgressRules, type HostAndPort } from '../core/isolation/hosts.ts';
 import { WITHOUT_TLS } from '../core/isolation/egress/opening.ts';
 import {
-  type Gate,
+  type ConnectionGate,
   HTTPS_PORT,
   machineNetwork,
   createWrongHostAnswer,
@@ -28,7 +28,7 @@ interface EgressOptions extends EgressRules {
   readonly openingMs?: number;
 }
 
-/** The only way out of the agent's network. */
+/** The proxy that is the only way out of the agent's network. */
 interface Egress {
   /** A server that does not listen: the caller attaches it to a socket in the agent's network. */
   readonly server: Server;
@@ -49,9 +49,9 @@ const MAX_REFUSED = 100;
 const OTHERS = 'others';
 
 /**
- * Creates a proxy for CONNECT and plain HTTP that forwards what the rules allow, to public addresses only. A tunnel
- * carries TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. If
- * everything is allowed, tunnels to other ports carry anything.
+ * Creates a proxy for CONNECT and plain HTTP that forwards allowed requests, to public addresses only. A tunnel carries
+ * TLS whose server name is the requested host or, except on port 443, HTTP requests to that host. If everything is
+ * allowed, tunnels to other ports carry anything.
  */
 export function createEgress(options: EgressOptions): Egress {
   const { network = machineNetwork, connectTimeoutMs = 30_000, lingerMs = 60_000, openingMs = 30_000 } = options;
@@ -74,15 +74,15 @@ export function createEgress(options: EgressOptions): Egress {
     const { socket } = opened;
     outward.add(socket);
     socket.once('close', () => outward.delete(socket));
-    // If the client is gone, nobody else would close the socket.
+    // Close the socket if the client is gone, because no other code would.
     if (wanted.signal.aborted) socket.destroy();
     return opened;
   };
-  const refuse: Gate['refuse'] = (target, stranger) => {
+  const refuse: ConnectionGate['refuse'] = (target, stranger) => {
     count(nameOfTarget(target) + stranger);
     return createWrongHostAnswer(target, stranger);
   };
-  const admit: Gate['admit'] = async (wanted) => {
+  const admit: ConnectionGate['admit'] = async (wanted) => {
     const { target } = wanted;
     const isAllowed = allowsHost(options, target.host, target.port);
     if (isAllowed && wanted.use === 'page' && target.port === HTTPS_PORT)
@@ -99,7 +99,8 @@ export function createEgress(options: EgressOptions): Egress {
   const targets = new WeakMap<Socket, HostAndPort>();
   const pageServer = (): Server => {
     const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: 0, insecureHTTPParser: false });
-    // Pipelined requests would all be open at once, regardless of the limit on connections.
+    // Allow one request per socket: pipelined requests would all be open at once, regardless of the limit on
+    // connections.
     server.maxRequestsPerSocket = 1;
     server.on('request', (request, response) => {
       const inTunnel = targets.get(request.socket) ?? null;
@@ -113,7 +114,7 @@ export function createEgress(options: EgressOptions): Egress {
   const servePages: Parameters<typeof connectTunnel>[1]['servePages'] = (client, { target, said }) => {
     targets.set(client, target);
     tunnelled.emit('connection', client);
-    // The server reads from the connection itself, so the bytes that were already read come first.
+    // Emit the bytes that were already read, because the server reads only the rest from the connection.
     client.emit('data', said);
     client.resume();
   };

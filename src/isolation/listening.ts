@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Lets a server listen on 127.0.0.1 for as long as the process lives; returns its port. */
+/** Makes a server listen on 127.0.0.1 without keeping the process alive; returns its port. */
 export async function listenOnLoopback(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1').unref();
   await once(server, 'listening');

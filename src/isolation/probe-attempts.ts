@@ -5,11 +5,12 @@ import { connect, type NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import type { AttemptResult } from '../core/isolation/probe.ts';
 
-// Each function tries what a process may do and leaves nothing behind: `open` if it worked, `closed` for every refusal.
+// Each function tries one action of a process and leaves nothing behind. The result is `open` if it worked, and
+// `closed` for every refusal.
 
-/** Flags of a file without a name (O_TMPFILE), which is gone with its descriptor; Node has no constant for it. */
+/** Flags for a file without a name (O_TMPFILE), which disappears with its descriptor; Node has no constant for them. */
 const NAMELESS = 0o20000000 | constants.O_DIRECTORY;
-/** Flags that make opening neither wait nor follow links, whatever is at the path. */
+/** Flags with which opening neither waits nor follows links, regardless of the kind of file. */
 const CAREFULLY = constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** Opens a file for reading. */
@@ -17,7 +18,7 @@ export function tryToOpen(path: string): Promise<AttemptResult> {
   return tried(() => opened(path, constants.O_RDONLY | CAREFULLY));
 }
 
-/** Reads the beginning of a file; an empty file counts as closed. */
+/** Reads the beginning of a file; returns `closed` for an empty file. */
 export function tryToRead(path: string): Promise<AttemptResult> {
   const hasBytes = async (file: FileHandle): Promise<boolean> => (await file.read(Buffer.alloc(1))).bytesRead > 0;
   return tried(() => opened(path, constants.O_RDONLY | CAREFULLY, hasBytes));
@@ -39,7 +40,7 @@ export function tryToWriteIn(folder: string): Promise<AttemptResult> {
     try {
       return await opened(folder, constants.O_WRONLY | NAMELESS);
     } catch (error) {
-      // The file system or the kernel does not support files without a name.
+      // These codes mean that the file system or the kernel does not support files without a name.
       if (!['EOPNOTSUPP', 'EISDIR', 'EINVAL'].includes(attemptErrorCode(error))) throw error;
     }
     const path = join(folder, `.ralph-probe-${String(process.pid)}`);
@@ -96,7 +97,7 @@ export function tryToSignal(pid: number): AttemptResult {
 export function startOfProcess(pid: number | 'self'): string | null {
   try {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'latin1');
-    // The name is in parentheses and may contain anything, including parentheses.
+    // Parse from the last parenthesis, because the name is in parentheses and may contain them itself.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
   } catch {
     return null;

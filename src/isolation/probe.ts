@@ -50,11 +50,11 @@ export interface ProbeRequest {
   /** The port of the broker, or null if this run has no broker. */
   readonly brokerPort: number | null;
   readonly proxyPort: number | null;
-  /** An address that nobody uses, such as 192.0.2.1: packets to it leave the machine unless something stops them. */
+  /** An address that nobody uses, such as 192.0.2.1. Packets to it leave the machine unless they are stopped. */
   readonly outside: { readonly address: string; readonly port: number };
   /** Sockets of the machine's daemons in folders that the sandbox shows. */
   readonly shownSockets: readonly string[];
-  /** The descriptors that `LOOK_AT_START` found, or null if it did not run. */
+  /** The descriptors that `LIST_OPEN_SCRIPT` found, or null if it did not run. */
   readonly openAtStart: string | null;
   /** The command that makes system calls in the sandbox, or null if no program there can. */
   readonly calls: { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null;
@@ -68,7 +68,7 @@ export const OPEN_AT_START = 'RALPH_OPEN_AT_START';
  * A shell script that runs before the probe and lists the open descriptors in a variable. It opens no descriptor
  * itself.
  */
-export const LOOK_AT_START = `open= fd=3
+export const LIST_OPEN_SCRIPT = `open= fd=3
 while [ $fd -lt 1024 ]; do [ ! -e /proc/$$/fd/$fd ] || open="$open $fd"; fd=$((fd + 1)); done
 export ${OPEN_AT_START}="$open"
 exec "$@"`;
@@ -87,11 +87,11 @@ export type RunProbed = (
   maxBytes: number,
 ) => Promise<{ readonly end: { readonly kind: string; readonly code?: number } }>;
 
-/** Time after which a try counts as hanging, once all other tries have ended. */
+/** Time in ms after which a try is treated as hanging, once all other tries have ended. */
 const HANGS_AFTER_MS = 300;
 /**
- * Maximum time for tries that end at once unless the machine is busy. A try that is cut off proves nothing, and the run
- * is then refused.
+ * Maximum time in ms for tries that end at once unless the machine is busy. A try that is cut off proves nothing, and
+ * the run is then refused.
  */
 const MAX_TRY_MS = 4_000;
 const MAX_OUTPUT_BYTES = 1024 * 1024;
@@ -104,8 +104,8 @@ const DAEMON_SOCKETS = [
 ];
 
 /**
- * Tries, as the agent's user in the agent's sandbox, what must be impossible there and what must be possible. Takes
- * half a second, or longer on a busy machine; never rejects.
+ * Tries all that must be impossible or possible in the agent's sandbox, as the agent's user. Takes half a second, or
+ * longer on a busy machine; never rejects.
  */
 export async function probeSandbox(request: ProbeRequest, run: RunProbed): Promise<ProbeResults> {
   const attempts = attemptsOf(request, run);
@@ -122,7 +122,7 @@ export async function probeSandbox(request: ProbeRequest, run: RunProbed): Promi
           if (result !== null) found.push([name, result]);
         }),
     );
-  // Tries on files come first: they take no time unless this process is busy loading the code that starts programs.
+  // Run tries on files first: they take no time unless this process is busy loading the code that starts programs.
   await attemptThose(({ kind }) => kind === 'file');
   const others = attemptThose(({ kind, late }) => kind !== 'file' && late === null);
   await Promise.all([others, attemptThose(({ late }) => late !== null, others)]);
@@ -131,7 +131,7 @@ export async function probeSandbox(request: ProbeRequest, run: RunProbed): Promi
 
 interface Attempt {
   readonly kind: 'file' | 'connection' | 'program';
-  /** The result of a try that takes too long, or null if that proves nothing. */
+  /** The result if the try takes too long, or null if that proves nothing. */
   readonly late: AttemptResult | null;
   readonly run: (signal: AbortSignal) => AttemptResult | null | Promise<AttemptResult | null>;
 }
@@ -201,7 +201,7 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
     'use Docker': sockets(ENGINE_SOCKETS),
     'use system daemons such as D-Bus': sockets(DAEMON_SOCKETS),
     "see the machine's /tmp": file(() => tryToSee(request.marker)),
-    // Nobody answers at this address, so a connection that waits for an answer has left the machine.
+    // A connection that waits has left the machine, because nobody answers at this address.
     'connect to other machines directly': {
       ...connection((signal) => tryToConnect({ host: outside.address, port: outside.port }, signal)),
       late: 'open',
@@ -227,16 +227,16 @@ function attemptsOf(request: ProbeRequest, run: RunProbed): Readonly<Record<Atte
     'use sockets of daemons in folders that are shown': sockets(request.shownSockets),
     'use rights of groups': file(groups),
     'gain rights by set-uid programs': file(() => ownStatus(/^NoNewPrivs:\s*1$/m)),
-    // A full bounding set is harmless if no program can gain capabilities: in a user namespace, the set is full and
-    // cannot be emptied.
+    // Ignore the bounding set, which is harmless if no program can gain capabilities: in a user namespace, it is full
+    // and cannot be emptied.
     'use capabilities': file(() =>
       ownStatus(
         /^CapInh:\s*0+\nCapPrm:\s*0+\nCapEff:\s*0+\n(?:CapBnd:\s*0+$|CapBnd:.*\nCapAmb:\s*0+\nNoNewPrivs:\s*1$)/m,
       ),
     ),
     'write to the work tree': file(() => tryToWriteIn(workFolder)),
-    // A single file is checked, so that a large tree takes no longer. Other git settings are off, so that none of them
-    // makes git work.
+    // Check a single file, so that a large tree takes no longer. Other git settings are off, so that none of them makes
+    // git work.
     'use git in the work tree': program(
       'git',
       ['-c', 'core.fsmonitor=false', 'status', '--porcelain', '--untracked-files=no', '--', '.gitignore'],

@@ -43,7 +43,7 @@ export async function programFoldersOf(path: string): Promise<readonly ProgramFo
       if (!stats.isFile()) return null;
       return { mode: stats.mode, above: isLink ? await modesAbove(await realpath(place)) : [] };
     } catch {
-      // The link leads nowhere.
+      // The target of the link does not exist.
       return null;
     }
   }

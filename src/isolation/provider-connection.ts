@@ -16,7 +16,7 @@ interface ProviderAnswer {
 }
 
 /** Sends a message to a provider; rejects if no answer comes, or if the answer is a redirect. */
-export type Send = (
+export type SendToProvider = (
   url: string,
   message: { readonly headers: Readonly<Record<string, string>>; readonly body: string; readonly signal: AbortSignal },
 ) => Promise<ProviderAnswer>;
@@ -28,8 +28,8 @@ const UNPACKING: Readonly<Record<string, () => Duplex>> = {
   zstd: createZstdDecompress,
 };
 
-/** Creates a `Send` with direct connections to the provider; `fetch` would take four times as long per message. */
-export function createDirectSend(): Send {
+/** Creates a `SendToProvider` with direct connections; `fetch` would take four times as long per message. */
+export function createDirectSend(): SendToProvider {
   const options = { keepAlive: true };
   const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) };
   return async (url, { headers, body, signal }) => {
@@ -42,7 +42,7 @@ export function createDirectSend(): Send {
     });
     request.end(body);
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
-    // An error of the connection after this point surfaces where the body is read.
+    // Ignore errors from here on, because they surface where the body is read.
     request.on('error', () => undefined);
     const status = answer.statusCode ?? 0;
     if (isRedirect(status)) {
@@ -53,8 +53,8 @@ export function createDirectSend(): Send {
   };
 }
 
-/** Creates a `Send` that uses a `fetch`, which can go through a proxy. */
-export function createFetchSend(send: typeof fetch): Send {
+/** Creates a `SendToProvider` that uses a `fetch`, which can go through a proxy. */
+export function createFetchSend(send: typeof fetch): SendToProvider {
   return async (url, { headers, body, signal }) => {
     const answer = await send(url, { method: 'POST', headers, body, redirect: 'error', signal });
     return { status: answer.status, headers: [...answer.headers], body: answer.body ?? nothing() };
@@ -71,7 +71,7 @@ function pairsOf(raw: readonly string[]): (readonly [string, string])[] {
   );
 }
 
-/** Returns the decompressed body: a gateway may compress its answers without being asked. */
+/** Returns the decompressed body, because a gateway may compress its answers unasked. */
 function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding === 'identity' || encoding === '') return answer;
@@ -80,7 +80,7 @@ function unpacked(answer: IncomingMessage): AsyncIterable<Uint8Array> {
     answer.destroy();
     throw new Error('its answer has an unknown compression');
   }
-  // Errors surface where the body is read.
+  // Ignore errors here, because they surface where the body is read.
   return pipeline(answer, create(), () => undefined);
 }
 
@@ -110,7 +110,7 @@ function plainText(body: string): string | null {
 }
 
 /** Parses the header `retry-after`: the time to wait in ms, or null if the header does not say. */
-export function waitOf(header: string): number | null {
+export function parseRetryAfter(header: string): number | null {
   const seconds = /^\s*(\d{1,8})\s*$/.exec(header)?.[1];
   return seconds === undefined ? null : Number(seconds) * 1_000;
 }

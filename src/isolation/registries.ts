@@ -3,9 +3,9 @@ import { packageManagers, registriesOf, type PackageManager } from '../core/isol
 
 interface Asking {
   /**
-   * Runs a program and returns its output, or null if it is missing, fails or takes too long. It must run outside of
-   * the workspace: package managers read settings of the folder that they start in, and some run code that these
-   * settings name.
+   * Runs a program and returns its output, or null if it is missing, fails or takes too long. It must run outside the
+   * workspace: package managers read settings of the folder that they start in, and some run code that these settings
+   * name.
    */
   readonly run: (file: string, args: readonly string[]) => Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;

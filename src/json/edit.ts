@@ -6,7 +6,7 @@ export interface JsonLayout {
   readonly lineEnd: string;
   /** One step of indentation, or null if the children are on one line. */
   readonly indent: string | null;
-  /** True if blanks follow the colons and commas of what is on one line. */
+  /** True if blanks follow the colons and commas of children that are on one line. */
   readonly spaced: boolean;
 }
 
@@ -53,7 +53,7 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
 
 /**
  * Returns the edit that appends children to an object or array in the layout of its present children. If it is empty,
- * `layout` counts, the layout of an object or array around it.
+ * `layout` is used, the layout of an object or array around it.
  */
 export function appendChildren(
   text: string,
@@ -64,7 +64,7 @@ export function appendChildren(
   const last = container.children?.at(-1);
   if (last !== undefined) {
     const lead = leadOf(text, last);
-    // `[a]` becomes `[a, b]`.
+    // Add a blank between items on one line, so that `[a]` becomes `[a, b]`.
     const between = lead === '' && layoutOfJson(text, container).spaced ? ' ' : lead;
     return { offset: endOf(last), length: 0, text: pieces.map((piece) => `,${between}${piece}`).join('') };
   }
@@ -87,7 +87,7 @@ export function detectChildIndent(text: string, container: JsonNode, layout: Jso
     : sliceIndent(text, last.offset);
 }
 
-/** Returns the layout of an object or array; if it has no children, two blanks a step. */
+/** Returns the layout of an object or array; without children, a step is two blanks. */
 export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const [first] = container.children ?? [];
@@ -106,12 +106,12 @@ export function layoutOfJson(text: string, container: JsonNode): JsonLayout {
 /** Renders a value that begins on a line with the indentation `outer`. */
 export function renderJsonValue(value: unknown, layout: JsonLayout, outer: string): string {
   if (layout.indent === null && !layout.spaced) return JSON.stringify(value);
-  // Strings in JSON have no line ends, so all line ends are between values.
+  // Indent at all line ends, which are between values because JSON strings have no line ends.
   const lines = JSON.stringify(value, null, layout.indent || '  ').split('\n');
   return layout.indent === null ? lines.map((line) => line.trim()).join(' ') : lines.join(`${layout.lineEnd}${outer}`);
 }
 
-/** Adapts a piece of one text to another one: its line ends and outer indentation become the other text's. */
+/** Adapts a piece of one text to another text, whose line ends and outer indentation it gets. */
 export function transplantText(
   piece: string,
   from: { readonly indent: string },

@@ -75,7 +75,7 @@ function offsetOf(root: JsonNode, path: readonly PropertyKey[], of: 'key' | 'val
       node = item;
       continue;
     }
-    // If an object has a name several times, the last one counts, as everywhere in JSON.
+    // If an object has a name several times, use the last one, as JSON parsers do.
     const property = membersOf(node).findLast(({ children: [key] = [] }) => key?.value === part);
     const [key, value] = property?.children ?? [];
     if (key === undefined || value === undefined) return node.offset;

@@ -3,7 +3,7 @@ import { parseTree, printParseErrorCode, type Node, type ParseError } from 'json
 /** A value of a JSON text, with its position from `offset` to `offset + length`, in UTF-16 units. */
 export type JsonNode = Node;
 
-/** A problem of a JSON text, for people; line and column count from 1. */
+/** A problem of a JSON text, for people; the first line and the first column are 1. */
 interface JsonProblem extends JsonPosition {
   readonly message: string;
 }
@@ -40,7 +40,7 @@ export function parseJson(text: string): ParsedJson {
 
 /**
  * Returns the value of a member, or null if the node is not an object or has no such member. If a name occurs several
- * times, the last one counts, as everywhere in JSON.
+ * times, the last one is used, as in JSON parsers.
  */
 export function findMember(node: JsonNode, name: string): JsonNode | null {
   const found = membersOf(node).findLast((property) => property.children?.[0]?.value === name);
@@ -63,7 +63,7 @@ export function itemsOf(node: JsonNode): readonly JsonNode[] {
 /** Returns the value as JavaScript data. */
 export function valueOf(node: JsonNode): unknown {
   if (node.type === 'array') return itemsOf(node).map(valueOf);
-  // All names become own members: `__proto__` is a name like any other.
+  // Make all names own members: `__proto__` is a name like any other.
   if (node.type === 'object')
     return Object.fromEntries(
       membersOf(node).flatMap(({ children: [name, value] = [] }) =>
@@ -83,7 +83,7 @@ export function indexLines(text: string): (offset: number) => JsonPosition {
   };
 }
 
-/** Returns the first problem of each line, because what follows on the same line mostly results from it. */
+/** Returns the first problem of each line, because later ones on the same line mostly result from it. */
 function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonProblem[] {
   const at = indexLines(text);
   const end = text.trimEnd().length;
@@ -122,9 +122,7 @@ const messages: Readonly<Record<string, string>> = {
   InvalidCharacter: 'a control character inside a string',
 };
 
-/**
- * Returns the offset at which the nesting reaches a depth, or null if it does not. Brackets in strings do not count.
- */
+/** Returns the offset at which the nesting reaches a depth, or null if it does not. Brackets in strings are ignored. */
 function offsetOfDepth(text: string, depth: number): number | null {
   let open = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\\r\n]+|\\.)*"?|[[\]{}]/g)) {

@@ -10,8 +10,8 @@ interface Blocks {
 const inlineConstructs = ['attention', 'autolink', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'];
 
 /**
- * Maximum indentation. Deeper lines count as indented this far, because a parser needs many seconds for lists that are
- * hundreds of levels deep.
+ * Maximum indentation. Deeper lines are parsed as if indented this far, because a parser needs many seconds for lists
+ * that are hundreds of levels deep.
  */
 const MAX_INDENT = 80;
 
@@ -34,7 +34,7 @@ const START = 'x ';
 const BLANKS = /\s+/g;
 
 export interface ChecklistItem {
-  /** The line of the box, from 1. */
+  /** The line of the box; the first line is 1. */
   readonly line: number;
   /** The character in the brackets. */
   readonly mark: string;
@@ -176,8 +176,8 @@ function sliceOf({ position }: Nodes, source: string): string {
 }
 
 /**
- * Returns the visible text of a short piece of inline Markdown, in one line of at most 500 characters: without markup,
- * comments and pictures.
+ * Returns the visible text of a short piece of inline Markdown, without markup, comments and pictures, in one line of
+ * at most 500 characters.
  */
 function plainInline(markdown: string): string {
   const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);
@@ -187,8 +187,8 @@ function plainInline(markdown: string): string {
 }
 
 /**
- * Removes the markup of GitHub's `~~struck out~~`, which the parser leaves as it is; a single tilde counts only around
- * the whole text.
+ * Removes the markup of GitHub's `~~struck out~~`, which the parser leaves as it is; single tildes are removed only
+ * around the whole text.
  */
 function withoutStrikes(text: string): string {
   return text.replaceAll(/~~(?=[^\s~])([^~]*[^\s~])~~(?!~)/g, '$1').replace(/^\s*~([^~]+)~\s*$/, '$1');
@@ -227,7 +227,7 @@ export function parseBlocks(text: string): Blocks {
   return { source, root: fromMarkdown(source, { extensions: [{ disable: { null: inlineConstructs } }] }) };
 }
 
-/** The content below one heading, up to the next heading. Lines count from 1. */
+/** The content below one heading, up to the next heading. The first line is 1. */
 export interface OutlineSection {
   /** The section's headings as a reader sees them, outermost first; empty before the first heading. */
   readonly headings: readonly { readonly depth: number; readonly text: string }[];

@@ -19,7 +19,7 @@ const MERMAID_UNSEEN: readonly RegExp[] = [
   /<!--[^]*?(?:-->|$)/g,
   /\bacc(?:Title|Descr)[ \t]*:[^\n]*/gi,
   /\baccDescr[ \t]*\{[^}]*(?:\}|$)/gi,
-  // Not followed by an arrow, because a flow chart may have a node with one of these names.
+  // Exclude names before an arrow, because a flow chart may have a node with one of these names.
   new RegExp(
     String.raw`(?=(?:click|links?|callback|properties|details)[ \t](?![ \t]*(?:<?--|==|-\.)))(?<=[\n;]${PREFIX})[^\n]*`,
     'gi',
@@ -51,7 +51,7 @@ const STYLES_HIDE: readonly RegExp[] = [
   new RegExp(String.raw`[\s,]fill[ \t]*:[ \t]*(?:${DARK}|(?!rgb)\w+\()`, 'i'),
 ];
 
-/** Patterns for other things that can make words of a diagram invisible: colours, and HTML that is not plain. */
+/** Patterns for other content that can make words of a diagram invisible: colours, and HTML that is not plain. */
 const MERMAID_HIDES: readonly RegExp[] = [
   /\$\w*color\b/i,
   new RegExp(String.raw`\b(?:rect|box)[ \t]+${DARK}`, 'i'),
@@ -65,7 +65,7 @@ const NODE_EXTRAS =
 
 /**
  * Names of the TeX commands that show all of their words in place and in black. Other commands may be comments, define
- * something, or move, shrink or colour words.
+ * commands, or move, shrink or colour words.
  */
 const TEX_SHOWN: ReadonlySet<string> = new Set(
   `Alpha Beta Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega alpha beta gamma delta epsilon varepsilon zeta eta
@@ -98,7 +98,7 @@ const TEX_SHOWN: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Matches TeX environments that hide something, and negative spaces that move words over others. */
+/** Matches TeX environments that hide their content, and negative spaces that move words over others. */
 const TEX_HIDES =
   /\\begin\s*\{(?!(?:equation|align|aligned|alignat|alignedat|gather|gathered|multline|split|eqnarray|array|subarray|cases|dcases|rcases|[bBpvV]?(?:small)?matrix|smallmatrix|CD)\*?\})|\\\\\*?\s*\[\s*-|(?:\\!\s*){4}/;
 
@@ -132,7 +132,7 @@ export function findUnseenInFence(text: string, { start, end, language }: Fence)
     case 'math':
       return hidesInFormula(drawn) ? [body] : [];
     default:
-      // Maps and solids do not show any of their words.
+      // Treat the whole block as unseen: maps and solids do not show any of their words.
       return [body];
   }
 }
@@ -169,7 +169,7 @@ export function maskCode(text: string, codeSpans: readonly Span[]): string {
   return pieces.join('') + text.slice(ends.at(-1));
 }
 
-/** Returns the formulas of running text, in which code is masked, that may hide something. */
+/** Returns the formulas of running text, in which code is masked, that may hide words. */
 export function findHidingFormulas(text: string, { start, end }: Span): readonly Span[] {
   return [...text.slice(start, end).matchAll(FORMULA)].flatMap(({ 0: found, index }) =>
     hidesInFormula(found) ? [{ start: start + index, end: start + index + found.length }] : [],

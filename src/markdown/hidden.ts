@@ -21,14 +21,14 @@ export interface MarkdownEdit<Kind> extends Span {
   readonly insert: string;
 }
 
-/** True if a text may contain Markdown or HTML that hides something. */
+/** Returns true if a text may contain Markdown or HTML that hides a part of it. */
 export function canHide(text: string): boolean {
   return /[<&[|$]|```|~~~/.test(text);
 }
 
 /**
- * Returns the edits that remove from a Markdown text what a reader of the page would not see. `kindOf` returns how a
- * character is hidden, or null if it is visible.
+ * Returns the edits that remove the parts of a Markdown text that a reader of the page would not see. `kindOf` returns
+ * how a character is hidden, or null if it is visible.
  */
 export function findHiddenEdits<Kind extends string>(
   text: string,
@@ -46,7 +46,7 @@ export function findHiddenEdits<Kind extends string>(
   const raw = parseRawHtml(text, html, nodes.rawBlocks);
   const drawn = maskCode(text, nodes.codeSpans);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, nodes.texts, kindOf)];
-  // A hidden definition gives its address to no link: it is already cut, and counted, as hidden text.
+  // Ignore hidden definitions, which are already cut, and counted, as hidden text.
   const given = addresses.map((address, index) =>
     unseenText.some((span) => overlap(span, spanOf(nodes.definitions[index]))) ? null : address,
   );
@@ -152,7 +152,7 @@ function linkEdits(
   return edits;
 }
 
-/** Returns footnotes that nothing visible refers to, and second footnotes of the same name. */
+/** Returns footnotes without a visible reference, and second footnotes of the same name. */
 function unusedFootnotes({ footnotes, calls }: HidingNodes): readonly Span[] {
   const first = new Map<string, FootnoteDefinition>();
   for (const node of footnotes) if (!first.has(node.identifier)) first.set(node.identifier, node);
@@ -190,7 +190,7 @@ interface HidingNodes {
   readonly links: readonly (Link | LinkReference)[];
   readonly images: readonly (Image | ImageReference)[];
   readonly footnotes: readonly FootnoteDefinition[];
-  /** Names of the footnotes that are called in the text (null) and in each footnote. */
+  /** Names of the footnotes that are called in the text (key null) and in each footnote. */
   readonly calls: ReadonlyMap<string | null, ReadonlySet<string>>;
   readonly tables: readonly Table[];
   readonly fences: readonly Fence[];
@@ -199,7 +199,7 @@ interface HidingNodes {
   readonly codeSpans: readonly Span[];
 }
 
-/** Collects the nodes that may hide something, in the order of the text. */
+/** Collects the nodes that may hide a part of the text, in its order. */
 function collect(text: string, tree: Nodes): HidingNodes {
   const nodes = {
     texts: [] as Span[],
@@ -262,7 +262,7 @@ function collect(text: string, tree: Nodes): HidingNodes {
         break;
       default:
     }
-    // `<https://x>` and a bare address are visible as they are written.
+    // Skip `<https://x>` and bare addresses, which are visible as they are written.
     if (node.type === 'link' && text[spanOf(node).start] !== '[') continue;
     if ('children' in node)
       for (const child of node.children.toReversed()) open.push({ node: child, parent: node.type, footnote });

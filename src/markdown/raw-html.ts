@@ -35,7 +35,7 @@ interface RawHtml {
   /** Character references in the text between the tags of raw blocks. */
   readonly references: readonly Reference[];
   /**
-   * True if the text ends within a comment, a tag or a script: what GitHub puts below the text is then hidden as well.
+   * True if the text ends within a comment, a tag or a script: text that GitHub puts below it is then hidden as well.
    */
   readonly endsOpen: boolean;
 }
@@ -71,7 +71,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     const isEnd = tag.name.startsWith('/');
     const name = tag.name.replace('/', '');
     const whole: Tag = { name, start: tag.start, end: end + 1 };
-    // A tag without its own `>` is not shown: GitHub's next tag closes it.
+    // Hide a tag without its own `>`, which GitHub's next tag closes.
     if (!isShown(name) || text[end] !== '>') hide(whole.start, text[end] === '>' ? whole.end : end);
     hideWords(tag.done, text[end - 1] === '/' ? end - 1 : end);
     if (isEnd) closeElement(whole);
@@ -109,7 +109,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
     markupEnd = Math.min(
       text.length,
       long === undefined
-        ? // GitHub's next tag closed the markup, and the text after it is shown.
+        ? // GitHub's next tag closed the markup, so the text after it is shown.
           end + (text[end] === '>' ? 1 : 0)
         : html.indexOf(long.terminator, from) + long.terminator.length,
     );
@@ -193,8 +193,8 @@ function onlyHtml(
     done = end;
   }
   const html = `${parts.join('')}${' '.repeat(text.length - done)}`.split('');
-  // The next tag ends a tag that a block left open, unless a quoted value or a comment continues; `--` must not become
-  // the end of that comment.
+  // Close a tag that a block left open, as GitHub's next tag does, unless a quoted value or a comment continues; `--`
+  // must not become the end of that comment.
   for (const { end } of blocks) {
     if (html[end + 1] === ' ') html[end + 1] = '>';
     else if (end < html.length && !/--!?$/.test(text.slice(Math.max(0, end - 3), end))) html[end] = '>';
@@ -242,16 +242,14 @@ function isCode(element: string): boolean {
   return element === 'script' || element === 'style';
 }
 
-/**
- * Returns true if a browser draws something else, or nothing, instead of the element's content; without an end tag, the
- * content is shown.
- */
+/** Returns true if a browser does not draw the element's content; without an end tag, the content is shown. */
 function isUndrawn(element: string): boolean {
   return ['audio', 'canvas', 'datalist', 'noscript', 'rp', 'template', 'video'].includes(element);
 }
 
 /**
- * Returns true if an attribute is the target of a link or the source of what is drawn; every other attribute is hidden.
+ * Returns true if an attribute is the target of a link or the source of a picture or similar; every other attribute is
+ * hidden.
  */
 function isAddress(element: string, attribute: string): boolean {
   return element === 'a' ? attribute === 'href' : ['img', 'source', 'video'].includes(element) && attribute === 'src';

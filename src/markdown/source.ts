@@ -46,7 +46,8 @@ export function parseSource(text: string): MarkdownSource {
     },
     exit: { htmlFlowData: nothing, htmlTextData: nothing },
   };
-  // Mail addresses hide nothing, and after a bracket that stays open the search for them takes quadratic time.
+  // Do not search for mail addresses, which hide nothing: after a bracket that stays open, the search takes quadratic
+  // time.
   const tree = fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: ['emailAutolink'] } }],
     mdastExtensions: [positioned, spans],
@@ -85,7 +86,7 @@ function parseBlockTree(text: string): Root {
 /** The extensions without the search for addresses in finished text nodes, which would lose their positions. */
 const positioned: Extension[] = gfmFromMarkdown().map(({ transforms: _, ...extension }) => extension);
 
-/** A character reference such as `&#8203;`, and its character. */
+/** A character reference such as `&#8203;`, with its character. */
 export interface Reference extends Span {
   readonly character: string;
 }
@@ -100,7 +101,7 @@ export function findHtmlReferences(text: string, start: number, end: number): re
 }
 
 /**
- * Returns the character of a reference in Markdown. GitHub takes numbers as they are, whereas browsers read some of
+ * Returns the character of a reference in Markdown. GitHub uses numbers as they are, whereas browsers replace some of
  * them by an old Windows table.
  */
 export function decodeReference(reference: string): string {
@@ -160,20 +161,20 @@ interface Tangles {
 const MAX_DEPTH = 32;
 
 /**
- * Maximum number of pairs of lines that belong to a quote or an item without its marker. They are read in quadratic
+ * Maximum number of pairs of lines that continue a quote or an item without its marker. They are read in quadratic
  * time: 2,000 such lines take half a second.
  */
 const MAX_LAZY_PAIRS = 2_000 ** 2;
 
 /**
- * Maximum product of ends and lines. Each end of a quote or list, and each underlined heading, moves everything read
- * before: 2,000 in 2,000 lines take half a second.
+ * Maximum product of ends and lines. Each end of a quote or list, and each underlined heading, moves all lines before
+ * it: 2,000 in 2,000 lines take half a second.
  */
 const MAX_END_PAIRS = 2_000 ** 2;
 
 /**
  * Maximum number of pairs of brackets and similar marks. They are matched in quadratic time: 5,000 in one block take
- * half a second. `[plain]` ones do not count, because the first candidate fits.
+ * half a second. `[plain]` ones are ignored, because the first candidate fits.
  */
 const MAX_MARK_PAIRS = 5_000 ** 2;
 
@@ -268,12 +269,12 @@ function tangledBlocks(text: string): readonly Span[] {
 function markPairs(text: string): number {
   const left = text.replaceAll(PLAIN_BRACKETS, '');
   const open = left.indexOf('[');
-  // At each `h` or `w` that could begin an address, the parser searches for an open bracket.
+  // Count each `h` or `w` that could begin an address, because the parser then searches for an open bracket.
   const addresses = open === -1 ? [] : (left.slice(open).match(/(?<![a-z])[hw]/gi) ?? []);
   return ((left.match(/[[\]*_~<]/g)?.length ?? 0) + addresses.length) ** 2;
 }
 
-/** Matches brackets such as `[ok]` that cannot belong to something else: code, a tag, an address, an escape. */
+/** Matches brackets such as `[ok]` that cannot be part of code, a tag, an address or an escape. */
 const PLAIN_BRACKETS = /(?<!\\)\[(?:[^[\]`<>()\\*_~]|(?<=[a-z\d])_(?=[a-z\d]))*\](?!\()/gi;
 
 function textBlocks(tree: Nodes): readonly Span[] {

@@ -8,17 +8,19 @@ import { rememberFoldersAbove } from './folders-above.ts';
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The environment of a program in a clean tree; `remove` deletes what was created for the program and puts hidden paths
- * back.
+ * The environment of a program in a clean tree. `remove` deletes the folders that were created for the program and puts
+ * hidden paths back.
  */
 interface PreparedSurroundings {
   readonly environment: Environment;
-  /** Paths above the tree that were put aside: build tools look for them, and they were added or changed since. */
+  /**
+   * Paths above the tree that were put aside, because build tools look for them and they were added or changed since.
+   */
   readonly hidden: readonly string[];
   readonly remove: () => Promise<void>;
 }
 
-/** The surroundings of programs in a clean tree, as they were when this was created, without anything added since. */
+/** The remembered surroundings of programs in a clean tree, without anything that was added later. */
 export interface CleanSurroundings {
   /**
    * Prepares the surroundings of programs that run in `tree`. Throws a UserError if the folders above have changed and
@@ -51,7 +53,8 @@ const TEMPORARY = ['TMPDIR', 'TMP', 'TEMP'] as const;
 /**
  * Remembers the surroundings for clean trees. The home folder is a new, empty one without a link into the real one;
  * tools are found by PATH and by the variables that name their folders. Folders of PATH that do not exist now are left
- * out. The folder for temporary files is new, and what build tools look for in the folders above is restored.
+ * out. The folder for temporary files is new, and the files that build tools look for in the folders above are
+ * restored.
  */
 export async function rememberSurroundings(options: CleanOptions): Promise<CleanSurroundings> {
   const { environment, workspace, folder, trees } = options;
@@ -67,7 +70,7 @@ export async function rememberSurroundings(options: CleanOptions): Promise<Clean
       const ownHome = join(folder, 'home');
       await rm(ownHome, { recursive: true, force: true, maxRetries: 3 });
       await mkdir(ownHome, { recursive: true, mode: 0o700 });
-      // The name is unpredictable, and it is short because the path of a socket in it has at most 108 characters.
+      // Use an unpredictable name that is short, because the path of a socket in the folder has at most 108 characters.
       const ownTemporary = await mkdtemp(join(temporary, 'ralph-')).catch(() => mkdtemp(join(folder, 'tmp-')));
       const remove = async (): Promise<void> => {
         for (const folder of [ownHome, ownTemporary])
@@ -127,13 +130,13 @@ export function relocateEnvironment(environment: Environment, from: string, to: 
   );
 }
 
-/** Returns true if a PATH entry is a folder. A relative entry always counts, because it refers to the tree. */
+/** Returns true if a PATH entry is a folder. Also true for a relative entry, because it refers to the tree. */
 function isFolder(path: string): boolean {
   if (!path.startsWith(sep)) return true;
   try {
     return statSync(path).isDirectory();
   } catch {
-    // The folder is missing, or this user cannot look at it.
+    // An error means that the folder is missing, or that this user cannot look at it.
     return false;
   }
 }

@@ -51,8 +51,8 @@ function collector(maxBytes: number, overflow: AbortController): { chunks: Buffe
   return { chunks, take };
 }
 
-/** The start of a command: `file` with `args` before the caller's own. */
-export interface Program {
+/** The start of a command: `file`, and `args` that come before the caller's own arguments. */
+export interface LaunchCommand {
   readonly file: string;
   readonly args: readonly string[];
 }
@@ -74,8 +74,8 @@ const VERSION_MS = MINUTE_MS;
 /** Maximum size of the output; even npm's most verbose log is a small part of it. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Returns the command that starts a file. A script is run by this very Node, whichever Node is on PATH. */
-export function createProgramAt(path: string): Program {
+/** Returns the command that starts a file. A script is run by the Node that runs this program, regardless of PATH. */
+export function createLaunchCommand(path: string): LaunchCommand {
   return ['.js', '.mjs', '.cjs', '.ts', '.mts'].includes(extname(path))
     ? { file: process.execPath, args: [path] }
     : { file: path, args: [] };
@@ -85,7 +85,7 @@ export function createProgramAt(path: string): Program {
  * Returns the first line that the program prints for `--version`, at most 100 characters; throws a UserError if the
  * program cannot be started or fails.
  */
-export async function versionOf({ file, args }: Program, surroundings: Surroundings): Promise<string> {
+export async function versionOf({ file, args }: LaunchCommand, surroundings: Surroundings): Promise<string> {
   const program = { file, args: [...args, '--version'] };
   const { end, stdout, stderr } = await withNamedWait('the agent to name its version', () =>
     runWithoutInput(program, { ...surroundings, timeoutMs: VERSION_MS }),
@@ -101,7 +101,7 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
 
 /** Runs a program to its end without input; never rejects. */
 export function runWithoutInput(
-  program: Program,
+  program: LaunchCommand,
   { agentSandbox, tree = null, runTag, ...surroundings }: Surroundings & { readonly timeoutMs: number },
 ): Promise<CollectedOutput> {
   return collectOutput(
@@ -117,7 +117,7 @@ export function createStartError(
 ): UserError {
   return new UserError(
     'configuration',
-    `The agent ${file} cannot be started: ${completeSentence(why)} Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
+    `The agent ${file} cannot be started: ${completeSentence(why)} Set agent-path to an executable file, or leave it empty to have the agent's CLI installed.`,
     { cause },
   );
 }

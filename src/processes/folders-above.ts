@@ -7,7 +7,7 @@ import { toOneLine, completeSentence } from '../core/text/phrase.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { listPathAndAncestors } from './trusted-programs.ts';
 
-/** Paths that were restored to an earlier state, which `undo` takes back. */
+/** Paths that were restored to an earlier state; `undo` reverts that. */
 interface Restoration {
   /** Paths that were added, changed or removed, by the names that they had before. */
   readonly paths: readonly string[];
@@ -15,11 +15,9 @@ interface Restoration {
   readonly undo: () => Promise<void>;
 }
 
-/** A memory of what build tools look for in the folders above those where programs run. */
+/** A memory of the files that build tools look for, in the folders above those where programs run. */
 interface FoldersAbove {
-  /**
-   * Restores the remembered state and puts aside what was added since, until undone. Throws a UserError if it cannot.
-   */
+  /** Restores the remembered state and puts added files aside, until `undo`. Throws a UserError if that fails. */
   readonly restore: () => Promise<Restoration>;
 }
 
@@ -34,21 +32,21 @@ interface Places {
    * cannot be moved there is tolerated.
    */
   readonly temporary: string;
-  /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
+  /** Folders that are never moved: the work tree and the home folder. */
   readonly inUse: readonly string[];
 }
 
 /** Maximum size of a file whose content is kept; a larger file is not a configuration written by hand. */
-const LARGEST_FILE_BYTES = 256 * 1024;
+const MAX_CONFIGURATION_BYTES = 256 * 1024;
 
 /** Maximum size of all contents that are kept. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_CONTENTS_BYTES = 8 * 1024 * 1024;
 
 /**
  * Maximum number of entries, in total, that are read in existing folders; an installed project has a few tens of
  * thousands.
  */
-const MOST_ENTRIES = 50_000;
+const MAX_FOLDER_ENTRIES = 50_000;
 
 /** The state of a path. States with the same `fingerprint` are equal. */
 interface PathState {
@@ -62,7 +60,7 @@ interface PathState {
 interface SurveyedFolders {
   readonly deciding: readonly string[];
   readonly others: readonly string[];
-  /** Folders that stay where they are, whatever their names: the work tree and the home folder. */
+  /** Folders that are never moved: the work tree and the home folder. */
   readonly inUse: readonly string[];
 }
 
@@ -79,11 +77,12 @@ interface Budget {
 const FOLDER_STATE = { fingerprint: 'folder', original: null } as const;
 
 /**
- * Remembers what build tools look for in the folders above `trees`, which need not exist yet, and above `temporary`.
+ * Remembers the files that build tools look for in the folders above `trees`, which need not exist yet, and above
+ * `temporary`.
  */
 export async function rememberFoldersAbove({ trees, temporary, inUse }: Places): Promise<FoldersAbove> {
   const place = await realPathOf(trees);
-  // The folder `trees` itself is left out: it contains only the clones.
+  // Leave out the folder `trees` itself, which contains only the clones.
   const ways = {
     deciding: listPathAndAncestors(dirname(place)),
     others: listPathAndAncestors(await realPathOf(temporary)),
@@ -118,11 +117,11 @@ async function undoAll(undos: readonly (() => Promise<void>)[]): Promise<void> {
   for (const undo of undos.toReversed()) await undo().catch(() => undefined);
 }
 
-/** Returns the paths that differ, without those inside of a folder that differs. */
+/** Returns the paths that differ, without those inside a folder that differs. */
 function differences(before: ReadonlyMap<string, PathState>, now: ReadonlyMap<string, PathState>): readonly string[] {
   const different = [...new Set([...before.keys(), ...now.keys()])]
     .filter((path) => before.get(path)?.fingerprint !== now.get(path)?.fingerprint)
-    // A missing path that cannot be restored is ignored.
+    // Ignore a missing path that cannot be restored.
     .filter((path) => now.has(path) || before.get(path)?.original !== null);
   return different.filter((path) => !different.includes(dirname(path)));
 }
@@ -135,9 +134,7 @@ function changedAbove(path: string, error: unknown): UserError {
   );
 }
 
-/**
- * Renames what is at a path to an unused name in the same folder and restores what was there before; returns the undo.
- */
+/** Renames the entry at a path to an unused name in the same folder and restores the earlier one; returns the undo. */
 async function restorePath(path: string, original: PathState['original']): Promise<() => Promise<void>> {
   const aside = join(dirname(path), `ralph-aside-${randomUUID()}`);
   const isMoved = await rename(path, aside).then(
@@ -150,7 +147,7 @@ async function restorePath(path: string, original: PathState['original']): Promi
   let written: number | null = null;
   const undo = async (): Promise<void> => {
     const there = await lstat(path).catch(() => null);
-    // The path now contains something that was not written here.
+    // Leave a path alone whose present entry was not written here.
     if (there !== null && there.ino !== written) return;
     await rm(path, { force: true });
     if (isMoved) await rename(aside, path);
@@ -166,15 +163,15 @@ async function restorePath(path: string, original: PathState['original']): Promi
   return undo;
 }
 
-/** Returns what tools look for in these folders, by path. */
+/** Returns the state of the files that tools look for in these folders, by path. */
 async function survey({ deciding, others, inUse }: SurveyedFolders): Promise<ReadonlyMap<string, PathState>> {
   const found = new Map<string, PathState>();
-  const budget: Budget = { entries: MOST_ENTRIES, bytes: MOST_BYTES };
+  const budget: Budget = { entries: MAX_FOLDER_ENTRIES, bytes: MAX_CONTENTS_BYTES };
   const kept = [...deciding, ...others, ...inUse];
   for (const folder of new Set([...deciding, ...others])) {
     const isAboveTrees = deciding.includes(folder);
     const names = await readdir(folder).catch(() => null);
-    // A folder that can no longer be read hides what is in it, so nothing there can be moved.
+    // Record the folder as unreadable: nothing in it can be compared or moved.
     if (names === null) found.set(join(folder, '*'), { fingerprint: UNREADABLE, original: null, isAboveTrees });
     for (const name of names ?? []) {
       const path = join(folder, name);
@@ -208,7 +205,7 @@ async function stateOf(path: string, budget: Budget): Promise<Omit<PathState, 'i
   if (stats.isDirectory()) return of(await fingerprintOfFolder(path, budget));
   if (!stats.isFile()) return of('other');
   const { size, ino, ctimeMs, mode } = stats;
-  const content = size <= LARGEST_FILE_BYTES ? await readSmall(path) : null;
+  const content = size <= MAX_CONFIGURATION_BYTES ? await readSmall(path) : null;
   if (content === null) return of([size, ino, ctimeMs].join(':'));
   budget.bytes -= content.length;
   return {
@@ -222,8 +219,8 @@ async function readSmall(path: string): Promise<Buffer | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
   try {
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(LARGEST_FILE_BYTES + 1), position: 0 });
-    return bytesRead > LARGEST_FILE_BYTES ? null : buffer.subarray(0, bytesRead);
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_CONFIGURATION_BYTES + 1), position: 0 });
+    return bytesRead > MAX_CONFIGURATION_BYTES ? null : buffer.subarray(0, bytesRead);
   } catch {
     return null;
   } finally {

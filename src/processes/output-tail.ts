@@ -7,7 +7,7 @@ interface Tail {
 }
 
 /** Creates a buffer that keeps the last `limit` bytes of a stream. */
-export function createTail(limit: number): Tail {
+export function createOutputTail(limit: number): Tail {
   let chunks: Buffer[] = [];
   let size = 0;
   let pushed = 0;

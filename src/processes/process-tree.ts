@@ -3,7 +3,7 @@ import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A line of the process table. `startedAt`, in clock ticks since boot, distinguishes a process from a later one with
+ * An entry of the process table. `startedAt`, in clock ticks since boot, distinguishes a process from a later one with
  * the same id.
  */
 export interface ProcessEntry {
@@ -27,7 +27,9 @@ const KERNEL_THREAD = 0x0020_0000;
 /** The flag PF_FORKNOEXEC of Linux: a child that still is a copy of its parent. */
 const FORKED_ONLY = 0x0000_0040;
 
-/** The environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
+/**
+ * The environment variable that every process of a run's agent inherits, even if it moves to another session or parent.
+ */
 export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
 /** The processes to end: those with the run tag, those of the group (null: no group), and their descendants. */
@@ -41,10 +43,10 @@ const POLL_MS = 25;
 /** Time from SIGTERM to SIGKILL for processes that nobody waits for. */
 const SWEEP_GRACE_MS = 500;
 
-/** Time after the last process that ended in which SIGKILL is sent again, to processes forked in the meantime. */
+/** Time in ms during which SIGKILL is repeated after the last process ended, for processes forked in the meantime. */
 const KILL_FOR_MS = 2_000;
 
-/** Maximum wait for a process whose tag cannot be read yet, while no other process is left. */
+/** Maximum wait in ms for a process whose tag cannot be read yet, while no other process is left. */
 const UNSURE_MS = 1_000;
 
 /**
@@ -58,7 +60,8 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   const killAt = performance.now() + graceMs;
   const deadline = createKillDeadline(killAt, KILL_FOR_MS);
   let emptySince: number | null = null;
-  // A single look may miss a child whose parent ends in the meantime, so two looks in a row must find no process.
+  // Require two looks in a row that find no process, because a single look may miss a child whose parent ends in the
+  // meantime.
   for (let sureLooks = 0; sureLooks < 2;) {
     const { alive, isUnsure } = survivors(tree, known);
     const now = performance.now();
@@ -105,14 +108,14 @@ export function endTagged(runTag: string): Promise<void> {
   return endTree({ runTag, group: null }, SWEEP_GRACE_MS);
 }
 
-/** Returns false for a child that was ended before it started its program; true where that cannot be seen. */
+/** Returns false for a child that was ended before it started its program; true on systems that do not show this. */
 export function hasBegun(pid: number): boolean {
   const [, fields] = fieldsOf(read(String(pid), 'stat'));
   return (Number(fields[6] ?? 0) & FORKED_ONLY) === 0;
 }
 
 /** Sends a signal to all processes of a group at once. */
-export function sendToGroup(group: number, signal: NodeJS.Signals): void {
+export function signalGroup(group: number, signal: NodeJS.Signals): void {
   send(-group, signal);
 }
 
@@ -139,7 +142,7 @@ function survivors(tree: Tree, known: Set<string>): { readonly alive: readonly n
     return { alive: tree.group !== null && send(-tree.group, 0) ? [tree.group] : [], isUnsure: false };
   const { entries, isUnsure } = readProcessTable(tree.runTag === null ? null : `${RUN_TAG_NAME}=${tree.runTag}`);
   const members = membersOfTree(tree, entries, known).filter((entry) => entry.pid !== process.pid && entry.pid !== 1);
-  // A child without the tag is found through its parent, and is remembered for the time after its parent has died.
+  // Remember members by their identity: a child without the tag cannot be found once its parent has died.
   for (const entry of members) known.add(identityOf(entry));
   return { alive: members.map((entry) => entry.pid), isUnsure };
 }
@@ -168,7 +171,7 @@ export function readProcessTable(tag: string | null): ProcessTable {
     return [
       {
         entry: { ...stat, tagged: environment?.includes(wanted) === true },
-        // The line is read again, because the earlier one may describe the program before this one.
+        // Read the line again, because the earlier one may describe the program before this one.
         isUnsure: environment?.length === 0 && isBetweenPrograms(String(read(pid, 'stat') ?? '')),
       },
     ];
@@ -200,7 +203,7 @@ export function isBetweenPrograms(line: string): boolean {
   const [, fields] = fieldsOf(line);
   const [flags, begin, end] = [fields[6], fields[47], fields[48]];
   if (parseStat(line) === null || flags === undefined || end === undefined) return false;
-  // A program started without an environment (`env -i`) has a place for it, of length 0.
+  // Exclude a program that was started without an environment (`env -i`), which has a place of length 0 for it.
   return (Number(flags) & KERNEL_THREAD) === 0 && (end === '0' || begin !== end);
 }
 
@@ -222,10 +225,7 @@ function read(pid: string, file: 'stat' | 'environ'): Buffer | null {
   }
 }
 
-/**
- * A program that opens listening sockets where this process cannot, and passes them here: Node, with its channel on
- * descriptor 0.
- */
+/** A Node program that opens listening sockets where this process cannot, and passes them here through descriptor 0. */
 interface Opener {
   readonly file: string;
   readonly args: readonly string[];
@@ -241,9 +241,9 @@ export async function receiveServers({ file, args, timeoutMs }: Opener, count: n
     env: { LC_ALL: 'C', NODE_CHANNEL_FD: '0' },
     extendEnv: false,
     detached: true,
-    // sudo closes every descriptor above the first three.
+    // Use descriptor 0 as the channel, because sudo closes every descriptor above the first three.
     stdio: ['ipc', 'ignore', 'ignore'],
-    // Without variables of this process, Node expects JSON.
+    // Send JSON, which Node expects if the variables of this process are missing.
     serialization: 'json',
     reject: false,
     buffer: false,
@@ -267,6 +267,6 @@ export async function receiveServers({ file, args, timeoutMs }: Opener, count: n
     throw new Error(`only ${String(servers.length)} of ${String(count)} sockets came`);
   } finally {
     if (opener.connected) opener.disconnect();
-    if (opener.pid !== undefined) sendToGroup(opener.pid, 'SIGKILL');
+    if (opener.pid !== undefined) signalGroup(opener.pid, 'SIGKILL');
   }
 }

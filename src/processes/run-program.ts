@@ -10,8 +10,8 @@ import type { Log } from '../ports/machine.ts';
 import type { AgentSandbox } from '../ports/agent-sandbox.ts';
 import { withNamedWait } from '../ports/waits.ts';
 import { toLogLine } from './log-line.ts';
-import { createTail } from './output-tail.ts';
-import { endTree, hasBegun, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
+import { createOutputTail } from './output-tail.ts';
+import { endTree, hasBegun, RUN_TAG_NAME, signalGroup } from './process-tree.ts';
 import { buildTrustedEnvironment, findTrustedProgram } from './trusted-programs.ts';
 
 /** A program to run, in a process group of its own. The group is gone when `runProgram` settles. */
@@ -26,7 +26,7 @@ export interface ProgramCall {
    * silent and open as long as this process lives.
    */
   readonly input: string | Uint8Array | Readable | null;
-  /** Asks the program to end by itself, before it is ended; it gets FAREWELL_MS. */
+  /** Asks the program to end by itself within FAREWELL_MS, before it is ended. */
   readonly farewell?: (() => Promise<unknown>) | null;
   readonly timeoutMs: number;
   /** Cancels the program when it aborts; null if nobody can cancel the program. */
@@ -46,8 +46,8 @@ const UNDER_A_SHELL = { SHLVL: '1' };
 type Receiver = (chunk: Buffer) => void;
 
 /**
- * The processes that are ended with a program. `sandbox`: everything in the sandbox, where nothing else may run. `run`:
- * all processes that inherit the run tag (which is added to the environment), in any session, also those that a
+ * The processes that are ended with a program. `sandbox`: all processes in the sandbox, where no others may run. `run`:
+ * all processes that inherit the run tag (which is added to the environment), in any session, including those that a
  * program leaves behind when it ends by itself. `group`: the program's group and descendants if the program must be
  * ended, with `graceMs` from SIGTERM to SIGKILL. The remaining group of a program that ended by itself is ended as
  * well, or is kept (a user's credential cache) and its output awaited.
@@ -66,7 +66,7 @@ export type ProgramEnd =
   | { readonly kind: 'signalled'; readonly signal: string }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'cancelled' }
-  /** `cause` is what Node threw. */
+  /** `cause` is the error that Node threw. */
   | { readonly kind: 'not-started'; readonly why: string; readonly cause: unknown };
 
 /**
@@ -77,16 +77,16 @@ const STOP_GRACE_MS = 3_000;
 /** Time for a program to end by itself when it is asked to. With STOP_GRACE_MS, it fits into a cancelled job's end. */
 const FAREWELL_MS = 1_500;
 
-/** Time from SIGTERM to SIGKILL for what a program left running when it ended by itself. */
+/** Time from SIGTERM to SIGKILL for processes that a program left running when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
 
 /** Maximum wait for the end of the output, because a process that escaped may still hold the pipes. */
 const PIPE_WAIT_MS = 1_000;
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The groups of running programs: they are ended with this process, because nobody would wait for them and some have a
+ * The groups of running programs. They are ended with this process, because nobody would wait for them and some have a
  * token.
  */
 const running = new Set<number>();
@@ -111,10 +111,10 @@ interface ShellCall {
   /** The name of the command in an error, such as `verify command`. */
   readonly what: string;
   /**
-   * `strict` stops at the first command that fails, also in a pipe; `plain` takes the exit code of the last command.
+   * `strict` stops at the first command that fails, even in a pipe; `plain` returns the exit code of the last command.
    */
   readonly shell: 'strict' | 'plain';
-  /** Number of bytes of its output that are returned: the last ones. Default: what goes into the evidence. */
+  /** Number of bytes that are returned from the end of the output; by default TAIL_BYTES. */
   readonly tailBytes?: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -128,7 +128,7 @@ export const TAIL_BYTES = 4 * 1024;
 /** Number of lines of a failed command's output that are shown in the log. */
 const SHOWN_LINES = 20;
 
-/** Time from the cancel signal to SIGKILL for a process that does not obey. main gives up by itself earlier. */
+/** Time from the cancel signal to SIGKILL for a process that does not end. main gives up by itself earlier. */
 const OBEY_SECONDS = 15;
 
 /**
@@ -149,7 +149,8 @@ kill -KILL "$2"
 export function createStepCommands(options: ShellSurroundings & { readonly log: Log }): CommandRunner {
   return {
     run: async ({ folder, ...call }) => {
-      // The Ralphs that have steps use `sh -c`, where a `grep` that finds nothing does not end the step.
+      // Do not stop at a failing command: other Ralphs run steps with `sh -c`, where a `grep` that finds nothing does
+      // not end the step.
       const { end, tail } = await runShellCommand(folder === null ? options : { ...options, folder }, {
         ...call,
         what: folder === null ? 'command of the pipeline' : 'command',
@@ -163,20 +164,20 @@ export function createStepCommands(options: ShellSurroundings & { readonly log: 
 }
 
 /**
- * Runs a command with bash and ends what the command starts in the background. Throws a UserError if bash cannot be
- * started.
+ * Runs a command with bash and ends the processes that it starts in the background. Throws a UserError if bash cannot
+ * be started.
  */
 export async function runShellCommand(
   { bash, workFolder, folder, environment, agentSandbox, runTag }: ShellSurroundings,
   { command, what, shell, tailBytes = TAIL_BYTES, ...bounds }: ShellCall,
 ): Promise<{ readonly end: ShellEnd; readonly tail: string; readonly isWhole: boolean }> {
-  const output = createTail(tailBytes);
+  const output = createOutputTail(tailBytes);
   const file = bash();
   const cwd = join(agentSandbox?.seenAt(workFolder) ?? workFolder, folder);
   const problem = `The ${what} "${toLogLine(command, 200)}" cannot be run`;
   if (file === null)
     throw new UserError('infrastructure', `${problem}: bash was not found on PATH. Install it on the runner.`);
-  // Lines of two pipes would be read in another order than they are written in.
+  // Join both outputs in one pipe, because lines of two pipes would be read in another order than they are written in.
   const joined = `exec 2>&1; ${command}`;
   const program = {
     file,
@@ -195,7 +196,7 @@ export async function runShellCommand(
 }
 
 process.on('exit', () => {
-  for (const group of running) sendToGroup(group, 'SIGKILL');
+  for (const group of running) signalGroup(group, 'SIGKILL');
 });
 
 /** Returns the processes that are ended with a program that runs the lane's code. */
@@ -214,13 +215,13 @@ export function familyOf(program: {
  * cannot be ended.
  */
 export function runProgram(call: ProgramCall): Promise<ProgramEnd> {
-  // A program without a time limit runs beside this process, so no wait is shown.
-  if (call.timeoutMs >= LONGEST_TIMER_MS) return runInGroup(call);
+  // Show no wait for a program without a time limit, because it runs in parallel with this process.
+  if (call.timeoutMs >= MAX_TIMER_MS) return runInGroup(call);
   return withNamedWait(basename(call.file), () => runInGroup(call));
 }
 
 async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
-  // execa is loaded at the first program: a run that ends earlier need not wait for it.
+  // Load execa at the first program, so that a run that ends earlier need not wait for it.
   const { execa } = await import('execa');
   if (call.signal?.aborted === true) return { kind: 'cancelled' };
   const { family } = call;
@@ -249,7 +250,8 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
   const ended = endAt(child, 'exit');
   const closed = endAt(child, 'close');
   if (!hasBegun(group)) {
-    // Ctrl-C also reaches a child that has not left the terminal's process group yet: its program has not begun.
+    // Start again if Ctrl-C ended the child before its program began: until then the child is in the terminal's process
+    // group.
     const end = await ended;
     if (end.kind === 'signalled' && end.signal === 'SIGINT') {
       running.delete(group);
@@ -257,15 +259,15 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
     }
   }
   call.outputs.forEach((take, index) => child.stdio[index + 1]?.on('data', take));
-  // A program that ends without reading its input (EPIPE) is judged by its end, not by this error.
+  // Ignore EPIPE: a program that ends without reading its input is judged by its end.
   child.stdin.on('error', () => undefined);
   if (call.input instanceof Readable) call.input.pipe(child.stdin);
   else if (call.input !== null) child.stdin.end(call.input);
 
-  // execa's own limits are not used: they end only one process and leave behind what it started.
+  // Do not use execa's own limits, which end only one process and leave its children behind.
   const stop = stopOf(call);
   try {
-    // A child of git may still write output, which is awaited; what other programs leave behind is ended.
+    // Wait for the output of git's children; the processes that other programs leave behind are ended.
     const isKept = family.kind === 'group' && family.leftover === 'keep';
     const end = await Promise.race([isKept ? closed : ended, stop.reached]);
     const isStopped = end.kind === 'timeout' || end.kind === 'cancelled';
@@ -274,7 +276,7 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
     if (isKept && !isStopped) return end;
     if (family.kind === 'group' && !isStopped) {
       await Promise.race([closed, sleep(LEFTOVER_GRACE_MS, undefined, { ref: false })]);
-      sendToGroup(group, 'SIGKILL');
+      signalGroup(group, 'SIGKILL');
       return end;
     }
     if (family.kind === 'sandbox')
@@ -292,7 +294,7 @@ async function runInGroup(call: ProgramCall): Promise<ProgramEnd> {
 }
 
 /**
- * Throws a UserError if processes are left, because the next program in the sandbox would run beside them as the same
+ * Throws a UserError if processes are left, because the next program in the sandbox would run next to them as the same
  * user.
  */
 function assertNoneLeft(left: readonly string[]): void {
@@ -340,7 +342,7 @@ function stopOf({ timeoutMs, signal }: ProgramCall): {
       () => {
         resolve({ kind: 'timeout' });
       },
-      Math.min(timeoutMs, LONGEST_TIMER_MS),
+      Math.min(timeoutMs, MAX_TIMER_MS),
     );
     signal?.addEventListener('abort', cancel, { once: true });
     forget = () => {
@@ -352,8 +354,8 @@ function stopOf({ timeoutMs, signal }: ProgramCall): {
 }
 
 /**
- * Starts a process that cancels this one after `afterMs` as the runner would, and kills it if that does not help: a
- * process that is stopped or waits in a system call cannot do so itself. The watchdog ends with this process, even if
+ * Starts a process that cancels this one after `afterMs` as the runner would, and kills it if it does not end, because
+ * a process that is stopped or waits in a system call cannot end itself. The watchdog ends with this process, even if
  * this process is killed.
  */
 export function startWatchdog(
@@ -362,7 +364,7 @@ export function startWatchdog(
 ): void {
   const seconds = String(Math.max(1, Math.ceil(afterMs / 1000)));
   void runProgram({
-    // The plain shell of small images supports `read -t` as well.
+    // The plain shell of small images is sufficient, because it also supports `read -t`.
     file: findTrustedProgram('bash', environment) ?? 'sh',
     args: ['-c', SCRIPT, 'watchdog', seconds, String(process.pid), String(obeySeconds)],
     cwd: '/',

@@ -5,13 +5,13 @@ import { RUN_TAG_NAME } from './process-tree.ts';
 
 /** A command of this program for a process of its own. */
 interface OwnProcess {
-  /** Given to the process as its first message. */
+  /** The first message to the process. */
   readonly work: unknown;
   readonly command: string;
   readonly environment: NodeJS.ProcessEnv;
   /** The tag by which `endTagged` finds the process. */
   readonly tag: string;
-  /** Aborting one of these sends the order of its name to the process. */
+  /** Signals by the name of the order that the process gets when they are aborted. */
   readonly orders: Readonly<Partial<Record<Order, AbortSignal>>>;
   /** Receives each line of its output. */
   readonly line: (text: string) => void;
@@ -28,7 +28,9 @@ type Message =
 /** The environment variable that tells a process to take its work from the one that started it. */
 const TAKES_WORK = 'RALPH_TAKES_WORK';
 
-/** Maximum time in ms for the last lines of a process that has ended; a program that it left may hold its output. */
+/**
+ * Maximum time in ms for the last lines of a process that has ended; a program that it left behind may hold its output.
+ */
 const LAST_LINES_MS = 1_000;
 
 /** Runs a command of this program in a process of its own; returns its result, or null if it ended without one. */
@@ -40,7 +42,7 @@ export async function runSameProgram(own: OwnProcess): Promise<{ readonly result
     extendEnv: false,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'json',
-    // A terminal sends Ctrl-C to every process of a group; this process passes it on itself.
+    // Detach the process: a terminal sends Ctrl-C to every process of a group, but this process passes it on itself.
     detached: true,
     reject: false,
     buffer: false,
@@ -54,7 +56,7 @@ export async function runSameProgram(own: OwnProcess): Promise<{ readonly result
   const isOver = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).catch(() => undefined);
   const isClosed = once(child, 'close').catch(() => undefined);
   const send = (message: Message): void => {
-    // A failure to send means that the process has ended, which is noticed anyway.
+    // Ignore a failure to send, which means that the process has ended.
     child.send(message, () => undefined);
   };
   send({ kind: 'work', work });
@@ -85,7 +87,7 @@ export async function takeWork(environment: NodeJS.ProcessEnv): Promise<TakenWor
   Reflect.deleteProperty(environment, TAKES_WORK);
   const early: Order[] = [];
   let receive = (signal: Order): unknown => early.push(signal);
-  // Without the process that started it, this one has nobody to report to.
+  // End if the process that started this one is gone, because there is nobody to report to.
   process.once('disconnect', () => receive('SIGTERM'));
   const obey = (): void => {
     receive = (signal) => process.emit(signal, signal);

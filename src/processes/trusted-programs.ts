@@ -5,7 +5,7 @@ import { resolveLinks } from '../files/plain-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The folders of an operating system's programs, whatever PATH says. */
+/** The folders of an operating system's programs, regardless of PATH. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 /** Programs that the action's programs start by name. */
 const STARTED_BY_NAME = ['tar', 'gtar', 'zstd'];
@@ -17,14 +17,14 @@ interface FoundProgram {
 }
 
 /**
- * Programs that were found, by environment. A search is not repeated, so what an agent adds to a folder of PATH later
- * has no effect.
+ * Programs that were found, by environment. A search is not repeated, so a program that an agent adds to a folder of
+ * PATH later has no effect.
  */
 const known = new Map<string, FoundProgram | null>();
 
 /**
  * Returns the absolute path of a program, found once: in a folder that this user cannot write if possible, otherwise
- * outside of the workspace, the temporary folders and, if possible, the home folder, where agents leave files. Returns
+ * outside the workspace, the temporary folders and, if possible, the home folder, where agents leave files. Returns
  * null if there is no such program. Throws a UserError if the file was changed after it was found.
  */
 export function findTrustedProgram(name: string, environment: Environment): string | null {
@@ -89,7 +89,7 @@ function programsOnPath(name: string, environment: Environment): readonly string
   return folders.map((folder) => join(folder, name)).filter(isProgram);
 }
 
-/** Returns the folders in which any file may be an agent's. */
+/** Returns the folders in which an agent may have written any file. */
 function agentsFolders(environment: Environment): readonly string[] {
   return [environment['GITHUB_WORKSPACE'], environment['RUNNER_TEMP'], environment['TMPDIR'] ?? '/tmp'].filter(
     (folder): folder is string => folder !== undefined && folder !== '' && folder !== '/',
@@ -132,7 +132,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-/** Returns the identity of a file; its time of change cannot be set by hand. */
+/** Returns the identity of a file; users cannot set its time of change (ctime). */
 function identityOf(path: string): string {
   const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
   return [dev, ino, size, mtimeMs, ctimeMs].join(':');

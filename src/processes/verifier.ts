@@ -11,13 +11,13 @@ import { describeEnd, runShellCommand, type ShellEnd, type ShellSurroundings, TA
 interface VerifierOptions extends ShellSurroundings {
   /** The user's own commands, from the action's inputs; bash runs each like a workflow step. */
   readonly commands: readonly string[];
-  /** The surroundings that replace `environment` in a clean clone. */
+  /** The surroundings that are used in place of `environment` in a clean clone. */
   readonly clean: CleanSurroundings;
   readonly log: Log;
   readonly now: () => number;
 }
 
-/** Creates a verifier that runs the verify commands and ends what they start in the background. */
+/** Creates a verifier that runs the verify commands and ends the processes that they start in the background. */
 export function createVerifier(options: VerifierOptions): Verifier {
   return {
     verify: async ({ folder, ...call }) => {
@@ -58,7 +58,7 @@ async function runCommands(options: VerifierOptions, { timeoutMs, signal, onRepo
     const { end, ...output } = await runShellCommand(options, call);
     const tail = output.tail.slice(-TAIL_BYTES);
     outputs.push(output);
-    // The command neither passed nor failed: the end of the job cut it short.
+    // Report no result: the end of the job cut the command short.
     if (end.kind === 'cancelled') return { kind: 'not-run' };
     if (end.kind !== 'exited' || end.code !== 0) {
       const failed = failure(command, end, { tail, durationMs: elapsed(), log: options.log });

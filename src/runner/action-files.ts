@@ -3,9 +3,11 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { dirname, join, relative } from 'node:path';
 import { type PlainContent, readPlainFileNow } from '../files/plain-file.ts';
 
-/** The action's own files, as main found them. Some of them are loaded only when they are needed, also in post. */
+/** The action's own files as main found them. Some are loaded only when they are needed, even in post. */
 export interface ActionFiles {
-  /** Undoes all changes to the files since then, and returns their names. Throws if a file cannot be restored. */
+  /**
+   * Undoes all later changes to the files, and returns the names of changed files. Throws if a file cannot be restored.
+   */
   readonly putBack: () => readonly string[];
 }
 
@@ -25,7 +27,10 @@ export function rememberActionFiles(actionFolder: string): ActionFiles {
   };
 }
 
-/** Returns the content by path below the folder; null for anything but a file, such as a link or a named pipe. */
+/**
+ * Returns the contents by path below the folder. A content is null for anything but a file, such as a link or a named
+ * pipe.
+ */
 function contentsOf(folder: string): Map<string, PlainContent | null> {
   const found = new Map<string, PlainContent | null>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -52,7 +57,7 @@ export function replaceFile(path: string, content: PlainContent | null): void {
   try {
     renameSync(fresh, path);
   } catch {
-    // The path may be a folder.
+    // Remove recursively, because the path may be a folder.
     rmSync(path, { recursive: true, force: true });
     renameSync(fresh, path);
   }

@@ -12,14 +12,14 @@ export const sleepFor: Sleep = async (ms, signal) => {
 const FIRST_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Time after the first signal at which the run gives up, in ms. Main must be gone within 7 s of that signal, and ending
- * the agent's processes takes up to 3 s of them.
+ * Time after the first signal at which the run gives up, in ms. Main must end within 7 s of that signal, and ending the
+ * agent's processes takes up to 3 s of that time.
  */
 const GIVE_UP_AFTER_MS = 5_000;
 
 /**
- * Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs when its time
- * is over.
+ * Returns a signal that is aborted when the run is cancelled. Calls `giveUp` if this process still runs
+ * GIVE_UP_AFTER_MS later.
  */
 export function listenForCancel(giveUp: (why: string) => Promise<void>): AbortSignal {
   const controller = new AbortController();

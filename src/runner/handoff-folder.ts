@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
  * Maximum sizes in bytes. A parcel contains tasks, a journal and a state; GitHub accepts files of up to 100 MB and
  * pushes of up to 2 GB.
  */
-const LARGEST: Readonly<Record<HandoffName, number>> = {
+const MAX_SIZES: Readonly<Record<HandoffName, number>> = {
   'gate/intake.json': 32 * MIB,
   'gate/session.sealed': 64 * MIB,
   'loop/work.json': 64 * MIB,
@@ -22,13 +22,13 @@ const LARGEST: Readonly<Record<HandoffName, number>> = {
   'loop/beside.patch': 16 * MIB,
 };
 
-/** Creates the hand-over folder at `path`; the directory is made with the first write. */
+/** Returns the functions that read and write the hand-over folder at `path`; the first write makes the directory. */
 export function createHandoffFolder(path: string): HandoffFolder {
   async function opened<T>(name: HandoffName, use: (file: FileHandle, bytes: number) => Promise<T>): Promise<T | null> {
     const at = join(path, name);
     const folder = await lstat(dirname(at)).catch(() => null);
     if (folder?.isDirectory() !== true) return null;
-    return usePlainFile(at, (file, { size }) => (size <= LARGEST[name] ? use(file, size) : null)).catch(() => null);
+    return usePlainFile(at, (file, { size }) => (size <= MAX_SIZES[name] ? use(file, size) : null)).catch(() => null);
   }
 
   async function pathOf(name: HandoffName): Promise<string> {

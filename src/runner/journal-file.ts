@@ -21,30 +21,30 @@ export interface JournalFile {
    */
   append(line: string): void;
   /**
-   * Adds lines of the job log to the file that goes with the journal, as far as there is room. A line that cannot be
+   * Adds lines of the job log to the log file next to the journal, up to its maximum size. A line that cannot be
    * written is dropped.
    */
   keepLog(text: string): void;
-  /** Keeps a patch in a file whose name begins with the journal's. A patch that cannot be written is dropped. */
+  /** Keeps a patch in a file whose name begins with the journal's name. A patch that cannot be written is dropped. */
   keepPatch(name: string, patch: string): void;
-  /** Keeps a receipt beside the journal, and returns its path. */
+  /** Keeps a receipt next to the journal, and returns its path. */
   keepReceipt(content: Uint8Array): string;
   /** Keeps the page about merged tasks in a file whose name begins with the journal's, and returns its path. */
   keepHistory(page: string): string;
 }
 
 /** Maximum number of patches that a run keeps. */
-const MOST_PATCHES = 20;
+const MAX_KEPT_PATCHES = 20;
 
 /** Maximum size of the kept log, in bytes. */
-const MOST_LOG_BYTES = 20 * 1024 * 1024;
+const MAX_KEPT_LOG_BYTES = 20 * 1024 * 1024;
 
 /** Maximum size of a journal that is read back, in bytes. */
-const MOST_JOURNAL_BYTES = 16 * 1024 * 1024;
+const MAX_JOURNAL_BYTES = 16 * 1024 * 1024;
 
 /** Returns the text of the journal in `folder`; null if there is no file or it is too large to be a journal. */
 export function readJournalFile(folder: string): string | null {
-  return readPlainFileNow(join(folder, JOURNAL), MOST_JOURNAL_BYTES)?.bytes.toString() ?? null;
+  return readPlainFileNow(join(folder, JOURNAL), MAX_JOURNAL_BYTES)?.bytes.toString() ?? null;
 }
 
 /** Creates the journal in `folder`. `onBegin` gets its path once, when the first line is written. */
@@ -72,14 +72,18 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       if (isFirst) onBegin(file);
     },
     keepLog: (text) => {
-      const room = MOST_LOG_BYTES - logBytes;
+      const room = MAX_KEPT_LOG_BYTES - logBytes;
       if (room <= 0) return;
       const lines = `${text}\n`;
       logBytes += Buffer.byteLength(lines);
       try {
-        appendToPlainFile(`${file}.log`, logBytes > MOST_LOG_BYTES ? '… The job log has the rest.\n' : lines, 0o600);
+        appendToPlainFile(
+          `${file}.log`,
+          logBytes > MAX_KEPT_LOG_BYTES ? '… The job log has the rest.\n' : lines,
+          0o600,
+        );
       } catch {
-        // Ignored: the job log has the line anyway.
+        // Ignore the error, because the job log has the line anyway.
       }
     },
     keepReceipt: (content) => {
@@ -93,13 +97,13 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       return path;
     },
     keepPatch: (name, patch) => {
-      if (patches >= MOST_PATCHES) return;
+      if (patches >= MAX_KEPT_PATCHES) return;
       patches += 1;
       const plain = name.replace(/[^\w.-]+/g, '-').slice(0, 60);
       try {
         writeFileSync(`${file}.${String(patches)}-${plain}.patch`, patch, { flag: 'wx', mode: 0o600 });
       } catch {
-        // Ignored: the name of this work is reported anyway.
+        // Ignore the error, because the name of this work is reported anyway.
       }
     },
   };

@@ -32,8 +32,8 @@ interface PromptPlaces {
 }
 
 /**
- * Reads the user's prompt, or the built-in one, and everything else that the checkout has for the agent. Paths are
- * relative to the folder. Does not wait for a named pipe. Throws a UserError when there is no prompt at all, or
+ * Reads the user's prompt, or the built-in one, and all other instructions that the checkout has for the agent. Paths
+ * are relative to the folder. Does not wait for a named pipe. Throws a UserError when there is no prompt at all, or
  * `signals` of a pipeline's file cannot be used.
  */
 export async function readPrompt(places: PromptPlaces, log: Pick<Log, 'info' | 'warning'>): Promise<UserPrompt> {
@@ -87,7 +87,7 @@ async function pipelineTexts(places: PromptPlaces): Promise<Readonly<Record<stri
   return Object.fromEntries(texts.flatMap(([path, text]) => (text === null ? [] : [[path, text]])));
 }
 
-/** Reads the signals of pipeline files. Loads their parsers only when there is something to parse. */
+/** Reads the signals of pipeline files. Loads the parsers only when there is a file to parse. */
 async function readSignals(
   pipelines: Readonly<Record<string, string>>,
 ): Promise<{ readonly signals: DoneSignals; readonly problems: readonly string[] }> {
@@ -122,7 +122,7 @@ function readPromptFile({ workspace, folder }: PromptPlaces, path: string): Prom
   return readWorkspaceFile(workspace, toRootPath(folder, path), MAX_PROMPT_BYTES);
 }
 
-/** Returns the paths that exist, whatever they are. */
+/** Returns the paths that exist, as any kind of entry. */
 async function present({ workspace, folder }: PromptPlaces, paths: readonly string[]): Promise<readonly string[]> {
   const found = await Promise.all(
     paths.map((path) =>

@@ -5,8 +5,8 @@ import { messageOf, UserError } from '../errors.ts';
 import type { Log } from '../ports/machine.ts';
 
 /**
- * Maximum size of a step's summary, in bytes. The runner drops a larger one whole (1 MiB per step), and post adds to
- * what main wrote.
+ * Maximum size of a step's summary, in bytes. The runner drops a summary of more than 1 MiB per step completely, and
+ * post adds to main's summary.
  */
 const SUMMARY_LIMIT = 1_000_000;
 
@@ -56,7 +56,7 @@ export function addSummary(markdown: string, file: string | undefined): void {
   const text = `${markdown}\n`;
   try {
     const stats = statSync(file);
-    // Writing to a named pipe would wait forever for a reader.
+    // Do not write to a named pipe, which would wait forever for a reader.
     if (stats.isFIFO()) throw new Error('its file is a named pipe');
     if (stats.size + Buffer.byteLength(text) > SUMMARY_LIMIT)
       core.info('The job summary is full; this part was left out.');
@@ -93,7 +93,7 @@ export function createLog(redact: (text: string) => string, keep: (text: string)
     info: (text) => {
       core.info(clean(text));
     },
-    // The library escapes the text of an annotation, which is a command. GitHub cuts annotations at 4,096 characters.
+    // Cut the text, because GitHub cuts annotations at 4,096 characters; the library escapes it for the command.
     warning: (text) => {
       core.warning(cutText(redact(text), 4000));
       keep(`Warning: ${redact(text)}`);

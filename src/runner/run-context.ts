@@ -8,11 +8,11 @@ import { messageOf, textOf, UserError } from '../errors.ts';
 
 /** The identity of a run, which main and post of one use of the action derive independently. */
 export interface RunIdentity {
-  /** UUID that marks the run's processes. */
+  /** The UUID that marks the run's processes. */
   readonly runTag: string;
   /** The run's private folder. */
   readonly runFolder: string;
-  /** Key that seals what main leaves on disk for post. It cannot be derived without the job's token. */
+  /** The key that seals the files that main leaves on disk for post. It cannot be derived without the job's token. */
   readonly key: Buffer;
 }
 
@@ -35,8 +35,8 @@ type GitHubContext = typeof context;
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 
 /**
- * Reads the runner's facts about this run from `environment`, which is that of this process. Throws one UserError that
- * lists every problem.
+ * Reads the runner's facts about this run from `environment`, the environment of this process. Throws one UserError
+ * that lists every problem.
  */
 export async function readRunContext(
   environment: Readonly<Record<string, string | undefined>>,
@@ -133,7 +133,7 @@ export function takeIdentity(environment: Environment): RunIdentity {
   );
 }
 
-/** Returns true if the folder was created just now, so that it is ours alone and not a link. */
+/** Returns true if the folder was created just now, so that only this run has it and it is not a link. */
 function isMade({ runFolder }: RunIdentity, environment: Environment): boolean {
   try {
     mkdirSync(runFolder, { mode: 0o700 });

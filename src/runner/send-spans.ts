@@ -5,15 +5,15 @@ import type { RunSpan } from '../core/journal/spans.ts';
 
 type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
 
-/** Maximum time for all spans of a job, in ms; a shorter OTEL_EXPORTER_OTLP_TIMEOUT counts. */
+/** Maximum time for all spans of a job, in ms, unless OTEL_EXPORTER_OTLP_TIMEOUT is shorter. */
 const WITHIN_MS = 10_000;
 
-/** OTLP's numbers for these values. */
+/** OTLP's numbers for the trace flag, the kind of span, and the statuses. */
 const [SAMPLED, INTERNAL, UNSET, ERROR] = [1, 0, 0, 2];
 
 /**
- * Sends spans by http/protobuf to the collector in the standard variables OTEL_EXPORTER_OTLP_*; returns why they were
- * not accepted, as a sentence part, or null. `proxy` is an agent through a proxy, or null for none.
+ * Sends spans by http/protobuf to the collector in the standard variables OTEL_EXPORTER_OTLP_*; returns the reason why
+ * they were not accepted, as a part of a sentence, or null. `proxy` is an HTTP agent that uses a proxy, or null.
  */
 export async function sendSpans(
   { traceId, spans }: { readonly traceId: string; readonly spans: readonly RunSpan[] },

@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 
 /**
  * Variables that direct git or this program to another server, or make it trust another one. Any process that writes to
- * GITHUB_ENV after main has ended can set them. No check can protect from a variable that loads code into this program.
+ * GITHUB_ENV after main has ended can set them. No check can protect against a variable that loads code into this
+ * program.
  */
 const STEERING = [
   'HTTP_PROXY',
@@ -19,8 +20,8 @@ const STEERING = [
 ];
 
 /**
- * Returns digests, made with the run's key, of the variables that decide where the token is sent, and where spans are
- * sent and with which headers, so that post recognizes main's values; null if none is set.
+ * Returns digests, made with the run's key, of the variables that decide where the token and the spans are sent, and
+ * with which headers, so that post recognizes main's values; null if no such variable is set.
  */
 export function digestSteering(
   environment: Readonly<Record<string, string | undefined>>,

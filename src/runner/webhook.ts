@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { setTimeout as sleepMs } from 'node:timers/promises';
 import type { SendWebhook } from '../ports/machine.ts';
 
-/** Maximum time of a run that its messages may take together, and of one attempt, in ms. */
+/** Maximum time in ms for all messages of a run together, and for one attempt. */
 const WITHIN_MS = 10_000;
 const ATTEMPT_MS = 4_000;
 
@@ -11,7 +11,7 @@ const WAITS_MS = [500, 2_000];
 
 interface Receiver {
   readonly address: string;
-  /** Key of the signatures; empty for none. */
+  /** The key of the signatures; empty for messages without a signature. */
   readonly secret: string;
   readonly fetch: typeof fetch;
   readonly withinMs?: number;
@@ -53,7 +53,7 @@ function hmacOf(body: string, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex');
 }
 
-/** Returns why a request was not answered, without the error's own message, which would show the address. */
+/** Returns the reason why a request was not answered, without the error's own message, which would show the address. */
 function causeOf(error: unknown): string {
   const { name = '', cause = null } = error instanceof Error ? error : {};
   if (name === 'TimeoutError') return 'it did not answer in time';

@@ -7,7 +7,7 @@ import type { FileTexts, WorkTreeFiles } from '../ports/repository.ts';
 
 /** The files by which a step gives the runner values for later steps. The agent's user can write to them as well. */
 export interface RunnerFiles {
-  /** Restores our content of the files, and returns the variables that name files with any other content. */
+  /** Restores the action's content of the files, and returns the variables whose files had any other content. */
   readonly putBack: () => readonly string[];
   /** Runs `act`, which writes to the files, after restoring them. */
   readonly write: (act: () => void) => void;
@@ -19,8 +19,8 @@ const NAMES = ['GITHUB_ENV', 'GITHUB_PATH', 'GITHUB_OUTPUT', 'GITHUB_STATE', 'GI
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a text file of the checkout, at most its last `maxBytes`; null when there is none. The agent may have written
- * the path, so a link that leads out (for example to /proc/self/environ) is not followed.
+ * Reads a text file of the checkout, at most its last `maxBytes`; null if there is no such file. The agent may have
+ * written the path, so a link that leads out (for example to /proc/self/environ) is not followed.
  */
 export async function readWorkspaceFile(workspace: string, path: string, maxBytes: number): Promise<string | null> {
   try {
@@ -31,7 +31,7 @@ export async function readWorkspaceFile(workspace: string, path: string, maxByte
     const read = await readEndOfFile(real, (size) => Math.min(size, maxBytes));
     return read === null ? null : read.toString('utf8');
   } catch {
-    // An unreadable file or a loop of links counts as missing.
+    // Treat an unreadable file or a loop of links as missing.
     return null;
   }
 }
@@ -42,7 +42,7 @@ const MAX_TEXT_BYTES = 1024 * 1024;
 /** Maximum number of files that match a pattern. */
 const MAX_FILES = 100;
 
-/** Creates access to the text files of the work tree. */
+/** Returns the functions that read and change the text files of the work tree. */
 export function createWorkFiles(workspace: string): WorkTreeFiles {
   async function readTextFile(path: string): Promise<string | null> {
     try {
@@ -54,7 +54,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
     }
   }
 
-  /** Returns the full path, if no part of it but the last is a link. */
+  /** Returns the full path; only its last part may be a link. */
   async function fullPathOf(path: string): Promise<string> {
     const folder = join(await realpath(workspace), dirname(path));
     if ((await realpath(folder)) !== folder) throw new Error(`${dirname(path)} is a link`);
@@ -116,7 +116,7 @@ export function createWorkFiles(workspace: string): WorkTreeFiles {
 
 /**
  * Reads the end of a regular file: `lengthOf` returns the number of bytes for its size, or null to read nothing.
- * Returns null when there is no such file.
+ * Returns null if there is no such file.
  */
 async function readEndOfFile(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
   return usePlainFile(path, (file, stats) => {
@@ -126,8 +126,8 @@ async function readEndOfFile(path: string, lengthOf: (size: number) => number | 
 }
 
 /**
- * Creates access to the runner's files, whose present content counts as ours. `onForeign` receives the name of each
- * file that later has any other content.
+ * Returns the functions that guard the runner's files, whose present content is treated as content from the action.
+ * `onForeign` receives the name of each file that later has any other content.
  */
 export function createRunnerFiles(
   environment: Readonly<Record<string, string | undefined>>,

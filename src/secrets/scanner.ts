@@ -8,7 +8,7 @@ export interface SecretScanner {
 }
 
 /** Maximum number of texts whose findings are remembered. */
-const MOST_KNOWN = 5_000;
+const MAX_CACHED_SCANS = 5_000;
 
 /**
  * Creates a scanner with secretlint's recommended rules and the log's own patterns; the library is loaded at the first
@@ -22,7 +22,7 @@ export function createSecretScanner(): SecretScanner {
     scan(text) {
       const hash = createHash('sha256').update(text).digest('base64');
       const found = known.get(hash) ?? scan(text);
-      if (known.size >= MOST_KNOWN) known.clear();
+      if (known.size >= MAX_CACHED_SCANS) known.clear();
       known.set(hash, found);
       return found;
     },
@@ -41,7 +41,7 @@ export function createSecretScanner(): SecretScanner {
   }
 }
 
-/** Removes from `names` each name in `others` once, so that a key which both rule sets found counts only once. */
+/** Removes from `names` each name in `others` once, so that a key which both rule sets found is counted only once. */
 function surplusNames(names: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return names.filter((name) => {
@@ -57,17 +57,16 @@ async function loadRules() {
     import('@secretlint/secretlint-rule-preset-recommend'),
     import('@secretlint/profiler'),
   ]);
-  // The profiler keeps a hundred marks of each scan forever and searches all of them each time: a thousand files would
-  // take minutes.
+  // Disable the profiler, which keeps a hundred marks of each scan forever and searches all of them each time: a
+  // thousand files would take minutes.
   secretLintProfiler.mark = () => undefined;
-  // One rule lets the text itself switch the others off ("secretlint-disable"), but the text must not decide about
-  // that.
+  // Leave out the rule that lets the text itself switch off the others ("secretlint-disable").
   const honest = rules.filter((rule) => rule.meta.id !== '@secretlint/secretlint-rule-filter-comments');
   return { lintSource, rules: honest.map((rule) => ({ id: rule.meta.id, rule })) };
 }
 
 /**
- * Finds private keys that secretlint takes for placeholders: Ed25519 keys (one line), encrypted ones, and those with
+ * Finds private keys that secretlint mistakes for placeholders: Ed25519 keys (one line), encrypted keys, and keys with
  * header lines.
  */
 function shortPrivateKeys(text: string): readonly string[] {

@@ -19,7 +19,7 @@ export type CacheAnswer =
   | { readonly kind: 'denied'; readonly why: string }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** A line of JSON on the answer pipe: a step on the way, or finally the answer. */
+/** A line of JSON on the answer pipe: a step, or at the end the answer. */
 export type WorkerLine =
   | { readonly kind: 'seen'; readonly what: string }
   | { readonly kind: 'answer'; readonly answer: CacheAnswer };
@@ -36,7 +36,7 @@ export const STATE_FOLDER_NAME = 'ralph-state';
 /** The environment of the run when the action started. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns why the cache cannot serve this run at all, for people, or null if it can be tried. */
+/** Returns the reason, for people, why the cache cannot serve this run at all, or null if it can be tried. */
 export function findCacheObstacle(kind: CacheRequest['kind'], environment: Environment): string | null {
   if (
     !environment['ACTIONS_RUNTIME_TOKEN'] ||
@@ -55,8 +55,8 @@ export const READ_ONLY_EVENT =
   "this event's cache is read-only: events of issues, comments, reviews and checks may not write the default branch's cache unless the workflow says `cache-mode: write`";
 
 /**
- * Returns the worker's environment: only what the cache library needs of the run's environment. `workFolder` contains
- * the cached folder, `tempFolder` the library's archives.
+ * Returns the worker's environment: only the variables that the cache library needs. `workFolder` contains the cached
+ * folder, `tempFolder` the library's archives.
  */
 export function buildWorkerEnvironment(
   environment: Environment,
@@ -68,8 +68,8 @@ export function buildWorkerEnvironment(
   return {
     ...Object.fromEntries(kept),
     PATH: buildTrustedPath(environment),
-    // The library searches the path in its directory but packs it relative to the workspace, so both are the same
-    // folder.
+    // Both must be the same folder, because the library searches the path in its directory but packs it relative to the
+    // workspace.
     GITHUB_WORKSPACE: folders.workFolder,
     RUNNER_TEMP: folders.tempFolder,
     TAR_OPTIONS: confinedUnpacking,
@@ -92,10 +92,10 @@ const passedOn: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Options of GNU tar against a poisoned entry. The library unpacks with `tar -P`, which obeys absolute names, `..` and
- * links in the archive, so an entry could write anywhere before it is checked. These renamings come first: every name
- * stays below the folder, every link points at nothing, and what was renamed is then refused as an unexpected file.
- * State files have no such names, so packing does not change.
+ * Options of GNU tar that protect against a poisoned entry. The library unpacks with `tar -P`, which obeys absolute
+ * names, `..` and links in the archive, so an entry could write anywhere before it is checked. These renamings come
+ * first: every name stays below the folder, every link points at nothing, and renamed files are then refused as
+ * unexpected. State files have no such names, so packing does not change.
  */
 const confinedUnpacking = [
   '--transform=s,^/+,refused/,x',

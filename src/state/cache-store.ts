@@ -28,7 +28,7 @@ interface WorkerCall {
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Receives what the library and its programs print. */
+  /** Receives the lines that the library and its programs print. */
   readonly debug: (line: string) => void;
 }
 
@@ -44,7 +44,7 @@ interface WorkerReport {
   lastError: string;
 }
 
-/** Matches lines of a Node crash that do not say what was wrong. */
+/** Matches lines of a Node crash that do not contain the error. */
 const STACK_NOISE = /^(\s.*|Node\.js v.*|)$/;
 
 export interface CacheStoreOptions {
@@ -52,7 +52,7 @@ export interface CacheStoreOptions {
   readonly workerCommand: readonly [string, ...string[]];
   /** A private folder on this machine, the same in main and post. */
   readonly stagingFolder: string;
-  /** The run's environment; the worker gets only what the cache library needs of it. */
+  /** The run's environment; the worker gets only the variables that the cache library needs. */
   readonly environment: Environment;
   readonly runId: string;
   readonly runAttempt: number;
@@ -164,7 +164,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     await writeFile(hangFile(kind), why, { flag: 'wx' }).catch(() => undefined);
   }
 
-  /** Returns how the cache hung earlier in this run, or null if it did not. */
+  /** Returns the description of a hang of the cache earlier in this run, or null. */
   async function hangOf(kind: Way): Promise<string | null> {
     return usePlainFile(hangFile(kind), (file) => file.readFile('utf8')).catch(() => null);
   }
@@ -174,7 +174,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
   }
 }
 
-/** The kind of a request, with a lookup counted as a restore. */
+/** The kind of a request; a lookup is treated as a restore. */
 type Way = Exclude<CacheRequest['kind'], 'lookup'>;
 
 function entryIn(end: WorkerEnd): { readonly kind: 'entry'; readonly key: string } | Exclude<RestoredCopy, FoundCopy> {
@@ -202,11 +202,11 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
     args: [...args, JSON.stringify(call.request)],
     cwd: call.folder,
     environment: call.environment,
-    // A worker that outlives the action ends itself.
+    // A lifeline: a worker that outlives the action ends itself.
     input: null,
     timeoutMs: call.timeoutMs,
     signal: null,
-    // The worker is ended at once, together with a hung tar or zstd of the library.
+    // End the worker at once, together with a hung tar or zstd of the library.
     family: { kind: 'group', graceMs: 0, leftover: 'end' },
     outputs: [
       byLine((line) => {
@@ -216,7 +216,7 @@ async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
         if (!STACK_NOISE.test(line)) report.lastError = line;
         forward(line, call.debug);
       }),
-      // This is the output of descriptor `ANSWER_DESCRIPTOR`.
+      // The third receiver gets the output of descriptor `ANSWER_DESCRIPTOR`.
       byLine((text) => {
         const line = parseLine(text);
         if (line?.kind === 'seen') report.seen = line.what;

@@ -45,7 +45,7 @@ export async function startCacheWorker(argument: string): Promise<never> {
     send({ kind: 'seen', what: describeExchange(exchange) });
   });
   send({ kind: 'answer', answer });
-  // A hung socket of the library would keep the process alive.
+  // Exit explicitly, because a hung socket of the library would keep the process alive.
   process.exit(0);
 }
 
@@ -95,7 +95,7 @@ async function save(cache: typeof ActionsCache, key: string, exchanges: readonly
   return { kind: 'failed', why: `it was uploaded but cannot be read back (${describeExchange(exchanges.at(-1))})` };
 }
 
-/** Ends this process and its descendants: the action is gone, so nothing else would end a hung tar. */
+/** Ends this process and its descendants when the action is gone, because nothing else would end a hung tar. */
 function endWithDescendants(): void {
   try {
     process.kill(-process.pid, 'SIGKILL');
@@ -105,7 +105,7 @@ function endWithDescendants(): void {
 }
 
 /**
- * Reports each step of every HTTP exchange of this process. The library swallows its errors and returns the same for a
+ * Reports each step of every HTTP exchange of this process. The library hides its errors and returns the same for a
  * missing key and for a failing service; only the service's answer distinguishes the two.
  */
 function watchTraffic(onExchange: (exchange: Exchange) => void): void {

@@ -8,7 +8,7 @@ import type { GenerationFiles } from './generation-files.ts';
 const NAME = 'snapshot';
 
 /**
- * Creates a place that keeps the snapshot in a folder of this machine, with one file for each of its last generations.
+ * Creates a store that keeps the snapshot in a folder of this machine, with one file for each of its last generations.
  */
 export function createDirectorySnapshot(files: GenerationFiles, now: () => number): SnapshotPlace {
   /** The names of earlier versions' texts that are part of the snapshot read last. */
@@ -23,19 +23,19 @@ export function createDirectorySnapshot(files: GenerationFiles, now: () => numbe
       return { kind: 'snapshot', head: found.head, snapshot: parseSnapshot(found.text) };
     },
     write: ({ from: { head }, snapshot }) => files.write(NAME, head, serializeSnapshot(snapshot)),
-    // A folder cannot take part in the push of a branch.
+    // A folder's update cannot be part of the push of a branch.
     carry: () => null,
     settle: async () => {
       try {
         for (const name of earlier) await files.remove(name);
       } catch {
-        // Files that are left are never read again.
+        // Ignore errors: files that are left are never read again.
       }
       earlier = [];
     },
   };
 
-  /** Returns what earlier versions kept, each in files of its own, as a snapshot that is not written yet. */
+  /** Returns the data that earlier versions kept in separate files, as a snapshot that is not written yet. */
   async function readEarlier(): Promise<PlacedSnapshot | Unavailable> {
     try {
       earlier = (await files.names()).filter(isEarlierName);

@@ -45,7 +45,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const KEPT = 8;
 /** Maximum number of looks at the folder: files may be removed between a look and the opening of one of them. */
 const MAX_LOOKS = 20;
-/** Maximum time for which a file is being written. */
+/** Maximum time in ms for writing a file. */
 const WRITING_MS = MINUTE_MS;
 const NAME = /^[a-z0-9][a-z0-9-]{0,99}$/;
 const FILE_NAME = /^([^.]+)\.([1-9]\d{0,14})\.json$/;
@@ -115,8 +115,8 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
           text: top.content.toString(),
           damagedAt: null,
         };
-      // The newest generation is damaged, so the one before is the best that is left. The number stays, so that the
-      // next write goes above both.
+      // Use the generation before a damaged newest one, but keep the newest number, so that the next write goes above
+      // both.
       const before = previous === undefined ? null : await readGeneration(fileOf(name, previous));
       const content = before?.kind === 'complete' ? before.content : Buffer.alloc(0);
       return {
@@ -169,8 +169,8 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
   }
 
   /**
-   * True if a generation was published in time. A process that slept before its `link` may have taken the name of
-   * a generation that others wrote and removed in the meantime; then there are `KEPT` newer ones.
+   * Returns true if a generation was published in time. A process that slept before its `link` may have taken the name
+   * of a generation that others wrote and removed in the meantime; then there are `KEPT` newer ones.
    */
   async function isInTime(name: string, generation: number): Promise<boolean> {
     const [top = 0] = await generationsOf(name);
@@ -178,7 +178,7 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
   }
 
   /**
-   * Removes old generations and what killed processes left. The state does not depend on this, so failures are not
+   * Removes old generations and leftovers of killed processes. The state does not depend on this, so failures are not
    * reported.
    */
   async function tidy(name: string): Promise<void> {
@@ -190,7 +190,7 @@ export function createGenerationFiles(options: GenerationFilesOptions): Generati
           await rm(join(folder, file), { force: true });
       }
     } catch {
-      // The next write tries again.
+      // Ignore errors, because the next write tries again.
     }
   }
 
@@ -222,8 +222,8 @@ const forbids: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Returns the head of a generation. Its hash distinguishes two texts with the same number, which exist if somebody
- * removed files.
+ * Returns the head of a generation. Its hash distinguishes two texts with the same number, which can exist after files
+ * were removed.
  */
 function generationHeadOf(generation: number, content: Buffer): Head {
   return `${generation}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
@@ -246,8 +246,7 @@ type Content =
 
 async function readGeneration(file: string): Promise<Content> {
   try {
-    // Since the look at the folder the file may have become a link or a pipe, which are neither followed nor waited
-    // for.
+    // Neither follow a link nor wait for a pipe, which may have replaced the file since the look at the folder.
     await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { size, mtimeMs } = await handle.stat();
     if (size === 0 || size > MAX_BYTES) return { kind: 'damaged', modifiedAt: mtimeMs };
@@ -271,7 +270,7 @@ async function writeNew(file: string, content: Buffer): Promise<void> {
 
 /** Writes a folder to the disk, because a new name survives a power cut only together with its folder. */
 async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders, and keeps names without this.
+  // Skip this on Windows, which cannot open folders and keeps names without it.
   if (process.platform === 'win32') return;
   await using handle = await open(folder, 'r');
   await handle.sync();

@@ -7,13 +7,13 @@ import type { Seal, Sealed } from '../ports/state.ts';
 export interface SealOptions {
   /** The agent's credential, or null if there is no credential. */
   readonly credential: string | null;
-  /** The repository as `owner/name`: what is closed in one repository cannot be opened in another. */
+  /** The repository as `owner/name`: content sealed for one repository cannot be opened in another. */
   readonly repository: string;
 }
 
 /**
- * Maximum size of closed content: content that cannot be compressed grows by the frame and a few bytes for each block
- * of the compression.
+ * Maximum size of sealed content in bytes: content that cannot be compressed grows by the frame and a few bytes for
+ * each block of the compression.
  */
 export const MAX_CLOSED_BYTES = MAX_SESSION_BYTES + 64 * 1024;
 
@@ -36,7 +36,7 @@ export function createSeal({ credential, repository }: SealOptions): Seal {
       try {
         const salt = content.subarray(MAGIC.length, MAGIC.length + SALT_BYTES);
         const packed = decrypt(content, { key: transcriptKeyOf(credential, of, salt), context: contextOf(of) });
-        // The size is limited, because a few bytes may unfold to gigabytes.
+        // Limit the size, because a few bytes may unfold to gigabytes.
         return { kind: 'opened', content: await promisify(inflate)(packed, { maxOutputLength: MAX_SESSION_BYTES }) };
       } catch {
         return { kind: 'refused' };
@@ -74,7 +74,7 @@ export function sealWith([first, ...others]: readonly Seal[]): Seal {
   };
 }
 
-/** The format and version, which come first in closed content; salt and nonce follow, and the tag comes last. */
+/** The format and version at the start of sealed content; salt and nonce follow, and the tag comes last. */
 const MAGIC = Buffer.from('RALPHTR\u0001');
 const SALT_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -98,7 +98,7 @@ export function encryptContent(
   return Buffer.concat([head, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts what `encryptContent` returned; throws if the key or the context differs, or a byte has changed. */
+/** Decrypts the result of `encryptContent`; throws if the key or the context differs, or a byte has changed. */
 function decrypt(closed: Uint8Array, { key, context }: Key): Buffer {
   const head = closed.subarray(0, HEAD_BYTES);
   if (closed.length < HEAD_BYTES + TAG_BYTES || MAGIC.compare(head, 0, MAGIC.length) !== 0)

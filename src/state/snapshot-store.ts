@@ -29,13 +29,13 @@ import type {
   Updated,
 } from '../ports/state.ts';
 
-/** The places where a run's state is kept. */
+/** The stores that keep a run's state. */
 export interface SnapshotStoreOptions {
-  /** The place that decides, or null if there are only copies or nothing is kept. */
+  /** The store that decides, or null if there are only copies or nothing is kept. */
   readonly place: SnapshotPlace | null;
   /** The store of copies of lanes, with the name that people know, or null if there are no copies. */
   readonly copies: { readonly place: string; readonly store: CopyStore } | null;
-  /** The store of transcripts that the copies do not keep, or null if such transcripts are not kept. */
+  /** The store for transcripts that are not in the copies, or null if they are not kept. */
   readonly conversations: Conversations | null;
   readonly now: () => number;
   readonly pace: UpdatePace;
@@ -49,11 +49,11 @@ export interface UpdatePace {
   readonly sleep: (ms: number) => Promise<unknown>;
 }
 
-/** Maximum number of attempts at an update; each time that all writers try at once, one of them succeeds. */
+/** Maximum number of attempts at an update. Whenever all writers try at once, one of them succeeds. */
 const MAX_TRIES = 60;
 /**
- * Maximum number of attempts to push a branch together with the state. After that the branch goes alone, because it
- * must not wait.
+ * Maximum number of attempts to push a branch together with the state. After that the branch is pushed alone, because
+ * it must not wait.
  */
 const MAX_CARRIED = 8;
 const ALONE = 'the state cannot be pushed with a branch';
@@ -69,8 +69,8 @@ function pauseBefore(tries: number, random: () => number): number {
 }
 
 /**
- * Creates the state store of a run. The snapshot decides, and a copy counts only while the place accepts no writes;
- * without a place the copy is the state.
+ * Creates the state store of a run. The snapshot decides; a copy is used only while the snapshot's store accepts no
+ * writes. Without such a store, the copy is the state.
  */
 export function createSnapshotStore({ place, copies, conversations, now, pace }: SnapshotStoreOptions): StateStore {
   /**
@@ -78,7 +78,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
    * writer was faster.
    */
   let known: PlacedSnapshot | null = null;
-  /** The reason why the place accepts no writes of this run, or null if it accepts them as far as is known. */
+  /** The reason why the snapshot's store accepts no writes from this run, or null if no write was refused. */
   let forbidden: string | null = null;
   /** True if no push of a branch may include the state, now or later. */
   let isBarred = false;
@@ -114,7 +114,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
       last = looked.snapshot;
       const changed = change(looked.snapshot);
       if (changed.snapshot === looked.snapshot) {
-        // The remembered snapshot may be old, and the change may apply to the newest snapshot.
+        // Look again: the remembered snapshot may be old, and the change may apply to the newest one.
         const newest = isRemembered ? await look(place) : null;
         isRemembered = false;
         if (newest?.kind === 'snapshot' && newest.head !== looked.head) {
@@ -131,11 +131,12 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
       switch (written.kind) {
         case 'written':
           known = { kind: 'snapshot', head: written.head, snapshot: changed.snapshot };
-          // A snapshot without a head that is not empty was read from earlier versions, whose data can be removed now.
+          // Remove the data of earlier versions now: a snapshot without a head that is not empty was read from it.
           if (looked.head === null && looked.snapshot.size > 0) await settle(place, changed.snapshot);
           return { kind: 'updated', place: place.name, snapshot: changed.snapshot, answer: changed.answer };
         case 'refused':
-          // With a branch, the refusal may concern only the two together.
+          // Remember the refusal only of a write without a branch, because it may otherwise concern only the two
+          // together.
           if (by === undefined) forbidden = written.why;
           else isBarred = true;
           return { kind: 'unguarded', why: written.why, last };
@@ -150,7 +151,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     return { kind: 'unavailable', why: `the ${place.name} changed ${MAX_TRIES} times while it was written`, last };
   }
 
-  /** Removes what earlier versions kept, but only once the first snapshot can be read back as it was written. */
+  /** Removes the data of earlier versions, but only once the first snapshot can be read back as it was written. */
   async function settle(written: SnapshotPlace, snapshot: Snapshot): Promise<void> {
     const back = await written.read(null);
     if (back.kind !== 'snapshot' || back.head === null) return;
@@ -160,7 +161,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
 
   async function restore(lane: LaneId): Promise<RestoredStore> {
     const looked = place === null ? null : await look(place);
-    // Only the place has leases and orders, and a copy without them is not enough to work on.
+    // Do not fall back to a copy: it has no leases and orders, which only the snapshot has.
     if (looked?.kind === 'unavailable') return { snapshot: null, lane: looked };
     const parsed = looked === null ? null : parseLaneIn(looked.snapshot, lane);
     const beyond = parsed === null || forbidden !== null ? null : findSufficientSequence(parsed, lane, now());
@@ -175,9 +176,10 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
 
   async function save(copy: StateCopy, change: SnapshotChange<SaveAnswer>, runTag: string): Promise<SavedState> {
     const record = place === null ? null : await saveRecord(place, copy, { change, runTag });
-    // A copy saved by a run that lost its lane would one day come back as the newest copy.
+    // Save no copy from a run that lost its lane: it would one day come back as the newest copy.
     if (record?.kind === 'outrun') return { kind: 'not-kept', why: record.why, lane: free };
-    // Other runs may have built on this state since: a copy made now would be the newest entry with an old number.
+    // Save no copy now: other runs may have built on this state, and the copy would be the newest entry with an old
+    // number.
     if (record?.kind === 'already') return { kind: 'saved', where: `${place?.name ?? ''} ✓`, lane: free };
     const isDecided = record?.kind === 'saved';
     const kept =
@@ -209,7 +211,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
     let isTried = false;
     const updated = await update<SaveAnswer>((snapshot) => {
       const changed = change(snapshot);
-      // An earlier attempt of this process saved the state, and only the answer was lost.
+      // Report success: an earlier attempt of this process saved the state, and only the answer was lost.
       if (changed.answer.kind === 'already' && isTried) return { ...changed, answer: { kind: 'saved' } };
       isTried = changed.answer.kind === 'saved';
       return changed;
@@ -227,8 +229,8 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   }
 
   /**
-   * Keeps the transcript beside the document if the copies do not keep it. Returns null if the transcript is kept or
-   * there is nothing to keep.
+   * Keeps the transcript apart from the document if the copies do not keep it. Returns null if the transcript is kept
+   * or there is nothing to keep.
    */
   async function keepTranscript({ lane, transcript: kept }: StateCopy): Promise<NotKept | null> {
     if (kept === null || conversations === null) return null;
@@ -248,7 +250,7 @@ export function createSnapshotStore({ place, copies, conversations, now, pace }:
   }
 }
 
-/** The release of a lane, also of a lane that cannot be claimed. */
+/** The release of a lane, including a lane that cannot be claimed. */
 const free: Released = { kind: 'free' };
 
 function notKept(failed: NotUpdated, lane: LaneId, runTag: string): NotKept & { readonly lane: Released } {

@@ -17,7 +17,7 @@ interface Manifest {
   readonly lane: LaneId;
   readonly sequence: number;
   readonly files: Readonly<Record<string, string>>;
-  /** Signature of all fields above; null, or missing in what earlier versions wrote, if the copy is not signed. */
+  /** Signature of all fields above; null, or missing in copies of earlier versions, if the copy is not signed. */
   readonly signature?: string | null;
 }
 
@@ -45,7 +45,7 @@ export async function writeStateFolder(target: string, copy: PartialCopy, sign: 
 }
 
 /**
- * Reads what `writeStateFolder` wrote; refuses the whole copy if anything is missing, added, changed, linked or too
+ * Reads the result of `writeStateFolder`; refuses the whole copy if anything is missing, added, changed, linked or too
  * large.
  */
 export async function readStateFolder(source: string, sign: Sign): Promise<ReadCopy> {
@@ -89,8 +89,8 @@ const MAX_FOLDER_BYTES = MAX_STATE_BYTES + MAX_MANIFEST_BYTES + Math.max(MAX_CLO
 const MAX_FILES = 200;
 
 /**
- * Reads all files below `root` by their `/` path; throws if there is anything but plain files with plain names, or too
- * much.
+ * Reads all files below `root` by their `/` path; throws for anything but plain files with plain names, and above
+ * `maxBytes`.
  */
 async function readStateFiles(root: string, maxBytes: number): Promise<Map<string, Buffer>> {
   const files = new Map<string, Buffer>();
@@ -99,7 +99,7 @@ async function readStateFiles(root: string, maxBytes: number): Promise<Map<strin
     for (const name of await readdir(join(root, folder))) {
       const path = folder === '' ? name : `${folder}/${name}`;
       if (!PLAIN_NAME.test(name) || name.includes('..')) throw new Error('it contains a file with an unsafe name');
-      // With `lstat`, a link is refused and never followed, and a pipe is never opened.
+      // Use `lstat`, with which a link is refused and never followed, and a pipe is never opened.
       const entry = await lstat(join(root, path));
       if (entry.isDirectory()) {
         await visit(path);

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 
-/** A position in a text; line and column count from 1. */
+/** A position in a text; the first line and the first column are 1. */
 interface Position {
   readonly line: number;
   readonly column: number;
@@ -47,7 +47,7 @@ export function parseLocatedYaml(text: string): LocatedYaml {
     const data = document.toJS({ maxAliasCount: 100 }) as unknown;
     return { kind: 'data', data, at: (path, of) => positionAt(offsetOf(document, path, of)), repeated: [] };
   } catch (error) {
-    // The library throws for aliases that multiply without end.
+    // Report an error of the library, which throws for aliases that multiply without end.
     return malformed(error instanceof Error ? error.message : 'it is not YAML', 0);
   }
 }

@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 
-/** YAML as plain data, or where and why it cannot be read, as a sentence. */
+/** YAML as plain data, or the place and the reason for which it cannot be read, as a sentence. */
 type ParsedYaml =
   | { readonly kind: 'data'; readonly data: unknown }
   | { readonly kind: 'unreadable'; readonly why: string };
@@ -13,10 +13,7 @@ export function parseYaml(text: string): ParsedYaml {
   return parseAs(text, { schema: 'core', maxAliasCount: 100 });
 }
 
-/**
- * Parses one YAML document whose scalars stay texts as they are written, such as `1.10`, and which has no aliases;
- * never throws.
- */
+/** Parses one YAML document without aliases and returns every scalar as it is written, such as `1.10`; never throws. */
 export function parseYamlTexts(text: string): ParsedYaml {
   return parseAs(text, { schema: 'failsafe', maxAliasCount: 0 });
 }
@@ -34,7 +31,8 @@ function parseAs(
     const why = error.code === 'MULTIPLE_DOCS' ? 'a second document begins: write one only.' : error.message;
     return { kind: 'unreadable', why: `line ${String(line)}: ${why}` };
   } catch (error) {
-    // The library throws for aliases: for any where none is allowed, otherwise for those that multiply without end.
+    // The library throws for aliases: for every alias if `maxAliasCount` is 0, otherwise for those that multiply
+    // without end.
     if (maxAliasCount === 0) return { kind: 'unreadable', why: 'put a value that begins with `*` in quotes.' };
     return { kind: 'unreadable', why: error instanceof Error ? error.message : 'it is not YAML.' };
   }

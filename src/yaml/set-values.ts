@@ -10,8 +10,8 @@ export interface YamlValue {
 }
 
 /**
- * Sets numbers in the map at a path; all other characters stay, comments included. A missing map is added below the key
- * `after` of its parent. Returns null for a form that only a person can change.
+ * Sets numbers in the map at a path; all other characters stay, including comments. A missing map is added below the
+ * key `after` of its parent. Returns null for a form that only a person can change.
  */
 export function setYamlValues(text: string, path: Path, values: readonly YamlValue[], after: string): string | null {
   const edited = values.reduce<string | null>((now, { name, number, block }) => {
@@ -84,7 +84,10 @@ function insertBelow(text: string, pair: Pair, lines: readonly string[]): string
   return lineEnd === 0 ? text + eol + inserted : text.slice(0, lineEnd) + inserted + text.slice(lineEnd);
 }
 
-/** Returns true if the edited text differs in these values only: a flow map, for example, would be damaged. */
+/**
+ * Returns true if the edited text differs only in these values, because the edit of a flow map, for example, would
+ * damage it.
+ */
 function isOnlyChange(
   text: string,
   edited: string,

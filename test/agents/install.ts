@@ -4,7 +4,7 @@ import { mkdir, rename, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ACTION_FOLDER, TOOL_CACHE } from '../../testbed/testbed.ts';
-import { createProgramAt, runWithoutInput, type Program } from '../../src/processes/collect-output.ts';
+import { createLaunchCommand, runWithoutInput, type LaunchCommand } from '../../src/processes/collect-output.ts';
 import { adapters, type CliPackage, packages } from './clis.ts';
 
 declare module 'vitest' {
@@ -21,8 +21,8 @@ const MEGABYTE = 2 ** 20;
 const NPM = join(ACTION_FOLDER, 'scripts', 'toolchain', 'node_modules', 'npm', 'bin', 'npm-cli.js');
 
 /** Returns the program that starts an installed CLI. */
-export function programOf(cli: CliPackage): Program {
-  return createProgramAt(join(folderOf(cli), 'node_modules', cli.program));
+export function programOf(cli: CliPackage): LaunchCommand {
+  return createLaunchCommand(join(folderOf(cli), 'node_modules', cli.program));
 }
 
 /** Returns the path of an installed program by its name in clis.ts. */
@@ -77,7 +77,7 @@ async function install(cli: CliPackage, until: number): Promise<string | null> {
 }
 
 async function npmInstall(folder: string, cli: CliPackage): Promise<string | null> {
-  const { file, args } = existsSync(NPM) ? createProgramAt(NPM) : { file: 'npm', args: [] };
+  const { file, args } = existsSync(NPM) ? createLaunchCommand(NPM) : { file: 'npm', args: [] };
   const { end, stderr } = await runWithoutInput(
     {
       file,

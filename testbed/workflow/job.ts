@@ -165,7 +165,7 @@ async function perform(
 }
 
 /** The longest login in seconds that the testbed's clouds grant, as real ones do until somebody raises it. */
-const LONGEST_LOGIN_S = 3600;
+const MAX_LOGIN_SECONDS = 3600;
 
 /** Logs in to AWS or Google as their actions do; only the outputs of the step show it. */
 function logIn(
@@ -176,7 +176,7 @@ function logIn(
   const seconds = parseInt((isAws ? given['role-duration-seconds'] : given['access_token_lifetime']) ?? '', 10);
   const refuse = (log: string) => ({ end: 'failure' as const, log, outputs: {} });
   if (env['ACTIONS_ID_TOKEN_REQUEST_TOKEN'] === undefined) return refuse('The job has no id-token: write.');
-  if (!(seconds <= LONGEST_LOGIN_S)) return refuse(`${String(seconds)} seconds are more than the login may last.`);
+  if (!(seconds <= MAX_LOGIN_SECONDS)) return refuse(`${String(seconds)} seconds are more than the login may last.`);
   const isKeptIn = isAws
     ? given['output-env-credentials'] === 'false'
     : given['create_credentials_file'] === 'false' && given['export_environment_variables'] === 'false';

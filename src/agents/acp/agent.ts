@@ -1,6 +1,6 @@
 import { type LoadableAgent, OWN_PROGRAM } from '../manifest.ts';
 
-/** Any program that speaks the Agent Client Protocol. */
+/** The agent `acp`: any program that speaks the Agent Client Protocol. */
 export const acpAgent = {
   ...OWN_PROGRAM,
   title: 'Your agent',

@@ -7,37 +7,37 @@ import { realPathOfFolder } from '../cli/jsonl-session.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
 import { acpAgent } from './agent.ts';
-import { startTalking, type Talk } from './conversation.ts';
+import { startAcpConversation, type AcpCall } from './conversation.ts';
 import { acpErrors, detailOf, nameTool } from './events/updates.ts';
 import type { ToolCall } from './events/tool-calls.ts';
 
 /** Time in ms for an agent to exit after the end of its input. Its session is complete by then. */
 const EXIT_MS = 5_000;
 
-/** The part of an adapter that is the same for all agents that speak the protocol. */
-interface Conversing extends Pick<
+/** The part of an adapter that all agents with this protocol share. */
+interface AcpBase extends Pick<
   AgentCli,
   'printsRetries' | 'kindOfDenial' | 'rulesGap' | 'unmappedServers' | 'judgeStall'
 > {
-  readonly prepare: (call: ConversingCall, place: CliPlace) => Promise<PreparedCall>;
+  readonly prepare: (call: AcpBaseCall, place: CliPlace) => Promise<PreparedCall>;
 }
 
 /** The parts in which one agent differs from the others. */
 interface AgentSpecifics extends Pick<Dialect, 'parseText' | 'reported'> {
   /** Returns the command of an `execute` call without raw input, or null if no field names it. */
-  readonly commandOf: Talk['commandOf'];
+  readonly commandOf: AcpCall['commandOf'];
 }
 
-type ConversingCall = CliCall & Pick<Talk, 'turnLimit'> & Partial<Pick<Talk, 'effort'>>;
+type AcpBaseCall = CliCall & Pick<AcpCall, 'turnLimit'> & Partial<Pick<AcpCall, 'effort'>>;
 
 /** Creates the adapter of any program that speaks the Agent Client Protocol on its standard input and output. */
 export function createAcpCli(): AgentCli {
-  const conversing = createConversing('acp');
+  const base = createAcpBase('acp');
   return {
     ...acpAgent,
-    ...conversing,
+    ...base,
     usesConfigFolder: false,
-    // `agent-env` supplies what the agent needs to reach a model.
+    // `agent-env` supplies the variables with which the agent reaches a model.
     accessOf: (environment) => ({ kind: 'direct', environment }),
     printedVersion: /^(?!)/,
     sessions: {
@@ -45,16 +45,17 @@ export function createAcpCli(): AgentCli {
       // The agent finds the session by itself as long as its files are there.
       import: () => Promise.resolve(true),
     },
-    prepare: (call, place) => conversing.prepare({ ...call, turnLimit: null }, place),
+    prepare: (call, place) => base.prepare({ ...call, turnLimit: null }, place),
   };
 }
 
 /** Creates the part of an adapter that all agents with this protocol share. */
-export function createConversing(
+export function createAcpBase(
   name: AgentName,
   { commandOf = () => null, reported = [], parseText = () => null }: Partial<AgentSpecifics> = {},
-): Conversing {
-  // Agents report only a session's total, so the cost of earlier runs counts again in a resumed session.
+): AcpBase {
+  // Cost by session, to subtract from totals. It starts empty in each run, so the first total of a resumed session
+  // includes the cost of earlier runs again.
   const costs = new Map<string, number>();
   const questionTool = AGENTS[name].tools.question;
   const dialect = {
@@ -64,7 +65,7 @@ export function createConversing(
   return {
     printsRetries: false,
     kindOfDenial: kindOfDenialBy(name),
-    // This client decides on each request by the rules themselves.
+    // This client applies the rules itself, so none need mapping.
     rulesGap: () => ({ unmapped: [], allowsMore: null }),
     unmappedServers: () => [],
     prepare: async (call, place) => {
@@ -88,18 +89,20 @@ export function createConversing(
 }
 
 async function talkOf(
-  { resume, model, allowedTools, servers, environment, turnLimit, effort = null }: ConversingCall,
+  { resume, model, allowedTools, servers, environment, turnLimit, effort = null }: AcpBaseCall,
   { workFolder, alsoFolder, isolated, prices }: CliPlace,
-): Promise<Omit<Talk, 'prompt' | 'questionTool' | 'costs' | 'commandOf'>> {
+): Promise<Omit<AcpCall, 'prompt' | 'questionTool' | 'costs' | 'commandOf'>> {
   const real = (path: string): Promise<string> => (isolated ? Promise.resolve(path) : realPathOfFolder(path));
   const folder = await real(workFolder);
   const place = { folder, tree: alsoFolder === null ? folder : await real(alsoFolder) };
   return { resume, model, allowedTools, servers, environment, prices, turnLimit, effort, place, isolated };
 }
 
-/** Opens a reader that talks to the agent. `report` gets a call that the agent made without asking. */
+/**
+ * Opens a reader that talks to the agent. At the end, `report` gets a call that the agent made without asking, or null.
+ */
 function openAcpReader(
-  { talk, dialect }: { readonly talk: Omit<Talk, 'prompt'>; readonly dialect: Omit<Dialect, 'createParser'> },
+  { talk, dialect }: { readonly talk: Omit<AcpCall, 'prompt'>; readonly dialect: Omit<Dialect, 'createParser'> },
   listener: CallListener,
   report: (unasked: ToolCall | null) => void,
 ): CallReader {
@@ -109,7 +112,7 @@ function openAcpReader(
     return [];
   };
   const { take, ...reader } = openDialectReader({ ...dialect, createParser }, listener, null);
-  const talking = startTalking({ ...talk, prompt: listener.prompt }, take);
+  const talking = startAcpConversation({ ...talk, prompt: listener.prompt }, take);
   return {
     ...reader,
     end: async (exit) => {

@@ -23,7 +23,7 @@ import { resolveAbsolutePath, type AskedPlace, isPermitted } from '../rules/perm
 import type { ToolCall } from './events/tool-calls.ts';
 import {
   acpErrors,
-  createUpdates,
+  createUpdateConverter,
   detailOf,
   createPlainFailure,
   parseProtocolFailure,
@@ -32,8 +32,8 @@ import {
 } from './events/updates.ts';
 import { chooseModel, findSessionOption, buildProtocolServer } from './session.ts';
 
-/** The start of a call: the prompt, and what the agent may do. */
-export interface Talk {
+/** One call in the protocol: the prompt, and the limits of the agent. */
+export interface AcpCall {
   readonly prompt: string;
   readonly resume: string | null;
   readonly model: string | null;
@@ -44,7 +44,7 @@ export interface Talk {
   /** Maximum number of the model's answers, enforced by this client; null means no limit here. */
   readonly turnLimit: number | null;
   readonly allowedTools: readonly string[];
-  /** The tool that asks a person, which is always refused; null for an agent without one. */
+  /** The tool that asks a person, which is always refused; null if the agent has no such tool. */
   readonly questionTool: string | null;
   readonly servers: readonly McpServer[];
   /** Variables that the servers' values may name. */
@@ -59,17 +59,19 @@ export interface Talk {
 }
 
 /** A conversation in the Agent Client Protocol. */
-export interface Talking extends CallConversation {
+export interface AcpConversation extends CallConversation {
   /** Handles a message from the agent. */
   readonly receive: (message: JsonObject) => void;
-  /** Ends the conversation when no more messages come; returns a call that the agent made without asking, or null. */
+  /**
+   * Ends the conversation after the agent's last message; returns a call that the agent made without asking, or null.
+   */
   readonly end: () => Promise<ToolCall | null>;
 }
 
 /** Time in ms for an agent to answer before its first prompt. A cold start with MCP servers takes up to 20 s. */
 const START_MS = 90_000;
 
-/** Maximum length in characters of messages that the agent has not read; beyond it, requests are not answered. */
+/** Maximum number of bytes that the agent has not read; beyond it, its requests are dropped. */
 const MAX_UNREAD = 16 * 1024 * 1024;
 
 /** Maximum number of prompts that continue a turn that ended with a refused call. */
@@ -79,13 +81,13 @@ const MAX_REFUSED_TURNS = 20;
 const MAX_DECIDED = 1_000;
 
 /** Matches the last message of an agent that ends its turn after every refusal. */
-const OF_REFUSAL = /^(?:Info: )?Operation cancelled by user\.?$/;
+const REFUSAL_MESSAGE = /^(?:Info: )?Operation cancelled by user\.?$/;
 
 /** Fields in which a call must equal the call that was allowed. */
-const SAME = ['kind', 'command', 'url', 'setsVariables'] as const;
+const COMPARED_FIELDS = ['kind', 'command', 'url', 'setsVariables'] as const;
 
 /** The prompt that continues a turn after a refused call. */
-const CONTINUE =
+const CONTINUE_PROMPT =
   'The last tool call was refused: the rules of this run do not allow it, and nobody can be asked. Continue without it, as far as the rules allow.';
 
 /** Matches session ids that may be stored in the state. */
@@ -97,16 +99,16 @@ const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' }
  * Talks to an agent: starts or loads its session, gives it the prompt, and answers its requests for permission by
  * `allowed-tools`. It offers neither files nor terminals, so that the agent does everything in its own process.
  */
-export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Talking {
+export function startAcpConversation(talk: AcpCall, take: (event: AgentEvent) => void): AcpConversation {
   const { place, allowedTools, isolated } = talk;
   const input = new PassThrough();
   let { model } = talk;
-  const updates = createUpdates({
+  const updates = createUpdateConverter({
     costBefore: talk.costs.get(talk.resume ?? '') ?? 0,
     price: () => (model === null ? null : priceOf(talk.prices, model)),
     commandOf: talk.commandOf,
   });
-  /** Ids of our requests that the agent has not answered. */
+  /** Ids of this client's requests that the agent has not answered. */
   const asked = new Set<unknown>();
   /** The decided calls by id: the call as it was allowed, or `false` if it was refused. */
   const decided = new Map<string, ToolCall | false>();
@@ -115,7 +117,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
   let isCancelled = false;
   let isOver = false;
   let turn = 0;
-  /** The turn in which the newest decision refused a call; -1 if it allowed one. */
+  /**
+   * The turn in which the newest decision refused a call; -1 if it allowed one, or if the agent has continued since.
+   */
   let refusedTurn = -1;
   let answers = 0;
   /** True if the agent needs one more answer of the model than the limit allows. */
@@ -133,7 +137,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       writable: new WritableStream({
         write: (message) => {
           if ('method' in message && 'id' in message) asked.add(message.id);
-          // The agent may still send a request while its last turn ends.
+          // Drop answers after the end of the input: the agent may still send a request while its last turn ends.
           if (!input.writableEnded) input.write(`${JSON.stringify(message)}\n`);
         },
       }),
@@ -147,7 +151,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 
   function receive(message: JsonObject): void {
     if (isOver) return;
-    // The library handles notifications later than answers, and prints malformed ones.
+    // Handle updates here: the library delivers them after later answers, and prints malformed ones.
     if (message['method'] === methods.client.session.update) update(asObject(message['params']));
     else if (isAwaited(message)) incoming?.enqueue(message as AnyMessage);
   }
@@ -193,7 +197,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       waiting.abort();
       void late.catch(() => undefined);
     }
-    // Drops the messages so far: they repeat an earlier process.
+    // Drop the messages so far, which replay the conversation of an earlier process.
     updates.flush();
     updates.used({});
     hasPrompt = true;
@@ -203,11 +207,11 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       const response: unknown = await agent.request(methods.agent.session.prompt, request);
       const said = updates.flush();
       [...said, ...updates.used(asObject(response) ?? {})].forEach(take);
-      const isSilent = said.every((event) => event.kind === 'text' && OF_REFUSAL.test(event.text.trim()));
+      const isSilent = said.every((event) => event.kind === 'text' && REFUSAL_MESSAGE.test(event.text.trim()));
       const continues = isSilent && refusedTurn === turn && !isCancelled && turn < MAX_REFUSED_TURNS;
       if (isSpent || (continues && hasUsedTurns())) return parseStopFailure('max_turn_requests');
-      if (!continues) return parseStopFailure(asObject(response)?.['stopReason']) ?? failureSaid(said);
-      text = CONTINUE;
+      if (!continues) return parseStopFailure(asObject(response)?.['stopReason']) ?? findSpokenFailure(said);
+      text = CONTINUE_PROMPT;
     }
   }
 
@@ -280,7 +284,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     if (!isOfRefused && events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) refusedTurn = -1;
     if (call !== null && hasRunUnasked(call)) report(call);
     for (const event of events) if (event.kind === 'turns') answers += event.more;
-    // A tool result goes to the model, which would then have to answer once more.
+    // End the turn at a tool result, after which the model must answer again, beyond the limit.
     if (!isSpent && hasUsedTurns() && events.some(({ kind }) => kind === 'tool-result')) {
       isSpent = true;
       void cancel();
@@ -308,7 +312,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
       isPermitted({ ...call, paths: await realPaths(call.paths) }, allowedTools, place);
     const once = options.find(({ kind }) => kind === (isAllowed ? 'allow_once' : 'reject_once'));
     const isRefused = !isAllowed || once === undefined;
-    // A forgotten decision is made again.
+    // A call whose decision is dropped here is judged by the rules when it runs.
     if (decided.size >= MAX_DECIDED) decided.clear();
     decided.set(call.id, isRefused ? false : call);
     if (isRefused) take({ kind: 'denied', id: null, tool: nameTool(call), command: call.command });
@@ -330,9 +334,9 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
     return !isOpen && !isVague && !isPermitted(call, allowedTools, place);
   }
 
-  /** True if a call matches the one that was allowed and adds no path that the rules forbid. */
+  /** Returns true if a call matches the one that was allowed and adds no path that the rules forbid. */
   function isAsAllowed(asked: ToolCall, call: ToolCall): boolean {
-    if (SAME.some((field) => asked[field] !== call[field])) return false;
+    if (COMPARED_FIELDS.some((field) => asked[field] !== call[field])) return false;
     const more = call.paths.filter((path) => !asked.paths.includes(path));
     return more.length === 0 || isPermitted({ ...call, paths: more }, allowedTools, place);
   }
@@ -352,7 +356,7 @@ export function startTalking(talk: Talk, take: (event: AgentEvent) => void): Tal
 }
 
 /** Returns the failure that the agent's last message reports instead of an answer, or null. */
-function failureSaid(said: readonly AgentEvent[]): AgentFailure | null {
+function findSpokenFailure(said: readonly AgentEvent[]): AgentFailure | null {
   const last = said.at(-1);
   const words = last?.kind === 'text' ? findFailureInAnswer(last.text) : null;
   const failure = words === null ? null : parseProtocolFailure(0, words, null);

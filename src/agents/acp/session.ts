@@ -4,7 +4,7 @@ import type { AgentFailure } from '../reading/agent-event.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createPlainFailure } from './events/updates.ts';
 
-/** Returns the option of a session by which something of this category is chosen, if the agent offers one. */
+/** Returns the session's option for this category, such as `model`, if the agent offers one. */
 export function findSessionOption(
   opened: JsonObject | null,
   category: 'model' | 'thought_level',

@@ -55,7 +55,7 @@ const BEDROCK_KEY = 'AWS_BEARER_TOKEN_BEDROCK';
 
 /** Returns Claude Code's access to Anthropic, a gateway, Amazon Bedrock or Google Vertex AI. */
 export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
-  const login = loginOf(given);
+  const login = claudeLoginOf(given);
   if (login.kind !== 'brokered') return login;
   const { api, environment, provider, keys, headers } = login;
   const signWith = api.kind === 'bedrock' ? api.signing : null;
@@ -78,7 +78,7 @@ export const claudeAccessOf: AccessOf = (given, { allowedTools, prices }) => {
 };
 
 /** Removes the keys from the agent's environment. A cloud login that is a file or the machine's own stays. */
-export function loginOf(environment: AgentVariables): Login {
+export function claudeLoginOf(environment: AgentVariables): Login {
   if (environment['CLAUDE_CODE_USE_BEDROCK'] === '1') return bedrockLogin(environment);
   if (environment['CLAUDE_CODE_USE_VERTEX'] === '1') return vertexLogin(environment);
   const keys = selectVariables(environment, claudeAgent.provider.keys);
@@ -95,7 +95,7 @@ function bedrockLogin(environment: AgentVariables): Login {
   ];
   const isSigned = key === '' && accessKeyId !== '' && secretAccessKey !== '';
   if (key === '' && !isSigned) return { kind: 'direct', environment };
-  // The CLI uses this default, too.
+  // The default is the CLI's own, so the broker and the CLI use the same region.
   const region =
     resolveVariable(environment, 'AWS_REGION') || resolveVariable(environment, 'AWS_DEFAULT_REGION') || 'us-east-1';
   if (!/^[a-z]{2,}(?:-[a-z]+)+-\d{1,2}$/.test(region))
@@ -174,7 +174,7 @@ function credentials(api: Api, placeholders: AgentVariables): AgentVariables {
     case 'anthropic':
       return placeholders;
     case 'bedrock':
-      // Without this, the CLI first asks for each model whether it exists.
+      // Without this, the CLI first asks whether each model exists.
       return { ...placeholders, CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1' };
     case 'vertex':
       return { [HEADERS]: `Authorization: Bearer ${placeholders[HEADERS] ?? ''}`, CLAUDE_CODE_SKIP_VERTEX_AUTH: '1' };

@@ -6,7 +6,7 @@ export const claudeAgent = {
   source: {
     name: '@anthropic-ai/claude-code',
     version: '2.1.330',
-    // The platform's binary (2.1.113 and later), or the script of older versions.
+    // The program is the platform's binary (2.1.113 and later), or the script of older versions.
     programs: ({ os, cpu }) => [
       `@anthropic-ai/claude-code-${os}-${cpu}/claude`,
       `@anthropic-ai/claude-code-${os}-${cpu}-musl/claude`,

@@ -13,7 +13,7 @@ import type {
   SessionPlace,
 } from '../cli/cli.ts';
 import { exportLines, createEmptyExport, hasSessionSize, placeFile, realPathOfFolder } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
@@ -28,8 +28,8 @@ import { claudeAgent } from './agent.ts';
 type ClaudeRequest = Omit<CliCall, 'environment' | 'servers'> & Pick<CliPlace, 'alsoFolder'>;
 
 /**
- * Tools that are disabled unless the user's rules allow them: they make the CLI wait, start itself again, or fetch
- * untrusted texts.
+ * Tools that are disabled unless the user's rules allow them, because they make the CLI wait, start itself again, or
+ * fetch untrusted texts.
  */
 const OPT_IN_TOOLS = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
 
@@ -45,7 +45,7 @@ export const claudeCli: AgentCli = {
   keyTrial: { variable: 'ANTHROPIC_API_KEY', address: 'ANTHROPIC_BASE_URL', urlAt: buildTrialUrl, tryAt: tryKey },
   usesConfigFolder: false,
   accessOf: claudeAccessOf,
-  // `2.1.330 (Claude Code)`
+  // Example: `2.1.330 (Claude Code)`.
   printedVersion: /^(?<version>\S+) \((?<name>[^)]+)\)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('claude'),
@@ -90,13 +90,13 @@ export function mapClaudeRules(rules: readonly string[]): MappedRules<readonly s
 }
 
 /**
- * Returns servers as arguments of Claude Code, which replaces `${NAME}` by its own variables, so that no value is on
- * its command line.
+ * Returns servers as arguments of Claude Code, which replaces `${NAME}` with its own variable, so that its command line
+ * contains no values.
  */
 export function mapClaudeServers(servers: readonly McpServer[]): readonly string[] {
   if (servers.length === 0) return [];
   const mcpServers = Object.fromEntries(servers.map((server) => [server.name, entryOf(server)]));
-  // One argument: the option accepts several values and would take every following word.
+  // Pass one argument: the option accepts several values and would take every following word.
   return [`--mcp-config=${JSON.stringify({ mcpServers })}`];
 }
 
@@ -160,12 +160,12 @@ export function buildClaudeArguments({
     ...['--permission-mode', 'acceptEdits'],
     ...(allowedTools.length > 0 ? ['--allowedTools', allowedTools.join(',')] : []),
     ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
-    // Settings, hooks and servers of the repository would run with the key in their environment.
+    // Exclude the repository's settings, hooks and servers, which would run with the key in their environment.
     ...['--setting-sources', 'user', '--strict-mcp-config'],
     ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
     ...(alsoFolder === null ? [] : ['--add-dir', alsoFolder]),
     ...(model === null ? [] : ['--model', model]),
-    // The CLI rejects zero.
+    // Pass at least 0.0001, because the CLI rejects zero.
     ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
     ...(resume !== null && isClaudeSession(resume) ? ['--resume', resume] : []),
     ...extraArgs,
@@ -188,10 +188,10 @@ export function buildClaudeEnvironment(
     ...given,
     CLAUDE_CONFIG_DIR: configFolder,
     DISABLE_AUTOUPDATER: '1',
-    // A task's `@/some/file` would be read without asking the rules.
+    // The CLI would read the `@/some/file` of a task without checking the rules.
     CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
-    // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt
-    // it again.
+    // A background command would keep the process alive for up to 10 minutes after its result, and a wake-up would
+    // start it again.
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
     CLAUDE_CODE_DISABLE_CRON: '1',
   };
@@ -205,7 +205,7 @@ export function buildClaudeEnvironment(
  */
 async function exportClaudeSession(
   folders: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!isClaudeSession(id)) return createEmptyExport('its id is not a UUID');
   const path = join(folders.configFolder, ...(await transcriptFolders(folders)), `${id}.jsonl`);
@@ -226,8 +226,8 @@ async function importClaudeSession(
 }
 
 /**
- * True if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of a path
- * or an argument.
+ * Returns true if an id is a UUID: ids come from an agent's output or stored state, and only a UUID may become part of
+ * a path or an argument.
  */
 export function isClaudeSession(id: string): boolean {
   return UUID.test(id);
@@ -242,8 +242,8 @@ function isMessage({ type }: JsonObject): boolean {
 }
 
 /**
- * Returns true if an entry is one of our prompts. A tool's result is also a user turn, but a transcript cannot begin
- * with one: the API rejects a result without its call.
+ * Returns true if an entry is one of Ralph's prompts. A tool's result is also a user turn, but a transcript cannot
+ * begin with one: the API rejects a result without its call.
  */
 function isPrompt({ type, isSidechain, isMeta, message }: JsonObject): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;

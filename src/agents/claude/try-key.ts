@@ -23,7 +23,7 @@ export async function tryKey(
       ? { kind: 'accepted' }
       : { kind: 'unanswered', why: `the provider answered with HTTP ${String(status)}.` };
   } catch {
-    // The error message of a header with a line break would quote the key.
+    // Do not use the error's message: for a key with a line break it quotes the header.
     return {
       kind: 'unanswered',
       why: 'the provider did not answer: check the network, the proxy and its certificate.',

@@ -3,7 +3,7 @@ import type { Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
 
 /** An agent's access to its model: through the broker, which holds the keys, or direct. */
-export type Access =
+export type ModelAccess =
   | BrokeredAccess
   | { readonly kind: 'direct'; readonly environment: AgentVariables }
   | { readonly kind: 'unusable'; readonly problem: string };
@@ -43,7 +43,7 @@ export interface AccessSetting {
 }
 
 /** Returns an agent's access to its model; the keys are removed from its environment. */
-export type AccessOf = (environment: AgentVariables, setting: AccessSetting) => Access;
+export type AccessOf = (environment: AgentVariables, setting: AccessSetting) => ModelAccess;
 
 export type AgentVariables = Readonly<Record<string, string>>;
 
@@ -72,7 +72,7 @@ export function createBrokeredAccess(
   given: AgentVariables,
   { allowedTools, prices }: AccessSetting,
   login: Login,
-): Access {
+): ModelAccess {
   const { keys, address: variable, standard, withheld = [], headers = {}, path = '', extraEnvironment = {} } = login;
   const provider = normalizeServerAddress(resolveVariable(given, variable) || standard);
   if (provider === null) return createUnusableAccess(variable);
@@ -102,7 +102,7 @@ export function createKeyAccess(
   given: AgentVariables,
   setting: AccessSetting,
   login: Omit<Login, 'keys'> & { readonly key: string },
-): Access {
+): ModelAccess {
   const { key: name, address } = login;
   const key = resolveVariable(given, name);
   const access = createBrokeredAccess(given, setting, { ...login, keys: { [name]: key } });
@@ -145,7 +145,7 @@ export function normalizeServerAddress(text: string): string | null {
 }
 
 /** Returns the access for a variable without a valid address. */
-export function createUnusableAccess(variable: string): Extract<Access, { kind: 'unusable' }> {
+export function createUnusableAccess(variable: string): Extract<ModelAccess, { kind: 'unusable' }> {
   return {
     kind: 'unusable',
     problem: `\`${variable}\` is not the address of a server. It must begin with \`https://\` or \`http://\` and must not contain a password. Correct it, or leave it out.`,

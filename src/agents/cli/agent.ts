@@ -6,7 +6,7 @@ import { withBilledUsage } from '../../core/spending/meter.ts';
 import { asError, messageOf, UserError } from '../../errors.ts';
 import type { Agent, AgentCall, AgentIdentity, AgentRun } from '../../ports/agent.ts';
 import type { ProviderSign } from '../../ports/broker.ts';
-import { type Program, createProgramAt, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
+import { type LaunchCommand, createLaunchCommand, runWithoutInput, versionOf } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { type AgentOptions, SIDE_TASK_MS, callCli, type CliProgram } from './call-cli.ts';
@@ -21,13 +21,13 @@ const SWEEP_GRACE_MS = 500;
 export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
   const { configFolder, workFolder, checkoutFolder, environment, agentSandbox, runTag } = options;
   const asOwner = withOwnership(agentSandbox);
-  let program: Promise<Program> | null = null;
-  const ready = (): Promise<Program> => (program ??= programOf(cli, options));
+  let program: Promise<LaunchCommand> | null = null;
+  const ready = (): Promise<LaunchCommand> => (program ??= programOf(cli, options));
   let folder: Promise<unknown> | null = null;
   return {
     prepare: async () => {
       const started = await ready();
-      // A user's program may not know `--version` and start to work instead.
+      // Do not run a user's program for its version: it may ignore `--version` and start to work.
       if (cli.source === null) return identifyUserProgram(options);
       return identifyProgram(
         cli,
@@ -47,7 +47,7 @@ export function createCliAgent(cli: AgentCli, options: AgentOptions): Agent {
     kindOfDenial: cli.kindOfDenial,
     coAuthor: cli.coAuthor,
     exportSession: (id) => asOwner(() => exportAgentSession(cli, options, id)),
-    // The agent owns the folder, and whatever it put there may make the import fail.
+    // Continue without the session if the import fails: the agent owns the folder and may have put entries in the way.
     importSession: (id, content) =>
       asOwner(() => cli.sessions.import({ configFolder, workFolder }, { id, content }).catch(() => false)),
     sweep: async () => {
@@ -115,9 +115,9 @@ async function exportAgentSession(
 async function programOf(
   { title, source }: AgentCli,
   { command, installEnvironment: environment, runTag }: AgentOptions,
-): Promise<Program> {
+): Promise<LaunchCommand> {
   return command.kind === 'path'
-    ? createProgramAt(command.path)
+    ? createLaunchCommand(command.path)
     : installCli({ title, source, version: command.version, folder: command.folder, environment, runTag });
 }
 
@@ -148,7 +148,7 @@ async function callThroughBroker(started: CliProgram, options: AgentOptions, cal
   const environment = { ...options.environment, ...way.environment };
   const run = await callCli(started, { ...options, environment, watch }, call).catch(brokenRun);
   const bill = await way.end();
-  // The cost must be booked first; without a request, there is nothing to book.
+  // Throw only if nothing was used; otherwise the caller must book the cost first.
   if (run.broken !== undefined && bill.requests === 0 && run.analysis.tokens === null) throw run.broken;
   for (const why of bill.refused)
     options.log.warning(
@@ -157,7 +157,7 @@ async function callThroughBroker(started: CliProgram, options: AgentOptions, cal
   return { ...run, analysis: withBilledUsage(run.analysis, bill) };
 }
 
-/** Returns an empty result for a call that failed before it had one, because it may have cost something. */
+/** Returns an empty result for a call that failed before it had one; the caller adds the cost that it may have had. */
 function brokenRun(error: unknown): AgentRun {
   const { analysis } = analyzeTranscript(NOTHING_PRINTED, []);
   return {

@@ -12,14 +12,14 @@ import type { Broker } from '../../ports/broker.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../ports/waits.ts';
-import { createStartError, type Program, runWithoutInput } from '../../processes/collect-output.ts';
+import { createStartError, type LaunchCommand, runWithoutInput } from '../../processes/collect-output.ts';
 import { toLogLine } from '../../processes/log-line.ts';
-import { createTail } from '../../processes/output-tail.ts';
+import { createOutputTail } from '../../processes/output-tail.ts';
 import { familyOf, type ProgramCall, type ProgramEnd, runProgram } from '../../processes/run-program.ts';
 import { classifyFailure, usageLimitOf } from '../reading/failure.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from './cli.ts';
 import { withOwnership, type LendFolder } from './install.ts';
-import { createLingerWatch, LINGER_MS, type Retrying, describeStall, type StallWatch } from './stall-watch.ts';
+import { createLingerWatch, LINGER_MS, type RetryingCall, describeStall, type StallWatch } from './stall-watch.ts';
 
 /** The CLI on this machine, or one to install into `folder` if it is missing. */
 export type AgentCommand =
@@ -45,7 +45,7 @@ export interface AgentOptions {
   /** Maximum time in ms for which a call may only retry before it is ended. */
   readonly stallMs: number;
   readonly workFolder: string;
-  /** Folder of the checkout in which a relative `agent-path` is looked up before the work tree exists. */
+  /** Folder of the checkout; a relative `agent-path` is looked up there before the work tree exists. */
   readonly checkoutFolder: string;
   /** The tree that the CLI works in, see SandboxProgram. */
   readonly tree: string;
@@ -53,7 +53,7 @@ export interface AgentOptions {
   readonly alsoFolder: string | null;
   readonly configFolder: string;
   readonly inbox: string;
-  /** A UUID that marks every process of the agent, so that `sweep` finds them, also in `post`. */
+  /** A UUID that marks every process of the agent, by which `sweep` finds them, even in `post`. */
   readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
@@ -63,13 +63,13 @@ export interface AgentOptions {
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** Maximum time in ms for programs that the CLI's adapter runs besides the call, such as exporting a session. */
+/** Maximum time in ms for programs that the CLI's adapter runs outside the call, such as the export of a session. */
 export const SIDE_TASK_MS = MINUTE_MS;
 
 /** The CLI and the program that starts it. */
 export interface CliProgram {
   readonly cli: AgentCli;
-  readonly program: Program;
+  readonly program: LaunchCommand;
 }
 
 /** Makes one agent call with the CLI; its processes have ended when the call settles. */
@@ -94,13 +94,13 @@ export async function callCli(
       watch.see(event);
       linger.see(event);
       if (event.kind === 'servers') event.failed.forEach((name) => failedServers.add(name));
-      // Tools name files by absolute paths; people know only the part below the work tree.
+      // Shorten absolute paths of files, because people know only the part below the work tree.
       const line = event.line.replaceAll(`${options.workFolder}/`, '');
       if (line !== '' && !isStderrLogged) options.log.info(line, 'words');
     },
   });
-  // The CLI names a refused option above its help text of up to 12 KiB.
-  const stderr = createTail(16 * 1024);
+  // Keep 16 KiB, because the CLI names a refused option above its help text of up to 12 KiB.
+  const stderr = createOutputTail(16 * 1024);
   let chunks = 0;
   const started: ProgramCall = {
     file: program.file,
@@ -130,7 +130,7 @@ export async function callCli(
   if (end.kind === 'not-started') throw createStartError(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${toLogLine(complaint, 1_000)}`);
-  // A refused option or an unusable setting is reported only on stderr, and is in the log already.
+  // Without stdout, read stderr, which reports refused options and unusable settings, and is already in the log.
   isStderrLogged = true;
   if (chunks === 0) reader.push(stderr.bytes());
   const isOurs = end.kind === 'cancelled' && !call.signal.aborted;
@@ -149,7 +149,7 @@ export async function callCli(
     .asOwner(() => prepared.complete(ended))
     .then(
       (transcript) => ({ transcript, broken: null }),
-      // The CLI's output still contains the cost of the call.
+      // Keep the transcript of a broken call, which contains its cost.
       (error: unknown) => ({ transcript: ended, broken: asError(error) }),
     );
   const { transcript: printed, broken } = completed;
@@ -198,7 +198,7 @@ function ownFolder(
   };
 }
 
-/** Prepares a call; its own settings override those of the agent. */
+/** Prepares a call; the call's settings override those of the agent. */
 function prepare(
   { cli, program }: CliProgram,
   options: AgentOptions & { readonly lendFolder: LendFolder },
@@ -248,12 +248,12 @@ function prepare(
   );
 }
 
-/** Writes a call's files below the inbox, in place of those of earlier calls. */
+/** Writes a call's files below the inbox, replacing those of earlier calls. */
 async function writeInboxFiles(inbox: string, files: PreparedCall['files']): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(inbox, path);
     await mkdir(dirname(file), { recursive: true });
-    // The sandbox's user must pass through and read, whatever the umask of this process.
+    // The sandbox's user must be able to enter the folders and read the file, regardless of this process's umask.
     for (let folder = dirname(file); isWithin(folder, inbox); folder = dirname(folder)) await chmod(folder, 0o755);
     await rm(file, { force: true });
     await writeFile(file, text, { flag: 'wx' });
@@ -272,7 +272,7 @@ function withoutResult(
   const { agentError, finished } = transcript;
   if (wrote && (agentError !== null || finished)) return transcript;
   const words = lastComplaintLine(complaint);
-  // If we ended the call, its end says why there is no result.
+  // If Ralph ended the call, `end` says why there is no result.
   const own =
     words !== '' || end.kind !== 'exited' ? words : `it ended without a result (exit code ${String(end.code)})`;
   return {
@@ -282,7 +282,9 @@ function withoutResult(
   };
 }
 
-/** Returns the last meaningful line: neither a frame of a stack trace, nor what a runtime adds before or below it. */
+/**
+ * Returns the last meaningful line, which is neither a frame of a stack trace nor a line that a runtime adds around it.
+ */
 function lastComplaintLine(complaint: string): string {
   const lines = complaint.split('\n').map((line) => line.trim());
   const readable = lines.filter((line) => /[a-z]{3}/i.test(line) && !STACK_TRACE_LINE.test(line));
@@ -296,14 +298,14 @@ const STACK_TRACE_LINE =
 /** Returns the transcript of a stalled call as if the CLI had given up by itself. */
 function stalledTranscript(
   transcript: Transcript,
-  stalled: Retrying,
+  stalled: RetryingCall,
   { cli, stallMs, now }: Pick<AgentOptions, 'stallMs' | 'now'> & { readonly cli: AgentCli },
 ): Transcript {
   const judged = cli.judgeStall({ ...stalled, text: describeStall(stalled, stallMs), now: now() });
   const { agentError } = judged;
   return {
     ...transcript,
-    // An error without details is the provider's.
+    // An unclassified error is treated as an error of the provider.
     agentError: agentError?.kind === 'other' ? { ...agentError, kind: 'server' } : agentError,
     usageLimit: transcript.usageLimit ?? judged.usageLimit,
   };

@@ -9,8 +9,8 @@ import type { CollectedOutput } from '../../processes/collect-output.ts';
 import type { tryKey } from '../claude/try-key.ts';
 import type { InstantSource } from '../reading/capped-bytes.ts';
 import type { AccessOf } from './access.ts';
-import type { Hiding } from './signed-texts.ts';
-import type { CallEvent, Retrying } from './stall-watch.ts';
+import type { TranscriptRedaction } from './signed-texts.ts';
+import type { CallEvent, RetryingCall } from './stall-watch.ts';
 
 /** A coding agent's CLI, with everything that differs between CLIs. */
 export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAuthor'> {
@@ -28,14 +28,14 @@ export interface AgentCli extends Pick<AgentManifest, 'title' | 'source' | 'coAu
   readonly sessions: CliSessions;
   /** The free trial of an API key, if there is one. */
   readonly keyTrial?: KeyTrialOf;
-  /** Returns the differences between the CLI's own rules and the user's. */
+  /** Returns the differences between the CLI's own rules and the user's rules. */
   readonly rulesGap: (allowedTools: readonly string[]) => RulesGap;
   /** Returns sentences about servers that are withheld from the CLI because it cannot run them as intended. */
   readonly unmappedServers: (servers: readonly McpServer[]) => readonly string[];
   readonly prepare: (call: CliCall, place: CliPlace) => Promise<PreparedCall>;
   /** Classifies a stalled call as if the CLI had given up by itself with the error `text`. */
   readonly judgeStall: (
-    stall: Retrying & { readonly text: string; readonly now: number },
+    stall: RetryingCall & { readonly text: string; readonly now: number },
   ) => Pick<Transcript, 'agentError' | 'usageLimit'>;
 }
 
@@ -52,7 +52,10 @@ export const TEMPORARY_FOLDER = 'tmp';
 
 /** Export and import of the CLI's sessions. */
 export interface CliSessions {
-  readonly export: (place: SessionPlace, session: { readonly id: string } & Hiding) => Promise<ExportedSession>;
+  readonly export: (
+    place: SessionPlace,
+    session: { readonly id: string } & TranscriptRedaction,
+  ) => Promise<ExportedSession>;
   /** Stores a transcript where the CLI finds it; returns false if it is not valid. */
   readonly import: (
     place: SessionPlace,
@@ -68,13 +71,13 @@ export type ExportedSession =
   | { readonly kind: 'exported'; readonly isCut: boolean; readonly content: Uint8Array }
   | { readonly kind: 'left-behind'; readonly why: string };
 
-/** `configFolder` is the CLI's own, for settings and sessions; `workFolder` is where it is started. */
+/** `configFolder` is the CLI's own folder for settings and sessions; the CLI starts in `workFolder`. */
 export interface SessionPlace {
   readonly configFolder: string;
   readonly workFolder: string;
 }
 
-/** The surroundings of one call. */
+/** The folders and the surroundings of one call. */
 export interface CliPlace extends SessionPlace {
   /** Another folder in which the CLI may edit files, because `workFolder` is only a part of it; otherwise null. */
   readonly alsoFolder: string | null;
@@ -84,9 +87,9 @@ export interface CliPlace extends SessionPlace {
   readonly inbox: string;
   /** True if the CLI runs in the agent's sandbox, which limits its commands. */
   readonly isolated: boolean;
-  /** The prices of models, for a CLI whose requests nobody counts. */
+  /** The prices of models, for a CLI whose requests the broker does not count. */
   readonly prices: Prices;
-  /** Runs the CLI outside of the call, at the same place and with the same environment. */
+  /** Runs the CLI outside the call, in the same folder and with the same environment. */
   readonly run: (args: readonly string[], environment: Readonly<Record<string, string>>) => Promise<CollectedOutput>;
 }
 
@@ -97,7 +100,7 @@ export interface CliCall {
   readonly allowedTools: readonly string[];
   /** MCP servers whose tools the call may use. */
   readonly servers: readonly McpServer[];
-  /** The user's own arguments, which come last and so override ours. */
+  /** The user's own arguments, which come last and so override Ralph's arguments. */
   readonly extraArgs: readonly string[];
   readonly resume: string | null;
   /** Maximum cost in US dollars; null means no limit. */
@@ -120,7 +123,7 @@ export interface PreparedCall {
 }
 
 /**
- * Gets a call's output as it comes. `prompt` is the call's, for a CLI that gets it in a conversation. `now` is the
+ * Gets a call's output as it comes. `prompt` is the prompt for a CLI that gets it in a conversation. `now` is the
  * reference time for relative reset times.
  */
 export interface CallListener {
@@ -132,7 +135,7 @@ export interface CallListener {
 /** Turns the output of one process into a transcript; never throws for its content. */
 export interface CallReader {
   push(chunk: Uint8Array): void;
-  /** Takes output on stderr. */
+  /** Reads a piece of output on stderr. */
   pushError(chunk: Uint8Array): void;
   /** Ends the output. `succeeded` means exit code 0. */
   end(exit: { readonly succeeded: boolean }): Transcript | Promise<Transcript>;

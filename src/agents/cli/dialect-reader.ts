@@ -12,8 +12,8 @@ const MAX_LINE = 300;
 const MAX_ERROR_LINE = 16 * 1024;
 
 /**
- * Opens a reader for a CLI that prints in a dialect. `tokensBefore`: see CollectorOptions. `take` adds an event that
- * follows from several lines.
+ * Opens a reader for a CLI that prints in a dialect. For `tokensBefore`, see CollectorOptions. `take` adds an event
+ * that follows from several lines.
  */
 export function openDialectReader(
   dialect: Dialect,
@@ -28,7 +28,7 @@ export function openDialectReader(
       hear(describeCallEvent(event));
     },
   });
-  // Some CLIs report retries only on stderr.
+  // Read stderr as well, because some CLIs report retries only there.
   const errors = createLines((line) => {
     const retry = dialect.parseText(line);
     if (retry !== null) hear(describeCallEvent(retry));

@@ -8,8 +8,8 @@ import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import {
   type CollectedEnd,
   describeCollected,
-  type Program,
-  createProgramAt,
+  type LaunchCommand,
+  createLaunchCommand,
   runWithoutInput,
   versionOf,
 } from '../../processes/collect-output.ts';
@@ -55,7 +55,7 @@ export async function installCli({
   folder,
   environment,
   runTag,
-}: Installation): Promise<Program> {
+}: Installation): Promise<LaunchCommand> {
   if (source === null)
     throw new UserError('configuration', `${title} is your own program: name it in the input agent-path.`);
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
@@ -66,7 +66,7 @@ export async function installCli({
   }
   const wanted = {
     ...{ title, source, version },
-    // npm runs outside of the agent's sandbox: it installs the CLI for another user.
+    // npm runs outside the agent's sandbox, because it installs the CLI for another user.
     agentSandbox: null,
     runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
@@ -74,7 +74,8 @@ export async function installCli({
   const present = await installedIn(folder, wanted);
   if (present !== null) return present;
 
-  // Built beside the folder and then moved, so that a second run on this machine sees all of it or nothing.
+  // npm installs into a sibling folder, which is then moved, so that a second run on this machine sees all of it or
+  // nothing.
   const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
@@ -86,7 +87,7 @@ export async function installCli({
   }
 }
 
-/** Makes the installation readable for the other user who starts it, whatever the umask of this process. */
+/** Makes the installation readable for the other user who starts it, regardless of this process's umask. */
 async function openToAll(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => !entry.isSymbolicLink()).map((entry) => join(entry.parentPath, entry.name));
@@ -106,7 +107,7 @@ interface Wanted {
 }
 
 async function npmInstall(folder: string, { title, source, version, ...surroundings }: Wanted): Promise<void> {
-  // Scripts of packages are not run: the platform's package contains the binary, and nothing has to be linked.
+  // Do not run package scripts: the platform's package contains the binary, and nothing has to be linked.
   const args = [
     'install',
     '--prefix',
@@ -130,14 +131,14 @@ async function npmInstall(folder: string, { title, source, version, ...surroundi
  * Moves npm's installation to its place. If another run was faster, its installation is used, since it may be running
  * already.
  */
-async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
+async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<LaunchCommand | null> {
   if (!(await tryMove(staging, folder))) {
     const other = await installedIn(folder, wanted);
     if (other !== null) return other;
     const broken = `${staging}.broken`;
     await rename(folder, broken);
     await rm(broken, { recursive: true, force: true });
-    // Another run that also found the installation broken may have been faster.
+    // Ignore a failure: another run that also found the installation broken may have been faster.
     await tryMove(staging, folder);
   }
   return installedIn(folder, wanted);
@@ -155,10 +156,13 @@ async function tryMove(staging: string, folder: string): Promise<boolean> {
 }
 
 /** Finds the program in `folder`. Returns null if it is missing or does not report the wanted version. */
-async function installedIn(folder: string, { source, version, ...surroundings }: Wanted): Promise<Program | null> {
+async function installedIn(
+  folder: string,
+  { source, version, ...surroundings }: Wanted,
+): Promise<LaunchCommand | null> {
   const program = findProgram(folder, source);
   if (program === null) return null;
-  // `2.1.330 (Claude Code)`, `codex-cli 0.169.0`
+  // Examples: `2.1.330 (Claude Code)`, `codex-cli 0.169.0`.
   const answer = await versionOf(program, { ...surroundings, cwd: folder }).catch(() => '');
   return answer.split(/[\s,]+/).some((word) => word.replace(/^v|\.$/g, '') === version) ? program : null;
 }
@@ -171,12 +175,12 @@ function notUsable(folder: string, { title, source, version }: Pick<Wanted, 'tit
 }
 
 /** Returns the platform's binary, or a script. */
-function findProgram(folder: string, { programs }: Wanted['source']): Program | null {
+function findProgram(folder: string, { programs }: Wanted['source']): LaunchCommand | null {
   const candidates = programs({ os: process.platform, cpu: process.arch }).map((path) =>
     join(folder, 'node_modules', ...path.split('/')),
   );
   const found = candidates.find((path) => existsSync(path));
-  return found === undefined ? null : createProgramAt(found);
+  return found === undefined ? null : createLaunchCommand(found);
 }
 
 function installError(

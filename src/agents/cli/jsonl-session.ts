@@ -4,23 +4,29 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 import type { ExportedSession } from './cli.ts';
-import { hideSecrets, type Hiding } from './signed-texts.ts';
+import { hideSecrets, type TranscriptRedaction } from './signed-texts.ts';
 import { usePlainFile } from '../../files/plain-file.ts';
 
 /** The form of the lines in one CLI's transcripts. */
 export interface SessionForm {
   readonly isMessage: (entry: JsonObject) => boolean;
-  /** True if a shortened transcript may begin here, and nowhere else; null if it cannot be shortened. */
+  /**
+   * Returns true if a shortened transcript may begin here, and nowhere else; null if no transcript may be shortened.
+   */
   readonly isPrompt: ((entry: JsonObject) => boolean) | null;
   /** Set if the first line describes the whole session and stays in a shortened transcript. */
   readonly needsFirst?: true;
 }
 
 /**
- * Exports a transcript of JSON lines without secrets, at most MAX_SESSION_BYTES of it: a longer one begins at the first
- * prompt that fits.
+ * Exports a transcript of JSON lines without secrets. The export has at most MAX_SESSION_BYTES; it begins at the first
+ * prompt from which the rest fits.
  */
-export async function exportLines(path: string, hiding: Hiding, form: SessionForm): Promise<ExportedSession> {
+export async function exportLines(
+  path: string,
+  hiding: TranscriptRedaction,
+  form: SessionForm,
+): Promise<ExportedSession> {
   const tail = await readPlainFile(path, (file, size) => readTail(file, size, form));
   if (tail === null) return createEmptyExport('it is missing, empty or not a plain file');
   if (tail.isCut && form.isPrompt === null) return createEmptyExport(TOO_LARGE);
@@ -33,7 +39,7 @@ export async function exportLines(path: string, hiding: Hiding, form: SessionFor
         ? `its last prompt and the answer to it are larger than ${String(MAX_MEBIBYTES)} MiB`
         : 'it contains no message',
     );
-  // Bytes that are not UTF-8 have grown by decoding.
+  // Check the size again, because decoding makes bytes longer that are not UTF-8.
   if (content.length > MAX_SESSION_BYTES) return createEmptyExport(TOO_LARGE);
   return { kind: 'exported', isCut: tail.isCut, content };
 }
@@ -46,7 +52,7 @@ export function createEmptyExport(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 
-/** True if the size is possible for a transcript. */
+/** Returns true if the size is possible for a transcript. */
 export function hasSessionSize(content: Uint8Array): boolean {
   return content.length > 0 && content.length <= MAX_SESSION_BYTES;
 }
@@ -79,7 +85,7 @@ interface Tail {
   readonly isCut: boolean;
 }
 
-/** Reads the last MAX_SESSION_BYTES at most, whatever the size: the rest is never in memory. */
+/** Reads the last MAX_SESSION_BYTES at most; the rest of a larger file is never in memory. */
 async function readTail(
   file: FileHandle,
   size: number,
@@ -87,7 +93,7 @@ async function readTail(
 ): Promise<Tail> {
   const isCut = size > MAX_SESSION_BYTES;
   const first = isCut && needsFirst === true ? await readFirst(file) : Buffer.alloc(0);
-  // One extra byte shows whether a line begins exactly at the limit.
+  // Read one extra byte, which shows whether a line begins exactly at the limit.
   const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES - first.length + 1 : size);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
   const bytes = buffer.subarray(0, bytesRead);
@@ -115,7 +121,7 @@ function tryKeepLines(...[tail, hiding, form]: Parameters<typeof keepLines>): Re
  */
 function keepLines(
   { first, bytes, isCut }: Tail,
-  hiding: Hiding,
+  hiding: TranscriptRedaction,
   { isMessage, isPrompt }: SessionForm,
 ): { readonly content: Buffer; readonly hasMessage: boolean } {
   const head = first.toString().trim();
@@ -158,22 +164,25 @@ function parseEntry(line: string): JsonObject | null {
  * Returns the line without secrets, or null if nothing readable is left of it. Throws SignedSecret if the whole session
  * has to be left out.
  */
-function redactLine(line: string, entry: JsonObject, hiding: Hiding): string | null {
+function redactLine(line: string, entry: JsonObject, hiding: TranscriptRedaction): string | null {
   try {
-    // Without an escape in the line, its texts are unchanged in the line as well.
+    // Keep a line without escapes that redacting does not change: its texts are in it as they are.
     if (!line.includes('\\') && hiding.redact(line) === line) return line;
     const hidden = hideSecrets(entry, hiding);
     if (hidden.kind === 'signed') throw new SignedSecret();
     if (hidden.kind === 'unchanged') return line;
     return parseEntry(hidden.json) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may write lines that are nested too deeply for this program.
+    // Drop lines that are nested too deeply for this program, because an agent may write such lines.
     if (error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** A secret is in signed content: without that block, or with a changed one, the provider would refuse the session. */
+/**
+ * Thrown for a secret in signed content: without that block, or with a changed one, the provider would refuse the
+ * session.
+ */
 class SignedSecret extends Error {}
 
 /**
@@ -213,14 +222,14 @@ export async function removeFile(root: string, [...folders]: readonly string[], 
   for (const part of folders) {
     folder = join(folder, part);
     const stats = await lstat(folder).catch(() => null);
-    // Behind a link, something else would be removed.
+    // Do not follow a link, behind which another entry would be removed.
     if (stats?.isDirectory() !== true) return;
   }
   await rm(join(folder, name), { recursive: true, force: true });
 }
 
 /** Removes all entries but those with one of the names from a folder that an agent can write. */
-export async function keepOnly(folder: string, kept: readonly string[]): Promise<void> {
+export async function removeAllBut(folder: string, kept: readonly string[]): Promise<void> {
   const names = (await listPlainFiles(folder, 'any')).filter((name) => !kept.includes(name));
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }

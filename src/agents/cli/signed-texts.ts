@@ -2,20 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { mapTexts } from '../../core/text/redact.ts';
 import { asObject, type JsonObject } from '../reading/json-value.ts';
 
-/** The functions that hide secrets in a transcript. */
-export interface Hiding {
+/** The functions that find and hide secrets in a transcript. */
+export interface TranscriptRedaction {
   /** Hides known secrets, and texts that look like a key. */
   readonly redact: (text: string) => string;
   /**
-   * True if a text contains a known secret, and not only a random match of a key pattern, as in signatures. Without
-   * this function, both count as secrets.
+   * Returns true if a text contains a known secret, and not only a random match of a key pattern, as in signatures.
+   * Without this function, both are treated as secrets.
    */
   readonly holdsSecret?: (text: string) => boolean;
 }
 
 /**
- * An entry without secrets, as JSON. `unchanged`: it contains none. `signed`: one is in content that its provider
- * signed or encrypted, which must not change.
+ * An entry without secrets, as JSON. `unchanged`: it contains no secret. `signed`: a secret is in content that its
+ * provider signed or encrypted, which must not change.
  */
 export type HiddenEntry =
   | { readonly kind: 'unchanged' }
@@ -27,7 +27,7 @@ export type HiddenEntry =
  * of properties. Signed or encrypted content stays as it is: the provider refuses a session if one byte of it differs.
  * Throws a RangeError for entries that are nested too deeply.
  */
-export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: Hiding): HiddenEntry {
+export function hideSecrets(entry: JsonObject, { redact, holdsSecret }: TranscriptRedaction): HiddenEntry {
   const signed: string[] = [];
   const mark = randomUUID();
   const found = { secret: false };

@@ -4,13 +4,15 @@ import type { ProviderFailure, ProviderSign } from '../../ports/broker.ts';
 /** An event of a call's output that matters while it runs. `line` is for people who follow the job, or empty. */
 export type CallEvent =
   | { readonly kind: 'work'; readonly line: string }
-  /** The CLI's own report of how the call ended: it need not print anything after that. */
+  /** The CLI's own report of how the call ended; the CLI need not print anything after it. */
   | { readonly kind: 'result'; readonly line: string }
-  /** Tasks that continue after a result: their number in `running`; if that is null, the change of it in `more`. */
+  /**
+   * Tasks that continue after a result: `running` is their number; if it is null, `more` is the change of that number.
+   */
   | { readonly kind: 'tasks'; readonly line: ''; readonly running: number | null; readonly more: number }
   /** MCP servers that the agent was given and cannot use. */
   | { readonly kind: 'servers'; readonly line: ''; readonly failed: readonly string[] }
-  /** An attempt is on its way to the provider: the wait before it is over. */
+  /** The wait is over, and an attempt is on its way to the provider. */
   | { readonly kind: 'try'; readonly line: '' }
   | { readonly kind: 'retry'; readonly line: string; readonly retry: Retry };
 
@@ -25,12 +27,13 @@ interface Retry {
 }
 
 /** A call that has only retried since `since`; instants in ms. */
-export interface Retrying {
+export interface RetryingCall {
   readonly since: number;
   /** The instant until which the CLI only waits before its next attempt. */
   readonly waitsUntil: number;
-  /** See Retry. */
+  /** HTTP status of the last answer; see Retry. */
   readonly status: number | null;
+  /** Cause of the last retry; see Retry. */
   readonly cause: string | null;
 }
 
@@ -39,14 +42,14 @@ type LastFailure = Pick<ProviderFailure, 'status' | 'words'> & { readonly retryA
 
 /** Watches whether one call only retries; must be ended with the call. */
 export interface StallWatch {
-  /** Takes an event of the CLI's output. */
+  /** Handles an event of the CLI's output. */
   see(event: CallEvent): void;
-  /** Takes a sign that the provider answers or fails. */
+  /** Handles a sign that the provider answers or fails. */
   hear(sign: ProviderSign): void;
   /** Aborted if the call has stalled. */
   readonly signal: AbortSignal;
   /** Returns the last retry of a call that has stalled, or null. */
-  stalled(): Retrying | null;
+  stalled(): RetryingCall | null;
   /** Returns the provider's last answer if it was a failure, with the instant until which it asked to wait, or null. */
   failure(): LastFailure | null;
   end(): void;
@@ -66,14 +69,14 @@ export function createStallWatch({
   readonly printsRetries: boolean;
 }): StallWatch {
   const stall = new AbortController();
-  let retrying: Retrying | null = null;
+  let retrying: RetryingCall | null = null;
   let failure: LastFailure | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
   return {
     see,
     hear: (sign) => {
-      // Requests that end with the call say nothing about the provider.
+      // Ignore requests that end with the call: they say nothing about the provider.
       if (stall.signal.aborted || isOver) return;
       if (sign.kind === 'answered') failure = null;
       else if (sign.kind === 'failed')
@@ -95,7 +98,7 @@ export function createStallWatch({
   };
 
   function see(event: CallEvent): void {
-    // Output while the call is being ended changes nothing, and output read after its end starts no timer.
+    // Ignore output while the call is being ended, and start no timer for output that is read after its end.
     if (stall.signal.aborted || isOver) return;
     clearTimeout(timer);
     const at = now();
@@ -119,17 +122,17 @@ function eventOf(sign: ProviderSign): CallEvent {
     case 'answered':
       return { kind: 'work', line: '' };
     case 'failed':
-      // The CLI itself chooses how long it waits.
+      // The CLI chooses how long it waits, so the wait is unknown.
       return { kind: 'retry', line: '', retry: { status: sign.status, cause: sign.words, waitMs: null } };
   }
 }
 
 /** Returns the retrying state after an event; null if the agent is at work. */
-export function trackRetrying(retrying: Retrying | null, event: CallEvent, now: number): Retrying | null {
+export function trackRetrying(retrying: RetryingCall | null, event: CallEvent, now: number): RetryingCall | null {
   if (event.kind === 'try') return retrying && { ...retrying, waitsUntil: now };
   if (event.kind !== 'retry') return null;
   const { status, cause, waitMs } = event.retry;
-  // A CLI that does not report its wait may wait for hours.
+  // Assume an endless wait if none is reported, because a CLI may wait for hours.
   return { since: retrying?.since ?? now, waitsUntil: now + (waitMs ?? Infinity), status, cause };
 }
 
@@ -137,14 +140,14 @@ export function trackRetrying(retrying: Retrying | null, event: CallEvent, now: 
  * Returns the instant at which the call has stalled unless another event comes first; a past instant means now. null
  * means that only the next event can decide, since a slow model may still answer the current attempt.
  */
-export function stallInstantOf(retrying: Retrying | null, stallMs: number): number | null {
+export function stallInstantOf(retrying: RetryingCall | null, stallMs: number): number | null {
   if (retrying === null) return null;
   const deadline = retrying.since + stallMs;
   return retrying.waitsUntil >= deadline ? deadline : null;
 }
 
-/** Returns the failure that the CLI would have reported in the end. */
-export function describeStall({ status, cause }: Pick<Retrying, 'status' | 'cause'>, stallMs: number): string {
+/** Describes a stalled call as a failure. */
+export function describeStall({ status, cause }: Pick<RetryingCall, 'status' | 'cause'>, stallMs: number): string {
   const answer = status === null ? 'did not answer' : `answered HTTP ${String(status)}`;
   const named = cause === null || cause === 'unknown' || cause === '' ? '' : ` (${cause})`;
   return `The provider ${answer}${named}, and the CLI only retried for ${inMinutes(stallMs)}, so the call was ended.`;
@@ -168,7 +171,7 @@ interface LingerWatch {
 
 /**
  * Creates a watch that ends a CLI which does not exit within `lingerMs` after its result. Output after a result begins
- * another turn, whose own result then counts; tasks in the background are waited for.
+ * another turn, and the time starts again with the result of that turn; tasks in the background are waited for.
  */
 export function createLingerWatch(lingerMs: number): LingerWatch {
   const lingered = new AbortController();

@@ -6,7 +6,7 @@ export const codexAgent = {
   source: {
     name: '@openai/codex',
     version: '0.169.0',
-    // The platform's binary, or the script that looks for it.
+    // The program is the platform's binary, or the script that looks for it.
     programs: ({ os, cpu }) => [
       `@openai/codex-${os}-${cpu}/vendor/${tripleOf(os, cpu)}/bin/codex`,
       '@openai/codex/bin/codex.js',
@@ -31,7 +31,7 @@ export const codexAgent = {
   },
   hosts: HOSTS_OF_OPENAI,
   directLogin: DIRECT_LOGIN,
-  // The CLI does not report what its sandbox refused; this is for its events of commands.
+  // Names command events only; the CLI does not report denials.
   tools: { shell: ['command_execution'], question: null },
   coAuthor: 'Codex <noreply@openai.com>',
   adapter: async () => (await import('./cli.ts')).codexCli,

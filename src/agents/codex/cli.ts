@@ -16,14 +16,14 @@ import { judgeStallIn, openDialectReader } from '../cli/dialect-reader.ts';
 import {
   exportLines,
   foldLines,
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, type JsonObject } from '../reading/json-value.ts';
 import { kindOfDenialBy } from '../rules/shell-rules.ts';
@@ -40,7 +40,7 @@ type CodexRequest = Omit<CliCall, 'budgetUsd'> &
     readonly sandbox: CodexSandbox | null;
   };
 
-/** Arguments by which the CLI tries its own sandbox. */
+/** Arguments with which the CLI tries its own sandbox. */
 const SANDBOX_PROBE: readonly string[] = [
   'sandbox',
   ...overrides({ sandbox_mode: 'workspace-write' }),
@@ -51,7 +51,7 @@ const SANDBOX_PROBE: readonly string[] = [
 const DISABLED_FEATURES = [
   ...['apps', 'plugins', 'remote_plugin', 'hooks', 'tool_suggest', 'skill_mcp_dependency_install', 'memories', 'goals'],
   ...['browser_use', 'browser_use_external', 'in_app_browser', 'computer_use', 'image_generation', 'multi_agent'],
-  // The broker cannot read compressed requests.
+  // The broker could not read compressed requests.
   'enable_request_compression',
   // Without a network the CLI would retry forever.
   'unbounded_connection_retries',
@@ -85,7 +85,7 @@ export const codexCli: AgentCli = {
   ...codexAgent,
   usesConfigFolder: true,
   accessOf: codexAccessOf,
-  // `codex-cli 0.169.0`
+  // Example: `codex-cli 0.169.0`.
   printedVersion: /^codex-cli (?<version>\S+)$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('codex'),
@@ -96,7 +96,7 @@ export const codexCli: AgentCli = {
     await resetCodexHome(place.configFolder);
     const environment = buildCodexEnvironment(call.environment, place.configFolder);
     const sandbox = await chooseCodexSandbox(call, environment, place);
-    // Codex prints the total usage of the session.
+    // Subtract the earlier tokens, because Codex prints the total usage of the session.
     const tokensBefore = call.resume === null ? 0 : await tokensOfCodexSession(place.configFolder, call.resume);
     return {
       args: buildCodexArguments({ ...call, ...place, sandbox }),
@@ -133,7 +133,7 @@ function remember(configFolder: string, probing: Promise<string | null>): Promis
 
 async function probe(environment: CliCall['environment'], run: CliPlace['run']): Promise<string | null> {
   const { end, stderr } = await run(SANDBOX_PROBE, environment);
-  // A dry run only shows the call and does not run the probe.
+  // Treat `cancelled` as success: a dry run only shows the call and does not run the probe.
   if (end.kind === 'cancelled' || (end.kind === 'exited' && end.code === 0)) return null;
   return `it ${completeSentence(describeCollected(end))} ${stderr.toString().trim().slice(-300)}`.trim();
 }
@@ -148,7 +148,7 @@ function problemText(problem: string, isolated: boolean): string {
 /** Exports the rollout, which is all that `resume` needs (0.169). See `exportLines`. */
 async function exportCodexSession(
   { configFolder }: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const path = (await rolloutsOf(configFolder, id)).at(-1);
@@ -163,7 +163,7 @@ async function importCodexSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // Codex could find a second rollout of the same session instead.
+  // Remove other rollouts of the session, which Codex could find instead of this one.
   for (const path of await rolloutsOf(configFolder, id)) await rm(join(configFolder, ...path), { force: true });
   await placeFile(configFolder, IMPORTED, { name: `rollout-${IMPORTED_AT}-${id}.jsonl`, content });
   return true;
@@ -174,7 +174,7 @@ async function importCodexSession(
  * there would apply to this one.
  */
 export async function resetCodexHome(configFolder: string): Promise<void> {
-  await keepOnly(configFolder, [SESSIONS]);
+  await removeAllBut(configFolder, [SESSIONS]);
 }
 
 /** Returns the tokens that a session has used so far, or null if they are unknown. */
@@ -223,14 +223,14 @@ function totalIn({ type, payload }: JsonObject): number | null {
 /** Returns the command line of Codex for unattended use; the prompt goes to stdin. */
 export function buildCodexArguments(request: CodexRequest): string[] {
   const { model, servers, extraArgs, resume } = request;
-  // For anything but a UUID, Codex would silently begin a new session.
+  // Resume only with a UUID: for any other id, Codex would silently begin a new session.
   const session = resume !== null && UUID.test(resume) ? resume : null;
   return [
     'exec',
     ...(session === null ? [] : ['resume']),
     '--json',
     '--skip-git-repo-check',
-    // Ignores files that the agent may have written into the CLI's folder in an earlier call.
+    // These flags ignore files that the agent may have written into the CLI's folder in an earlier call.
     ...['--ignore-user-config', '--ignore-rules'],
     ...(model === null ? [] : [`--model=${model}`]),
     ...overrides(settingsOf(request)),
@@ -243,7 +243,7 @@ export function buildCodexArguments(request: CodexRequest): string[] {
 
 function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexRequest): Settings {
   return {
-    // The built-in provider tries another kind of connection first, and its retries cannot be set.
+    // Do not use the built-in provider, which tries another kind of connection first and whose retries cannot be set.
     model_provider: 'ralph',
     'model_providers.ralph.name': 'ralph',
     'model_providers.ralph.base_url': environment['OPENAI_BASE_URL'] || OPENAI_ADDRESS,
@@ -256,7 +256,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
     ...(sandbox?.mode === 'workspace-write' ? workspaceSettings(sandbox, environment, place) : {}),
     ...shellVariables(environment, place.configFolder),
     web_search: allowsWebSearch(allowedTools) ? 'live' : 'disabled',
-    // The repository's instructions and skills are untrusted texts.
+    // Exclude the repository's instructions and skills, which are untrusted texts.
     project_doc_max_bytes: 0,
     'skills.include_instructions': false,
     'analytics.enabled': false,
@@ -265,7 +265,7 @@ function settingsOf({ environment, allowedTools, sandbox, ...place }: CodexReque
   };
 }
 
-/** Returns the settings for writing outside of the work folder and the temporary ones, and for the network. */
+/** Returns the settings for writing outside the work folder and the temporary folders, and for the network. */
 function workspaceSettings(
   { writableRoots, networkAccess }: CodexSandbox,
   environment: CliCall['environment'],
@@ -278,7 +278,10 @@ function workspaceSettings(
   };
 }
 
-/** Returns the variables that the process itself needs changed, so that its commands get the originals. */
+/**
+ * Returns settings that give the CLI's commands the original values of the variables that are changed for the CLI
+ * itself.
+ */
 function shellVariables(environment: CliCall['environment'], configFolder: string): Settings {
   const temporary = hiddenTemporary(environment, configFolder);
   const zone = environment['TZ'] ?? '';
@@ -292,7 +295,7 @@ function shellVariables(environment: CliCall['environment'], configFolder: strin
 function overrides(settings: Settings): readonly string[] {
   return Object.entries(settings).flatMap(([name, value]) => [
     '-c',
-    // JSON leaves this one character unescaped.
+    // Escape the one character that TOML forbids and JSON leaves as it is.
     `${name}=${JSON.stringify(value).replaceAll('\u007f', '\\u007f')}`,
   ]);
 }
@@ -309,8 +312,8 @@ export function buildCodexEnvironment(given: CliCall['environment'], configFolde
 }
 
 /**
- * Returns the temporary folder if it must be hidden from the CLI, or null: if the CLI's own folder is below the
- * temporary one, the CLI runs no command at all.
+ * Returns the temporary folder if it must be hidden from the CLI, otherwise null. The CLI runs no command at all if its
+ * own folder is below the temporary one.
  */
 function hiddenTemporary(environment: CliCall['environment'], configFolder: string): string | null {
   const temporary = resolve('/', environment['TMPDIR'] || '/tmp');

@@ -29,7 +29,7 @@ export interface CodexSandbox {
   readonly mode: 'read-only' | 'workspace-write';
   /** The value of `sandbox_workspace_write.network_access`. */
   readonly networkAccess: boolean;
-  /** The value of `sandbox_workspace_write.writable_roots`, besides the work tree. */
+  /** The value of `sandbox_workspace_write.writable_roots`: folders outside the work tree. */
   readonly writableRoots: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function mapCodexRules(
     own: {
       mode: commands || edits ? 'workspace-write' : 'read-only',
       networkAccess: commands,
-      // Otherwise the sandbox keeps the folder read-only, and Git cannot commit.
+      // Include git's own folder if the rules allow commits: the sandbox would keep it read-only.
       writableRoots: WRITES_TO_GIT.some((line) => findRefusedCommands(line, rules)?.length === 0) ? [gitFolder] : [],
     },
     unmapped: textsOfRules([...parsed.filter(isWithoutCounterpart), ...selectOutsideReads(parsed)]),
@@ -69,7 +69,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
     case 'read':
     case 'bookkeeping':
     case 'web-search':
-    // The servers' entries in Codex's settings apply these rules.
+    // Skip rules for servers, which the servers' entries in Codex's settings apply.
     case 'mcp':
       return false;
     case 'web-fetch':
@@ -79,7 +79,7 @@ function isWithoutCounterpart(rule: ToolRule): boolean {
   }
 }
 
-/** Returns servers as `-c` overrides of Codex, which does not replace variables in texts: it passes them on by name. */
+/** Returns servers as `-c` overrides of Codex, which does not replace variables in texts but passes them on by name. */
 export function mapCodexServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   const { own, unmapped } = mapServers(servers, 'Codex', (server) =>
     server.kind === 'command' ? commandOf(server) : remoteOf(server),

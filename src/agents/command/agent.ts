@@ -1,6 +1,6 @@
 import { type LoadableAgent, OWN_PROGRAM } from '../manifest.ts';
 
-/** Any program of the user's that reads a prompt and prints an answer. */
+/** The agent `command`: a program that the user supplies, which reads a prompt and prints an answer. */
 export const commandAgent = {
   ...OWN_PROGRAM,
   title: 'Your command',

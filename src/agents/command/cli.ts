@@ -2,10 +2,10 @@ import { kindOfDenialBy, type MappedRules } from '../rules/shell-rules.ts';
 import type { AgentCli, CallListener, CallReader } from '../cli/cli.ts';
 import type { Transcript } from '../../core/analysis/analysis.ts';
 import { toOneLine } from '../../core/text/phrase.ts';
-import { createTail } from '../../processes/output-tail.ts';
+import { createOutputTail } from '../../processes/output-tail.ts';
 import { commandAgent } from './agent.ts';
 
-/** Maximum size of the kept output in bytes, from the end, where the status block is. */
+/** Maximum number of bytes of output that are kept, from its end, where the status block is. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 const MAX_COMPLAINT_BYTES = 4 * 1024;
 
@@ -13,7 +13,7 @@ const MAX_COMPLAINT_BYTES = 4 * 1024;
 export const commandCli: AgentCli = {
   ...commandAgent,
   usesConfigFolder: false,
-  // `agent-env` supplies what the program needs to reach a model.
+  // `agent-env` supplies the variables with which the program reaches a model.
   accessOf: (environment) => ({ kind: 'direct', environment }),
   printedVersion: /^(?!)/,
   printsRetries: false,
@@ -39,7 +39,7 @@ export const commandCli: AgentCli = {
 };
 
 function openPlainReader({ hear }: CallListener): CallReader {
-  const [message, complaint] = [createTail(MAX_MESSAGE_BYTES), createTail(MAX_COMPLAINT_BYTES)];
+  const [message, complaint] = [createOutputTail(MAX_MESSAGE_BYTES), createOutputTail(MAX_COMPLAINT_BYTES)];
   return {
     push: (chunk) => {
       message.push(Buffer.from(chunk));

@@ -9,12 +9,12 @@ import {
 import { createOpenAiProtocol } from '../openai/protocol.ts';
 
 /**
- * Returns Copilot's access to a provider of the user's; with a token for GitHub's own service, the access is direct.
+ * Returns Copilot's access to the user's own provider; with a token for GitHub's service instead, the access is direct.
  */
 export const copilotAccessOf: AccessOf = (given, setting) => {
   const keys = selectVariables(given, ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN']);
   const type = resolveVariable(given, 'COPILOT_PROVIDER_TYPE') || 'openai';
-  // Azure's requests are unknown here, and a provider without a key has nothing to hide.
+  // No broker: Azure's form of requests is not supported, and without a key there is nothing to hide.
   if (resolveVariable(given, ADDRESS) === '' || type === 'azure' || Object.keys(keys).length === 0)
     return { kind: 'direct', environment: given };
   // The CLI also accepts `\n` as the end of a line.
@@ -28,7 +28,7 @@ export const copilotAccessOf: AccessOf = (given, setting) => {
     withheld: ['COPILOT_PROVIDER_API_KEY', 'COPILOT_PROVIDER_BEARER_TOKEN', HEADERS, 'COPILOT_GITHUB_TOKEN'],
     headers,
     path: isAnthropic ? '' : '/v1',
-    // Without GitHub, there is no other server to contact.
+    // This keeps the CLI from contacting GitHub.
     extraEnvironment: { COPILOT_OFFLINE: 'true' },
     protocol: (way) =>
       isAnthropic

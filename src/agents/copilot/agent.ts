@@ -1,12 +1,12 @@
 import { HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD_LOGIN } from '../manifest.ts';
 
-/** The agent GitHub Copilot CLI, with GitHub's own service or a provider of the user's. */
+/** The agent GitHub Copilot CLI, with GitHub's service or the user's own provider. */
 export const copilotAgent = {
   title: 'GitHub Copilot CLI',
   source: {
     name: '@github/copilot',
     version: '1.0.102',
-    // The platform's binary, or the script that looks for it.
+    // The program is the platform's binary, or the script that looks for it.
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
   // GitHub's service chooses models by itself, and nobody counts its requests.

@@ -12,7 +12,7 @@ import {
   placeFile,
   type SessionForm,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { readClock } from '../reading/capped-bytes.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asAmount, asObject, asString, type JsonObject } from '../reading/json-value.ts';
@@ -36,7 +36,10 @@ type CopilotRequest = Pick<CliCall, 'model' | 'allowedTools' | 'servers' | 'extr
 /** Tools with untrusted texts: skills of the repository, other sessions, pages of the CLI's maker. */
 const NOT_OFFERED = ['skill', 'session_store_sql', 'fetch_copilot_cli_documentation'];
 
-/** The wanted settings of the CLI. Its own co-author line in commits would be added to Ralph's. */
+/**
+ * Ralph's settings for the CLI. Without them, the CLI would add its own co-author line to commits that have Ralph's
+ * line.
+ */
 const SETTINGS = { includeCoAuthoredBy: false, memory: false, disableAllHooks: true } as const;
 
 /** Name of the cache folder. */
@@ -58,7 +61,7 @@ export const copilotCli: AgentCli = {
   ...copilotAgent,
   usesConfigFolder: true,
   accessOf: copilotAccessOf,
-  // `GitHub Copilot CLI 1.0.102.`
+  // Example: `GitHub Copilot CLI 1.0.102.`.
   printedVersion: /^GitHub Copilot CLI (?<version>\S+?)\.?$/,
   printsRetries: true,
   kindOfDenial: kindOfDenialBy('copilot'),
@@ -68,7 +71,7 @@ export const copilotCli: AgentCli = {
   prepare: async (call, place) => {
     const session = chooseSession(call.resume);
     const environment = buildCopilotEnvironment(call.environment, place.configFolder);
-    await resetSettings(place.configFolder);
+    await resetCopilotSettings(place.configFolder);
     let startedAt = 0;
     return {
       args: buildCopilotArguments({ ...call, ...place, session }),
@@ -96,7 +99,7 @@ function chooseSession(resume: string | null): Session {
 /** Exports the session's events, which are all that `--resume` needs (1.0.102). See `exportLines`. */
 async function exportCopilotSession(
   { configFolder }: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(eventsOf(configFolder, id), hiding, form);
@@ -108,7 +111,7 @@ async function importCopilotSession(
   { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
   if (!UUID.test(id) || !hasSessionSize(content)) return false;
-  // The CLI would also read other files beside the events.
+  // Remove the session's folder first, because the CLI would also read other files next to the events.
   await rm(join(configFolder, SESSIONS, id), { recursive: true, force: true });
   await placeFile(configFolder, [SESSIONS, id], { name: EVENTS, content });
   return true;
@@ -125,7 +128,7 @@ export function countTokensSince(configFolder: string, id: string, since: number
 /**
  * Removes files that an agent may have put among the CLI's settings for its next start. A missing folder stays missing.
  */
-export async function resetSettings(configFolder: string): Promise<void> {
+export async function resetCopilotSettings(configFolder: string): Promise<void> {
   const names = await readdir(configFolder).catch(() => null);
   if (names === null) return;
   for (const name of names)
@@ -189,8 +192,8 @@ export function buildCopilotEnvironment(given: CliCall['environment'], configFol
 }
 
 /**
- * Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` by its own variables, so that no value
- * is on its command line.
+ * Returns servers as arguments of GitHub Copilot CLI, which replaces `${NAME}` with its own variable, so that its
+ * command line contains no values.
  */
 export function mapCopilotServers(servers: readonly McpServer[]): MappedServers<readonly string[]> {
   if (servers.length === 0) return { own: [], unmapped: [] };
@@ -198,7 +201,7 @@ export function mapCopilotServers(servers: readonly McpServer[]): MappedServers<
   return {
     own: [
       ...['--additional-mcp-config', JSON.stringify({ mcpServers })],
-      // Applies to the tools that `tools` lets through.
+      // The flag applies only to the tools that `tools` lets through.
       ...servers.map(({ name }) => `--allow-tool=${name}`),
     ],
     unmapped: [],

@@ -20,7 +20,8 @@ export function mapCopilotRules(rules: readonly string[]): MappedRules<readonly 
     : selectCommandRules(parsed).filter(({ commands }) => isLoose(commands));
   const patterns = new Set(parsed.flatMap(patternsFor));
   const fetches = has('web-fetch');
-  // An address in a `curl` command needs a permission of its own, which would then apply to the fetch tool as well.
+  // Allow addresses in `curl` commands, which need their own permission. It would also apply to the fetch tool, which
+  // is hidden then.
   const curls = !fetches && (patterns.has('shell') || [...patterns].some((pattern) => CURL.test(pattern)));
   const hidden = [
     ...(fetches ? [] : ['web_fetch']),
@@ -75,8 +76,8 @@ function patternsFor(rule: ToolRule): readonly string[] {
 const KINDS: ReadonlySet<string> = new Set(['shell', 'write', 'read', 'url', 'memory']);
 
 /**
- * Returns what the CLI matches of a command: its name, for some programs with the first word after it; null if these
- * are not plain words, which a flag cannot contain.
+ * Returns the part of a command that the CLI matches: its name, for some programs with the first word after it. Returns
+ * null if these are not plain words, because a flag can contain no others.
  */
 function stemOf(commands: RuleCommands): string | null {
   const [name, first] = leadingWordsOf(commands);
@@ -101,7 +102,7 @@ function isLoose(commands: RuleCommands): boolean {
   return stem !== null && !(commands.kind === 'prefix' && commands.text === stem);
 }
 
-/** Programs whose subcommand is part of the name, as tested; of others only the name counts. */
+/** Programs whose subcommand is part of the name, as tested; of other programs, only the name is matched. */
 const WITH_SUBCOMMANDS: ReadonlySet<string> = new Set([
   ...['git', 'gh', 'npm', 'npx', 'pnpm', 'yarn', 'go', 'cargo', 'poetry'],
   ...['pip', 'dotnet', 'mvn', 'composer', 'bundle', 'mix'],

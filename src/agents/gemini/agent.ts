@@ -3,7 +3,7 @@ import { DIRECT_LOGIN, type LoadableAgent, NO_CLOUD_LOGIN } from '../manifest.ts
 /** The agent Gemini CLI. */
 export const geminiAgent = {
   title: 'Gemini CLI',
-  // Gemini CLI is JavaScript on every platform.
+  // The package has one program for all platforms.
   source: { name: '@google/gemini-cli', version: '0.61.0', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
   // A setting could limit the turns, but Ralph controls the settings of this CLI.
   ...{

@@ -3,12 +3,12 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MappedServers, mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { createConversing } from '../acp/cli.ts';
+import { createAcpBase } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
   exportLines,
   foldLines,
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
@@ -16,7 +16,7 @@ import {
   readPlainFile,
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createGeminiProtocol } from './messages/protocol.ts';
@@ -27,15 +27,19 @@ import { geminiAgent } from './agent.ts';
 /** The entries of `mcpServers` in settings.json. */
 type SettingsServers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The folder of all files of the CLI, the folder of its projects, and the file in each project that names it. */
+/** The folder of all files of the CLI. */
 const HOME = '.gemini';
 
+/** The folder of the CLI's projects. */
 const FOLDERS = [HOME, 'tmp'];
 
+/** The file in each project's folder that contains the project's path. */
 const OWNER = '.project_root';
 
+/** The folder of a project's sessions. */
 const CHATS = 'chats';
 
+/** Entries of the CLI's folder that stay between calls. */
 const KEPT = ['settings.json', 'tmp', 'projects.json'];
 
 const STANDARD_ADDRESS = 'https://generativelanguage.googleapis.com';
@@ -59,7 +63,8 @@ const settings = {
   general: {
     enableAutoUpdate: false,
     enableAutoUpdateNotification: false,
-    // The CLI's default of ten attempts takes four minutes; the loop itself times a provider that fails.
+    // Limit the CLI's own attempts, whose default of ten takes four minutes; the loop itself times a provider that
+    // fails.
     maxAttempts: 2,
     retryFetchErrors: false,
     checkpointing: { enabled: false },
@@ -77,10 +82,10 @@ const settings = {
 };
 
 /**
- * The title of a command is the whole command, whatever the model says about it (`getDisplayTitle` in 0.61), and the
- * CLI itself runs it only in the work tree.
+ * Shared part of the adapter. A command's title is the whole command, never the model's description of it
+ * (`getDisplayTitle` in 0.61), and the CLI itself runs commands only in the work tree.
  */
-const conversing = createConversing('gemini', {
+const base = createAcpBase('gemini', {
   commandOf: ({ title }) => asString(title),
   reported: [['auth', /\bAPI_KEY_INVALID\b|\bAPI key not valid\b/]],
 });
@@ -88,7 +93,7 @@ const conversing = createConversing('gemini', {
 /** The CLI of Gemini, which speaks the Agent Client Protocol. */
 export const geminiCli: AgentCli = {
   ...geminiAgent,
-  ...conversing,
+  ...base,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     createKeyAccess(given, setting, {
@@ -97,7 +102,7 @@ export const geminiCli: AgentCli = {
       standard: STANDARD_ADDRESS,
       protocol: createGeminiProtocol,
     }),
-  // `0.61.0`
+  // Example: `0.61.0`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   sessions: { export: exportGeminiSession, import: importGeminiSession },
   rulesGap: findGeminiGap,
@@ -106,8 +111,8 @@ export const geminiCli: AgentCli = {
     await resetGeminiHome(place.configFolder, settingsWith(call.servers));
     await removeEmptyChats(place, call.resume);
     return {
-      // The model is an argument, and the servers are in its settings.
-      ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
+      // The model is an argument, and the servers are in the CLI's settings.
+      ...(await base.prepare({ ...call, model: null, servers: [], turnLimit: null }, place)),
       args: buildGeminiArguments({ ...call, ...place }),
       environment: buildGeminiEnvironment(call.environment, place.configFolder),
       files: buildGeminiFiles(call),
@@ -119,7 +124,7 @@ export const geminiCli: AgentCli = {
 export function buildGeminiArguments({ model, extraArgs, alsoFolder, inbox }: GeminiRequest): string[] {
   return [
     '--acp',
-    // One argument each: these options take lists and would take the following words as well.
+    // Pass each option as one argument, because these options take lists and would take the following words as well.
     `--policy=${join(inbox, RULES)}`,
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--approval-mode', 'default'],
@@ -140,13 +145,13 @@ export function buildGeminiEnvironment(
   configFolder: string,
 ): Record<string, string> {
   return {
-    // Otherwise the repository's file `.env` would be read.
+    // Always set, because the CLI would take a missing address from the repository's `.env`.
     GOOGLE_GEMINI_BASE_URL: STANDARD_ADDRESS,
     NO_COLOR: '1',
-    // Gemini CLI's own variables could widen its permissions.
+    // Drop Gemini CLI's own variables, which could widen its permissions.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('GEMINI_CLI_'))),
     GEMINI_CLI_HOME: configFolder,
-    // Otherwise Gemini CLI starts itself again, and killing the first process leaves the second one running.
+    // Without this, Gemini CLI starts itself again, and killing the first process leaves the second one running.
     GEMINI_CLI_NO_RELAUNCH: 'true',
     // `true` would start servers that the repository names.
     GEMINI_CLI_TRUST_WORKSPACE: '',
@@ -158,7 +163,10 @@ export function buildGeminiFiles({ allowedTools }: Pick<CliCall, 'allowedTools'>
   return { [RULES]: renderGeminiPolicy(allowedTools) };
 }
 
-/** Returns the user's settings with the MCP servers; machine-wide settings count only in folders that root owns. */
+/**
+ * Returns Ralph's settings with the MCP servers. They are user-level settings, because machine-wide ones apply only in
+ * root's folders.
+ */
 function settingsWith(servers: CliCall['servers']): object {
   const mcpServers = mapGeminiServers(servers).own;
   const { admin } = settings;
@@ -168,7 +176,7 @@ function settingsWith(servers: CliCall['servers']): object {
 /** Exports a transcript with its secrets hidden. Later lines change earlier ones, so a long one cannot be shortened. */
 async function exportGeminiSession(
   place: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   const folder = join(place.configFolder, ...FOLDERS, await projectFolder(place), CHATS);
@@ -204,7 +212,7 @@ async function importGeminiSession(
   const folder = [...FOLDERS, await projectFolder(place)];
   await placeFile(place.configFolder, folder, { name: OWNER, content: await realPathOfFolder(place.workFolder) });
   await placeFile(place.configFolder, [...folder, CHATS], { name: `session-imported-${shortId(id)}.jsonl`, content });
-  // The CLI chooses the file with the newer date in it if a session has two files.
+  // Remove other files of the session: of two files, the CLI chooses the one with the newer date in it.
   const chats = join(place.configFolder, ...folder, CHATS);
   const others = (await listPlainFiles(chats, 'any')).filter(
     (name) => mayBelongTo(id, name) && !name.startsWith('session-imported-'),
@@ -214,20 +222,20 @@ async function importGeminiSession(
 }
 
 /**
- * Removes everything but sessions and our settings from the CLI's folder: rules, hooks or servers that an earlier call
- * left there would apply to this one.
+ * Removes everything but sessions and Ralph's settings from the CLI's folder: rules, hooks or servers from an earlier
+ * call would apply to this one.
  */
 export async function resetGeminiHome(configFolder: string, settings: object): Promise<void> {
   await placeFile(configFolder, [HOME], { name: 'settings.json', content: JSON.stringify(settings) });
-  await keepOnly(join(configFolder, HOME), KEPT);
-  // Removes the CLI's own programs, and its memory of projects.
+  await removeAllBut(join(configFolder, HOME), KEPT);
+  // Keep only the sessions of each project: the CLI's own programs and its memory of projects are removed.
   const projects = join(configFolder, ...FOLDERS);
-  for (const name of await listPlainFiles(projects, 'any')) await keepOnly(join(projects, name), [OWNER, CHATS]);
+  for (const name of await listPlainFiles(projects, 'any')) await removeAllBut(join(projects, name), [OWNER, CHATS]);
 }
 
 /**
- * Returns the project's folder, found by the file that names its project, or a new name if no file does. The CLI looks
- * there as well before it chooses a name.
+ * Returns the name of the project's folder: of the one whose file names the project, otherwise a new name. The CLI,
+ * too, looks for such a file before it chooses a name.
  */
 async function projectFolder({ configFolder, workFolder }: SessionPlace): Promise<string> {
   const owner = await realPathOfFolder(workFolder);
@@ -279,10 +287,10 @@ function isMessage({ type }: JsonObject): boolean {
   return type === 'user' || type === 'gemini';
 }
 
-/** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` by its own variables. */
+/** Returns servers for the settings of Gemini CLI, which replaces `${NAME}` with its own variable. */
 export function mapGeminiServers(servers: readonly McpServer[]): MappedServers<SettingsServers> {
   const { own, unmapped } = mapServers(servers, 'Gemini CLI', (server) =>
-    // The CLI's rules read the text before the first _ as the server.
+    // Refuse names with an underscore, because the CLI's rules take the text before the first _ as the server's name.
     server.name.includes('_')
       ? { kind: 'unmapped', why: 'takes no `_` in the name of a server: use `-`' }
       : { kind: 'mapped', entry: settingsOf(server) },
@@ -290,7 +298,7 @@ export function mapGeminiServers(servers: readonly McpServer[]): MappedServers<S
   return { own: Object.fromEntries(own.map(({ name, entry }) => [name, entry])), unmapped };
 }
 
-/** Returns one entry; `trust` is set because nobody is there to approve a call. */
+/** Returns a server's entry; `trust` is set because nobody is there to approve a call. */
 function settingsOf(server: McpServer): Readonly<Record<string, unknown>> {
   const { tools } = server;
   const common = { ...(tools.length === 0 ? {} : { includeTools: tools }), trust: true };

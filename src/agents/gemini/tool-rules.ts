@@ -12,7 +12,7 @@ export function findGeminiGap(rules: readonly string[]): RulesGap {
 
 /**
  * Returns the text of a policy file for `--policy` (Gemini CLI, 0.61), used with `--approval-mode default`. This
- * program answers by the rules where the CLI asks (`ask_user`); the CLI itself reads only inside the work tree.
+ * program decides by the rules where the policy says `ask_user`; the CLI itself reads only inside the work tree.
  */
 export function renderGeminiPolicy(rules: readonly string[]): string {
   const parsed = rules.map(parseToolRule).filter((rule) => !isOnlyPart(rule));
@@ -31,7 +31,7 @@ export function renderGeminiPolicy(rules: readonly string[]): string {
   ].join('\n');
 }
 
-/** True for a rule about a part of what the policy can name: an address is free text there, and a name is whole. */
+/** Returns true for a rule that is narrower than the policy can express: one domain, or part of a tool's name. */
 function isOnlyPart(rule: ToolRule): boolean {
   return rule.kind === 'web-fetch' ? rule.domain !== null : rule.kind === 'mcp' && rule.tool?.includes('*') === true;
 }

@@ -1,10 +1,10 @@
 import { computeMaxInput, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
 import { computeMaxSearches, costOf, MAX_SEARCH_USD, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { findBearerKey, createProtocol, headersOf, hasContent, shortenRequest } from '../passing/protocol.ts';
-import { createAccount, estimateTokens } from '../passing/usage.ts';
+import { findBearerKey, createModelProtocol, headersOf, hasContent, shortenRequest } from '../passing/protocol.ts';
+import { createAnswerMeter, estimateTokens } from '../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
-import { reachesOut, searchesByItself, WEB_SEARCH } from './reaches-out.ts';
+import { findProviderAction, searchesByItself, WEB_SEARCH } from './reaches-out.ts';
 import {
   findOpenAiApi,
   asksForModels,
@@ -12,7 +12,7 @@ import {
   type OpenAiApi,
   buildRequestBody,
   type ServedApis,
-  TARGETS,
+  API_PATHS,
   type OpenaiTokenCounts,
 } from './usage.ts';
 
@@ -58,8 +58,8 @@ const PRIORITY = 2.5;
  */
 export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
   const { mayWebSearch, prices } = options;
-  return createProtocol<OpenAiApi>({
-    // Statuses that no CLI retries.
+  return createModelProtocol<OpenAiApi>({
+    // No CLI retries these statuses, except 502.
     errors: {
       'no-key': [401, 'not_passed_on'],
       'no-object': [400, 'not_passed_on'],
@@ -84,9 +84,9 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
     nameRequest: shortenRequest,
     pass: (message, api, { body }) => {
       const sent = buildRequestBody(api, message, mayWebSearch);
-      const reach = reachesOut(api, message, sent, mayWebSearch);
+      const reach = findProviderAction(api, message, sent, mayWebSearch);
       if (reach !== null) return reach;
-      const text = written(sent);
+      const text = trySerialize(sent);
       if (text === null) return 'a request that nests too deep';
       const model = asString(sent['model']) ?? '';
       const asked: PricedRequest = {
@@ -105,9 +105,9 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
           },
           { ...asked, tier: isLeftToProject(asked.tier) ? 'priority' : asked.tier },
         ),
-        account: (contentType: string) => openAccount(contentType, asked),
+        account: (contentType: string) => openAnswerMeter(contentType, asked),
       };
-      return { target: TARGETS[api], body: text, costs };
+      return { target: API_PATHS[api], body: text, costs };
     },
   });
 }
@@ -187,8 +187,8 @@ function isAboveZero(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0;
 }
 
-function openAccount(contentType: string, asked: PricedRequest): ReturnType<typeof createAccount> {
-  return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier, searches: seen }, chars) => {
+function openAnswerMeter(contentType: string, asked: PricedRequest): ReturnType<typeof createAnswerMeter> {
+  return createAnswerMeter(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier, searches: seen }, chars) => {
     // A project may use another tier than the request asks for.
     const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
     const searches = Math.max(seen, usage?.searches ?? 0, asked.search.usual);
@@ -208,12 +208,12 @@ function spentBy(counts: OpenaiTokenCounts, { model, tier, prices, search }: Pri
   return { tokens, outputTokens, costUsd: ofTokens + counts.searches * search.usdEach };
 }
 
-/** Returns true if a tier is more expensive: any unusual name counts as the fast one. */
+/** Returns true if a tier is more expensive: any unusual name is treated as the fast one. */
 function isDearer(tier: unknown): boolean {
   return typeof tier === 'string' && !['', 'auto', 'default', 'standard', 'flex', 'scale'].includes(tier);
 }
 
-/** True if the request leaves the tier to the project, whose own may be the fast one. */
+/** Returns true if the request leaves the tier to the project, whose default may be the fast one. */
 function isLeftToProject(tier: unknown): boolean {
   return typeof tier !== 'string' || tier === '' || tier === 'auto';
 }
@@ -222,7 +222,7 @@ function errorBody({
   status,
   name: code,
   message,
-}: Parameters<Parameters<typeof createProtocol>[0]['errorBody']>[0]): object {
+}: Parameters<Parameters<typeof createModelProtocol>[0]['errorBody']>[0]): object {
   const type = status === 502 ? 'server_error' : 'invalid_request_error';
   return { error: { message, type, param: null, code } };
 }
@@ -231,7 +231,11 @@ const NO_LIST = {
   status: 404,
   headers: { 'content-type': 'application/json', 'x-should-retry': 'false' },
   body: JSON.stringify(
-    errorBody({ status: 404, name: 'not_passed_on', message: 'ralph-action does not pass on questions for models.' }),
+    errorBody({
+      status: 404,
+      name: 'not_passed_on',
+      message: 'ralph-action does not pass on requests for the model list.',
+    }),
   ),
 };
 
@@ -239,7 +243,7 @@ const NO_LIST = {
  * Serializes the body again, since two readers may read a repeated key differently; returns null if ignored parts nest
  * too deeply to be written.
  */
-function written(sent: JsonObject): string | null {
+function trySerialize(sent: JsonObject): string | null {
   try {
     return JSON.stringify(sent);
   } catch {

@@ -50,10 +50,10 @@ const MAX_DEPTH = 64;
 const NAME = /^[a-z\d_.$-]*$/;
 
 /**
- * Describes the part of a request that makes the provider's servers fetch, run or look up something; null if none does.
- * `sent` is the part that is passed on.
+ * Describes the part of a request that makes the provider's servers fetch or look up content, or run programs; null if
+ * no part does. `sent` is the part that is passed on.
  */
-export function reachesOut(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
+export function findProviderAction(api: OpenAiApi, body: JsonObject, sent: JsonObject, mayWebSearch: boolean): string | null {
   const reaching = REACHING.find(([field]) => hasContent(body[field]));
   if (reaching !== undefined) return reaching[1];
   if (hasContent(body['background']) && body['background'] !== false) return 'a response in the background';
@@ -77,7 +77,7 @@ function itemProblem(input: unknown): string | null {
   if (!Array.isArray(input)) return 'a conversation in an unknown form';
   return findFirstResult(input as readonly unknown[], (item) => {
     const type = asObject(item)?.['type'];
-    // Without a type it is a message, or the id of something that the provider has stored.
+    // An item without a type is a message, or the id of an object that the provider has stored.
     const isMessage = (type === undefined || type === null) && typeof asObject(item)?.['role'] === 'string';
     return isMessage || ITEMS.has(type) ? null : `an item ${describeValue(type)} of a conversation`;
   });
@@ -108,7 +108,7 @@ function fieldProblem(name: string, value: unknown, mayWebSearch: boolean): stri
   if (/^(?:file|image|container|vector_store)_ids?$/.test(name)) return 'content from a stored file';
   if (name === 'audio' && hasContent(asObject(value)?.['id'])) return 'content from a stored sound';
   if (name.endsWith('_url')) return isInline(addressIn(value)) ? null : 'content from an address';
-  // Plain base64, or an address with data in it.
+  // Allow only plain base64, or an address that contains the data.
   if (name === 'file_data' || name === 'data')
     return isText(value) && isPlain(value) ? null : 'content from an address';
   return null;
@@ -143,7 +143,7 @@ function toolProblem(tool: unknown, mayWebSearch: boolean): string | null {
   const given = asObject(tool);
   const type = given?.['type'];
   if (OWN.has(type)) return null;
-  // The request itself says who runs these two.
+  // The request itself says whether the CLI runs these two.
   if (type === 'tool_search' && given?.['execution'] === 'client') return null;
   if (type === 'shell' && asObject(given?.['environment'])?.['type'] === 'local') return null;
   if (mayWebSearch && typeof type === 'string' && WEB_SEARCH.test(type)) return null;

@@ -19,8 +19,8 @@ export interface ServedApis {
   readonly basePath: string;
 }
 
-/** Paths after the provider's address. */
-export const TARGETS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
+/** The path of each API after the provider's address. */
+export const API_PATHS: Readonly<Record<OpenAiApi, string>> = { responses: '/responses', chat: '/chat/completions' };
 
 /** Fields about how the model answers, common to both APIs, including those that other providers add. */
 const COMMON = [
@@ -28,11 +28,11 @@ const COMMON = [
   ...['temperature', 'top_p', 'top_k', 'min_p', 'top_logprobs', 'repetition_penalty', 'service_tier', 'reasoning'],
   ...['safety_identifier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
   ...['thinking', 'enable_thinking', 'thinking_budget', 'preserve_thinking', 'chat_template_kwargs'],
-  // The providers to which a gateway may forward the request, and what they may store.
+  // This field names the providers to which a gateway may forward the request, and the data that they may store.
   'provider',
 ];
 
-/** Fields that a request may have. Others are dropped: some make a provider search, store or run something. */
+/** Fields that are passed on. Others are dropped, because some make a provider search, store data or run programs. */
 const FIELDS: Readonly<Record<OpenAiApi, ReadonlySet<string>>> = {
   responses: new Set([
     ...COMMON,
@@ -61,11 +61,11 @@ export interface OpenaiTokenCounts {
 
 /** The reported usage of an answer so far. */
 interface ReportedUsage {
-  /** The usage; null if it is not reported yet. */
+  /** The token counts; null until they are reported. */
   readonly usage: OpenaiTokenCounts | null;
   /** Estimate of tokens since the report; null if nothing could be counted. */
   readonly since: number | null;
-  /** The tier of the answer; null if it is not reported yet. */
+  /** The tier of the answer; null until it is reported. */
   readonly tier: string | null;
   /** Searches of the provider's servers that were seen in the answer. */
   readonly searches: number;
@@ -114,7 +114,7 @@ interface EventUsage {
 
 const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null, searches: 0 };
 
-// Only events contain this: inside a text, its quotation marks would be escaped.
+// Matches only in events: inside a text, the quotation marks would be escaped.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
 
 const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
@@ -168,15 +168,15 @@ function charsIn(value: unknown, depth: number): number {
 
 const UNCOUNTED = new Set(['role', 'id', 'type']);
 
-/** Returns the counts by the names of both APIs. */
+/** Returns the counts, which may be under either API's names. */
 function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
   const usage = asObject(answer?.['usage']);
   if (usage === null) return null;
   const details = asObject(usage['input_tokens_details']) ?? asObject(usage['prompt_tokens_details']);
   const input = countOf(usage, 'input_tokens', 'prompt_tokens');
-  // Some providers omit the reasoning from the output and include it only in the sum.
+  // Compare with the sum, because some providers include the reasoning only there and not in the output.
   const output = Math.max(countOf(usage, 'output_tokens', 'completion_tokens'), countOf(usage, 'total_tokens') - input);
-  // Every answer has tokens: a gateway that reports zero does not count.
+  // Every answer has tokens, so a report of zero is ignored.
   if (input + output === 0) return null;
   const cached = Math.max(
     countOf(details, 'cached_tokens'),
@@ -205,7 +205,7 @@ export function buildRequestBody(api: OpenAiApi, body: JsonObject, mayWebSearch:
       isKept(name) ? [[name, name === 'messages' || name === 'input' ? withoutMarks(value) : value]] : [],
     ),
   );
-  // Anyone with the key could read a stored conversation later.
+  // Do not let the provider store the conversation, which anyone with the key could read later.
   if (api === 'responses') return { ...kept, store: false };
   // Otherwise a stream does not report its usage.
   return hasContent(body['stream']) && body['stream'] !== false
@@ -225,7 +225,7 @@ function withoutMarks(messages: unknown): unknown {
 /** Returns the API of a request, or null if the agent's CLI does not need it. */
 export function findOpenAiApi(method: string, target: string, { apis, basePath }: ServedApis): OpenAiApi | null {
   if (method !== 'POST') return null;
-  return apis.find((api) => target === `${basePath}${TARGETS[api]}`) ?? null;
+  return apis.find((api) => target === `${basePath}${API_PATHS[api]}`) ?? null;
 }
 
 /** True if a request asks for the list of models, which every CLI can do without: the user names the model. */

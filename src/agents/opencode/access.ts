@@ -27,7 +27,8 @@ export const opencodeAccessOf: AccessOf = (given, setting) => {
         'OpenCode uses one provider in a run, and both `ANTHROPIC_API_KEY` and `OPENAI_API_KEY` are set. Name the model with its provider, for example `model: openai/gpt-5.5`.',
     };
   const { id, key, address, standard } = login;
-  // OpenAI has models that only its newer API serves; compatible servers have the older one.
+  // Use the newer API only for OpenAI itself, which serves some models only there; compatible servers have the older
+  // one.
   const isOwn = id !== 'openai' || (normalizeServerAddress(resolveVariable(given, address)) ?? standard) === standard;
   const path = isOwn ? OWN_PATH : GATEWAY_PATH;
   return createBrokeredAccess(given, setting, {

@@ -14,7 +14,8 @@ export const opencodeAgent = {
   source: {
     name: 'opencode-ai',
     version: '1.18.33',
-    // The baseline build runs on every processor. The launcher is missing if package scripts do not run.
+    // Use the baseline build, which runs on every processor, and not the launcher, which package scripts would have to
+    // make.
     programs: ({ os, cpu }) => [
       `opencode-${os}-${cpu}-baseline/bin/opencode`,
       `opencode-${os}-${cpu}/bin/opencode`,

@@ -4,10 +4,10 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import { UserError } from '../../errors.ts';
 import { toLogLine } from '../../processes/log-line.ts';
-import { createConversing } from '../acp/cli.ts';
+import { createAcpBase } from '../acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
@@ -16,7 +16,7 @@ import {
   removeFile,
   SIGNED_SECRET,
 } from '../cli/jsonl-session.ts';
-import { hideSecrets, type Hiding } from '../cli/signed-texts.ts';
+import { hideSecrets, type TranscriptRedaction } from '../cli/signed-texts.ts';
 import type { Dialect } from '../reading/agent-event.ts';
 import { readClock } from '../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../reading/json-value.ts';
@@ -70,15 +70,15 @@ const PLUGINS = ['.opencode/plugin', '.opencode/plugins'];
 
 const MAX_SETTINGS_BYTES = 1024 * 1024;
 
-const conversing = createConversing('opencode', { parseText });
+const base = createAcpBase('opencode', { parseText });
 
 /** The CLI of OpenCode, which speaks the Agent Client Protocol; failed attempts are on stderr. */
 export const opencodeCli: AgentCli = {
   ...opencodeAgent,
-  ...conversing,
+  ...base,
   usesConfigFolder: true,
   accessOf: opencodeAccessOf,
-  // `1.18.33`
+  // Example: `1.18.33`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   printsRetries: true,
   sessions: { export: exportOpenCodeSession, import: importOpenCodeSession },
@@ -91,7 +91,7 @@ export const opencodeCli: AgentCli = {
     await placeFile(place.configFolder, OWN_FOLDER, { name: 'opencode.json', content: '{}' });
     await importLocalSession(place, call.resume, environment);
     const [option, variant] = VARIANT.exec(call.extraArgs.join(' ')) ?? [];
-    // Without a variant, OpenCode would choose the lowest effort.
+    // Always set an effort, because OpenCode would otherwise choose the lowest one.
     const effort = variant ?? 'default';
     const options =
       option === undefined ? call.extraArgs : call.extraArgs.filter((arg) => !option.split(' ').includes(arg));
@@ -102,11 +102,8 @@ export const opencodeCli: AgentCli = {
         `OpenCode is started as \`opencode acp\`, which does not know the option \`${toLogLine(unknown, 100)}\`. Remove it from \`agent-args\`: besides the options of \`opencode acp\` only \`--variant\` has a meaning.`,
       );
     const resume = call.resume !== null && isOpenCodeSession(call.resume) ? call.resume : null;
-    // The model, the servers and their permissions are in its configuration.
-    const talk = await conversing.prepare(
-      { ...call, resume, model: null, servers: [], turnLimit: null, effort },
-      place,
-    );
+    // The model, the servers and their permissions are in the CLI's configuration.
+    const talk = await base.prepare({ ...call, resume, model: null, servers: [], turnLimit: null, effort }, place);
     let startedAt = 0;
     return {
       ...talk,
@@ -118,7 +115,7 @@ export const opencodeCli: AgentCli = {
       args: ['acp', '--pure', '--print-logs', '--log-level', 'ERROR', ...options],
       environment,
       complete: async (transcript) => {
-        // A plugin may have been added during the call.
+        // Check again, because a plugin may have been added during the call.
         const isRefused = await refusePlugins(place).then(
           () => false,
           () => true,
@@ -164,27 +161,29 @@ async function pluginIn(folder: string): Promise<string | null> {
   return null;
 }
 
-/** True if a file may name plugins; anything but a plain file of a usual size is not read and counts as true. */
+/**
+ * Returns true if a file may name plugins; also true, without reading, for anything but a plain file of a usual size.
+ */
 async function mayNamePlugins(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => null);
   if (stats === null) return false;
   const text = await readPlainFile(path, async (file, size) =>
     size > MAX_SETTINGS_BYTES ? null : (await file.readFile()).toString('utf8'),
   );
-  // The word `plugin` may be written with escapes.
+  // Match any escape as well, because the word `plugin` may be written with escapes.
   return text === null ? stats.size > 0 : /plugin|\\u/i.test(text);
 }
 
 /**
- * Removes everything but sessions from the CLI's folder: settings, plugins and programs that an earlier call left there
- * would apply to this one.
+ * Removes everything but sessions from the CLI's folder: settings, plugins and programs from an earlier call would
+ * apply to this one.
  */
 export async function resetOpenCodeHome(configFolder: string): Promise<void> {
   const [outer, inner] = DATA;
-  await keepOnly(configFolder, [EXPORTED, TO_IMPORT, outer]);
-  await keepOnly(join(configFolder, outer), [inner]);
+  await removeAllBut(configFolder, [EXPORTED, TO_IMPORT, outer]);
+  await removeAllBut(join(configFolder, outer), [inner]);
   const names = await listPlainFiles(join(configFolder, ...DATA), 'file');
-  await keepOnly(
+  await removeAllBut(
     join(configFolder, ...DATA),
     names.filter((name) => /^opencode\.db(-\w+)?$/.test(name)),
   );
@@ -221,7 +220,7 @@ async function importLocalSession(
 /** Reads the exported file of a session with its secrets hidden. */
 async function exportOpenCodeSession(
   { configFolder }: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!isOpenCodeSession(id)) return createEmptyExport('its id is not one of OpenCode');
   const text = await readPlainFile(join(configFolder, EXPORTED, `${id}.json`), async (file, size) =>
@@ -256,14 +255,18 @@ async function importOpenCodeSession(
  * Returns the text without secrets, null if nothing readable is left, or SIGNED if a secret is in signed content, which
  * must not change.
  */
-function redactedText(text: string, session: JsonObject | null, hiding: Hiding): string | null | typeof SIGNED {
+function redactedText(
+  text: string,
+  session: JsonObject | null,
+  hiding: TranscriptRedaction,
+): string | null | typeof SIGNED {
   try {
     const hidden = hideSecrets(session ?? {}, hiding);
     if (hidden.kind === 'signed') return SIGNED;
     if (hidden.kind === 'unchanged') return text;
     return asObject(tryJson(hidden.json)) === null ? null : hidden.json;
   } catch (error) {
-    // An agent may write sessions that are nested too deeply for this program.
+    // Drop sessions that are nested too deeply for this program, because an agent may write such sessions.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -286,7 +289,8 @@ export function buildOpencodeEnvironment(
   const flags = DISABLED_FEATURES.map((name): [string, string] => [`OPENCODE_DISABLE_${name}`, '1']);
   return {
     NO_COLOR: '1',
-    // OpenCode's own variables would apply in addition to Ralph's; an empty folder would mean the work folder.
+    // Drop OpenCode's own variables, which would apply in addition to Ralph's. An empty folder would mean the work
+    // folder.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('OPENCODE_'))),
     ...Object.fromEntries(flags),
     ...foldersIn(configFolder),
@@ -296,9 +300,9 @@ export function buildOpencodeEnvironment(
       share: 'disabled',
       snapshot: false,
       mcp,
-      // A refused call does not end the turn.
+      // Continue the turn after a refused call.
       experimental: { continue_loop_on_deny: true },
-      // Otherwise OpenCode asks a model for a title.
+      // Without this, OpenCode requests a title from a model.
       agent: { title: { disable: true } },
       permission: mapOpencodePermissions(allowedTools, permission),
       ...providerSettings(impliedProvider(given), model),
@@ -307,7 +311,7 @@ export function buildOpencodeEnvironment(
 }
 
 /**
- * True if an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
+ * Returns true if an id has the CLI's own form: ids come from an agent's output or stored state, and no other id may
  * become part of a path or an argument.
  */
 export function isOpenCodeSession(id: string): boolean {
@@ -332,7 +336,7 @@ function impliedProvider(environment: Variables): Provider | null {
   const [anthropic, openai] = [of('ANTHROPIC'), of('OPENAI')];
   if (anthropic.key !== '') return { id: 'anthropic', ...anthropic, npm: null };
   if (openai.key === '') return null;
-  // With OpenAI's id, OpenCode would use OpenAI's newer API, whatever package is named.
+  // With OpenAI's id, OpenCode would use OpenAI's newer API, regardless of the package.
   return openai.address.endsWith(GATEWAY_PATH)
     ? { id: 'gateway', ...openai, npm: '@ai-sdk/openai-compatible' }
     : { id: 'openai', ...openai, npm: null };

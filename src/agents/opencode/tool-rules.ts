@@ -11,7 +11,7 @@ import { parseToolRule, selectOutsideReads, textsOfRules, type ToolRule } from '
 /** Servers in opencode's configuration. */
 interface OpencodeServers {
   readonly mcp: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Entries of `permission`, which come after those of other tools because the last match counts. */
+  /** Entries of `permission`, which come after those of other tools because the last match applies. */
   readonly permission: Readonly<Record<string, Action>>;
 }
 
@@ -29,7 +29,7 @@ export function findOpencodeGap(rules: readonly string[]): RulesGap {
 
 /**
  * Returns the values for `permission` of the configuration (OpenCode, 1.18); of the keys that match a tool, the last
- * counts. For `ask`, this program decides by the rules; tools that no rule can allow are not offered to the model.
+ * applies. For `ask`, this program decides by the rules; tools that no rule can allow are not offered to the model.
  */
 export function mapOpencodePermissions(
   rules: readonly string[],
@@ -40,7 +40,7 @@ export function mapOpencodePermissions(
     parsed.some((rule) => rule.kind === kind) ? then : 'deny';
   return {
     '*': 'deny',
-    // A server could be named so that its keys match other tools, so those tools come later and count.
+    // A server could be named so that its keys match other tools, so those tools' entries come later and apply.
     ...ofServers,
     ...Object.fromEntries(
       ['read', 'glob', 'grep', 'list', 'todowrite', 'todoread'].map((key) => [key, 'allow' as const]),
@@ -48,9 +48,9 @@ export function mapOpencodePermissions(
     edit: when('edit', 'ask'),
     bash: when('command', 'ask'),
     webfetch: when('web-fetch', 'ask'),
-    // Allowed outright: a request for a web search names no address and would look like a search in files.
+    // Never ask about a web search: its request names no address and would look like a search in files.
     websearch: when('web-search', 'allow'),
-    // Asked and always refused: the request does not name the action in the outside folder.
+    // Always refused when asked, because the request does not name the action in the outside folder.
     external_directory: 'ask',
   };
 }
@@ -64,7 +64,7 @@ export function mapOpencodeServers(
   variables: Readonly<Record<string, string>>,
 ): MappedServers<OpencodeServers> {
   const { own, unmapped } = mapServers(servers, 'opencode', (server) => {
-    // OpenCode names tools by server and tool, with one _ between them.
+    // Refuse ambiguous names: OpenCode names tools by server and tool, with one _ between them.
     if (servers.some(({ name }) => name.startsWith(`${server.name}_`)))
       return { kind: 'unmapped', why: 'takes no server whose name is the beginning of that of another one' };
     const entry = entryOf(server, variables);
@@ -87,7 +87,7 @@ function entryOf(server: McpServer, variables: Readonly<Record<string, string>>)
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, put(value)]));
   if (server.kind === 'remote')
     return { type: 'remote', enabled: true, oauth: false, url: server.url, headers: all(server.headers) };
-  // A server gets the agent's environment: variables in it need not be written down.
+  // A server gets the agent's environment, so a variable that it contains need not be repeated.
   const own = Object.entries(server.env).filter(([name, value]) => findSoleVariable(value) !== name);
   return {
     type: 'local',

@@ -21,7 +21,7 @@ export function sumUsageSince(
     const cached = asAmount(asObject(cache)?.['read']) ?? 0;
     const input = sum([counts['input'], cached, asObject(cache)?.['write']]);
     const output = sum([counts['output'], counts['reasoning']]);
-    // OpenCode reports 0 for a model whose price it does not know.
+    // Price the tokens if the cost is 0, which OpenCode reports for a model whose price it does not know.
     const model = `${asString(info['providerID']) ?? ''}/${asString(info['modelID']) ?? ''}`;
     const cost = asAmount(info['cost']) || costOf(prices, model, { input, cached, output });
     return { tokens: input + output, cost };

@@ -4,7 +4,7 @@ import type { AnswerMeter, AgentRequest, ModelProtocol, BrokerAnswer, Reading } 
 import type { JsonObject } from '../reading/json-value.ts';
 import { parseJsonObject } from './usage.ts';
 
-/** The reason for answering a request here. */
+/** The reason why the broker answers a request itself. */
 type Problem = 'no-key' | 'no-object' | 'not-passed-on' | 'exhausted' | 'no-price' | 'too-large' | 'unreachable';
 
 export type SecretFor = (placeholder: string) => string | null;
@@ -24,22 +24,26 @@ export interface ModelApi<Endpoint> {
   /** See ModelProtocol. */
   readonly exhaustedIn: ModelProtocol['exhaustedIn'];
   readonly hasPrice: ModelProtocol['hasPrice'];
-  /** Returns the answer to a request that is not passed on, since the CLI works without it; null for others. */
+  /**
+   * Returns the answer to a request that is not passed on, since the CLI works without it; null for all other requests.
+   */
   readonly shortAnswer: (method: string, target: string) => BrokerAnswer | null;
   /** Returns the request's headers with the real key, or null if they contain no placeholder. */
   readonly headers: (given: AgentRequest['headers'], secretFor: SecretFor) => Record<string, string> | null;
   /** Returns the endpoint, or null if the agent's CLI does not need it. */
   readonly endpoint: (method: string, target: string) => Endpoint | null;
-  /** Returns a request for the log. */
+  /** Renders a request for the log. */
   readonly nameRequest: (method: string, target: string) => string;
   /**
    * Returns the part of a message to pass on, or a text that describes the part which makes the provider's servers
-   * fetch, keep or run something.
+   * fetch or keep content, or run programs.
    */
   readonly pass: (message: JsonObject, endpoint: Endpoint, request: AgentRequest) => Passed | string;
 }
 
-/** `body` is serialized again, since two readers may read a repeated key differently. */
+/**
+ * The part of a message to pass on. `body` is serialized again, since two readers may read a repeated key differently.
+ */
 interface Passed {
   readonly target: string;
   readonly body: string;
@@ -55,7 +59,7 @@ interface Costs {
 }
 
 /** Creates the protocol of an API, as far as the agents' CLIs need it. */
-export function createProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol {
+export function createModelProtocol<Endpoint>(api: ModelApi<Endpoint>): ModelProtocol {
   return {
     read: (request, secretFor) => read(api, request, secretFor),
     exhausted: answerOf(api, 'exhausted', api.exhausted),
@@ -115,9 +119,9 @@ export function headersOf(
   return {
     ...Object.fromEntries(passed),
     ...own,
-    // The agent's claim about the body's encoding could make a gateway read another body than the checked one.
+    // Override the agent's header, with which a gateway could read another body than the checked one.
     'content-type': 'application/json',
-    // An answer that is passed on as it comes must not be compressed.
+    // Ask for an uncompressed answer, whose usage is read while it passes.
     'accept-encoding': 'identity',
   };
 }

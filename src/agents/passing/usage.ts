@@ -7,7 +7,7 @@ import { asObject, type JsonObject } from '../reading/json-value.ts';
 export interface UsageReader<Counts> {
   push(text: string): void;
   counts(): Counts;
-  /** True if the counts cover the whole answer. */
+  /** Returns true if the counts cover the whole answer. */
   isComplete(): boolean;
 }
 
@@ -19,8 +19,8 @@ export function estimateTokens(chars: number): number {
   return Math.ceil(chars / CHARS_PER_TOKEN);
 }
 
-/** Creates an account. `spentBy` returns the cost of the counts and of the characters so far. */
-export function createAccount<Counts>(
+/** Creates the meter for one answer. `spentBy` returns the cost of the counts and of the characters so far. */
+export function createAnswerMeter<Counts>(
   usage: UsageReader<Counts>,
   spentBy: (counts: Counts, chars: number) => Spent,
 ): AnswerMeter {

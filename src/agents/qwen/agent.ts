@@ -3,7 +3,7 @@ import { DIRECT_LOGIN, HOSTS_OF_OPENAI, type LoadableAgent, NO_CLOUD_LOGIN, OPEN
 /** The agent Qwen Code. */
 export const qwenAgent = {
   title: 'Qwen Code',
-  // Qwen Code is JavaScript on every platform.
+  // The package has one program for all platforms.
   source: { name: '@qwen-code/qwen-code', version: '0.24.4', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
   ...{
     resume: true,

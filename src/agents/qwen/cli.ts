@@ -2,19 +2,19 @@ import { join } from 'node:path';
 import { mapServers, type McpServer } from '../../core/mcp/values.ts';
 import { mapTexts } from '../../core/text/redact.ts';
 import { tryJson } from '../../core/text/try-json.ts';
-import { createConversing } from '../acp/cli.ts';
+import { createAcpBase } from '../acp/cli.ts';
 import { buildProjectSlug } from '../claude/try-key.ts';
 import type { AgentCli, CliCall, CliPlace, ExportedSession, SessionPlace } from '../cli/cli.ts';
 import {
   exportLines,
-  keepOnly,
+  removeAllBut,
   createEmptyExport,
   listPlainFiles,
   hasSessionSize,
   placeFile,
   realPathOfFolder,
 } from '../cli/jsonl-session.ts';
-import type { Hiding } from '../cli/signed-texts.ts';
+import type { TranscriptRedaction } from '../cli/signed-texts.ts';
 import { UUID } from '../reading/agent-event.ts';
 import { asObject, asString, type JsonObject } from '../reading/json-value.ts';
 import { createOpenAiProtocol, OPENAI_ADDRESS } from '../openai/protocol.ts';
@@ -29,7 +29,7 @@ const CHATS = 'chats';
 /** Path below the inbox of the file that the CLI reads as the machine's settings, which win over all others. */
 const SETTINGS = 'qwen/settings.json';
 
-/** The option that limits the turns; the CLI itself does not obey it in the protocol. */
+/** The option that limits the turns; the CLI itself ignores it in the protocol. */
 const TURN_LIMIT = /(?:^| )--max-session-turns[ =](\d+)(?= |$)/;
 
 /**
@@ -52,9 +52,9 @@ const settings = {
   telemetry: { enabled: false },
   ide: { enabled: false },
   ui: { enableFollowupSuggestions: false },
-  // The CLI's own retries take minutes; the loop itself times a provider that fails.
+  // Limit the CLI's own retries, which take minutes; the loop itself times a provider that fails.
   model: { generationConfig: { maxRetries: 1 } },
-  // The prompt names the repository's instructions; no repository can contain a file at this path.
+  // The CLI must not load the repository's instructions, so the file name is one that no repository can contain.
   context: { fileName: '.git/no-instructions' },
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false, enableTeamMemory: false },
   security: { folderTrust: { enabled: true } },
@@ -64,12 +64,12 @@ const settings = {
   permissions: { ask: ASKED_TOOLS, deny: DENIED_TOOLS },
 };
 
-const conversing = createConversing('qwen');
+const base = createAcpBase('qwen');
 
 /** The CLI of Qwen Code, which speaks the Agent Client Protocol. */
 export const qwenCli: AgentCli = {
   ...qwenAgent,
-  ...conversing,
+  ...base,
   usesConfigFolder: true,
   accessOf: (given, setting) =>
     createKeyAccess(given, setting, {
@@ -79,7 +79,7 @@ export const qwenCli: AgentCli = {
       path: '/v1',
       protocol: (way) => createOpenAiProtocol({ ...way, apis: ['chat'], basePath: '/v1', headers: {} }),
     }),
-  // `0.24.4`
+  // Example: `0.24.4`.
   printedVersion: /^(?<version>\d+\.\d+\.\d+\S*)$/,
   sessions: { export: exportQwenSession, import: importQwenSession },
   rulesGap: (rules) => ({
@@ -92,7 +92,7 @@ export const qwenCli: AgentCli = {
     const turnLimit = Number(TURN_LIMIT.exec(call.extraArgs.join(' '))?.[1]) || null;
     return {
       // The model is an argument.
-      ...(await conversing.prepare({ ...call, model: null, servers: [], turnLimit }, place)),
+      ...(await base.prepare({ ...call, model: null, servers: [], turnLimit }, place)),
       args: buildQwenArguments({ ...call, ...place }),
       environment: buildQwenEnvironment(call.environment, place),
       files: { [SETTINGS]: JSON.stringify(settings) },
@@ -101,8 +101,8 @@ export const qwenCli: AgentCli = {
 };
 
 /**
- * Returns the reason, as sentences, why Qwen Code (0.24) gets none of the servers: the CLI starts none, not even ours,
- * unless it trusts the repository's settings.
+ * Returns the reason, as sentences, why Qwen Code (0.24) gets none of the servers: the CLI starts no server, not even
+ * one that Ralph passes, unless it trusts the repository's settings.
  */
 export function explainUnmappedServers(servers: readonly McpServer[]): readonly string[] {
   const none = {
@@ -120,7 +120,7 @@ export function buildQwenArguments({
 }: Pick<CliCall, 'model' | 'extraArgs'> & Pick<CliPlace, 'alsoFolder'>): string[] {
   return [
     '--acp',
-    // The option takes a list and would take the following words as well.
+    // Pass the option as one argument, because it takes a list and would take the following words as well.
     ...(alsoFolder === null ? [] : [`--include-directories=${alsoFolder}`]),
     ...['--auth-type', 'openai'],
     // In this mode, Qwen Code asks for every call that may change something.
@@ -139,15 +139,15 @@ export function buildQwenEnvironment(
   { configFolder, inbox }: Pick<CliPlace, 'configFolder' | 'inbox'>,
 ): Record<string, string> {
   return {
-    // Otherwise the repository's file `.env` would be read.
+    // Always set, because the CLI would take a missing address from the repository's `.env`.
     OPENAI_BASE_URL: OPENAI_ADDRESS,
     NO_COLOR: '1',
-    // Qwen Code's own variables could widen its permissions, or make it wait for a provider for hours.
+    // Drop Qwen Code's own variables, which could widen its permissions, or make it wait for a provider for hours.
     ...Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('QWEN_'))),
     QWEN_HOME: configFolder,
     QWEN_CODE_SYSTEM_SETTINGS_PATH: join(inbox, SETTINGS),
     QWEN_CODE_SYSTEM_DEFAULTS_PATH: join(inbox, 'qwen/no-defaults.json'),
-    // Otherwise Qwen Code starts itself again, and a signal to the first process leaves the others running.
+    // Without this, Qwen Code starts itself again, and a signal to the first process leaves the others running.
     QWEN_CODE_NO_RELAUNCH: 'true',
   };
 }
@@ -157,7 +157,7 @@ export function buildQwenEnvironment(
  */
 async function exportQwenSession(
   place: SessionPlace,
-  { id, ...hiding }: { readonly id: string } & Hiding,
+  { id, ...hiding }: { readonly id: string } & TranscriptRedaction,
 ): Promise<ExportedSession> {
   if (!UUID.test(id)) return createEmptyExport('its id is not a UUID');
   return exportLines(await transcriptPath(place, id), hiding, { isMessage, isPrompt: null });
@@ -180,14 +180,14 @@ async function importQwenSession(
 }
 
 /**
- * Removes everything but sessions from the CLI's folder: settings, skills and extensions that an earlier call left
- * there would apply to this one.
+ * Removes everything but sessions from the CLI's folder: settings, skills and extensions from an earlier call would
+ * apply to this one.
  */
 export async function resetQwenHome({ configFolder }: SessionPlace): Promise<void> {
-  await keepOnly(configFolder, [PROJECTS]);
-  // Removes the CLI's memory of a project, beside the sessions.
+  await removeAllBut(configFolder, [PROJECTS]);
+  // Keep only the sessions of each project: the CLI's memory of it is removed.
   for (const project of await listPlainFiles(join(configFolder, PROJECTS), 'folder'))
-    await keepOnly(join(configFolder, PROJECTS, project), [CHATS]);
+    await removeAllBut(join(configFolder, PROJECTS, project), [CHATS]);
 }
 
 async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
@@ -209,7 +209,7 @@ function movedTo(folder: string, text: string): string | null {
     });
     return lines.join('\n');
   } catch (error) {
-    // An agent may write lines that are nested too deeply for this program.
+    // Refuse lines that are nested too deeply for this program, because an agent may write such lines.
     if (error instanceof RangeError) return null;
     throw error;
   }

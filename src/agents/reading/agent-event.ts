@@ -43,19 +43,22 @@ export interface AgentFailure {
 
 /** The output format of one CLI. */
 export interface Dialect {
-  /** Creates a parser for one output. It returns the events of a line, or null if the line is not the CLI's. */
+  /**
+   * Creates a parser for one output. It returns the events of a line, or null if the CLI did not print the line as an
+   * event.
+   */
   createParser(): (line: JsonObject) => readonly AgentEvent[] | null;
   /** The beginning of long lines that need not be parsed, since only their arrival matters. */
   readonly unread: RegExp;
   /** Returns the retry that a line without JSON reports, or null. */
   parseText(line: string): Extract<AgentEvent, { kind: 'retry' }> | null;
-  /** Lines that the CLI prints before an error of its own, without colours. */
+  /** Matches lines, without colours, that the CLI prints before an error of its own. */
   readonly noise: RegExp | null;
-  /** The CLI's own texts in the error that ends a call; the first match counts. */
+  /** The CLI's own texts in the error that ends a call; the first match decides. */
   readonly reported: readonly ErrorForm[];
   /** Errors that the CLI prints as a line of text before it has started. */
   readonly printed: readonly ErrorForm[];
-  /** The tool that asks a person; null for an agent without one. */
+  /** The tool that asks a person; null if the agent has no such tool. */
   readonly questionTool: string | null;
 }
 
@@ -69,7 +72,7 @@ export function buildSessionEvents(value: unknown, form: RegExp): readonly Agent
   return typeof value === 'string' && form.test(value) ? [{ kind: 'session', id: value }] : [];
 }
 
-/** Limits of what one output may add to the journal. */
+/** Maximum number of denials that one output may add to the journal. */
 const MAX_DENIALS = 200;
 
 const MAX_COMMAND_CHARS = 2_000;

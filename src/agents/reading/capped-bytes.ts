@@ -1,4 +1,6 @@
-/** An instant (ms), or a function that returns it: relative times in an error count from the error's own time. */
+/**
+ * An instant (ms), or a function that returns it; relative times in an error are counted from the time of the error.
+ */
 export type InstantSource = number | (() => number);
 
 /** Maximum number of tool calls that are kept until their denial is reported. */
@@ -16,7 +18,7 @@ const HEAD_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4 * 1024 * 1024;
 
 /** The kept bytes; `tail` is null if nothing was dropped between the two. */
-export interface Kept {
+export interface KeptBytes {
   readonly head: Uint8Array;
   readonly tail: Uint8Array | null;
 }
@@ -25,7 +27,7 @@ export interface Kept {
 export interface CappedBytes {
   append(bytes: Uint8Array): void;
   /** Returns the kept bytes as a view that is valid until the next call. */
-  kept(): Kept;
+  kept(): KeptBytes;
   clear(): void;
   /** Returns the number of bytes appended since the last clearing. */
   length(): number;
@@ -71,7 +73,7 @@ export function createCappedBytes(): CappedBytes {
     ring.set(kept.subarray(untilWrap), 0);
   }
 
-  function kept(): Kept {
+  function kept(): KeptBytes {
     if (total <= HEAD_BYTES) return { head: head.subarray(0, total), tail: null };
     const inRing = total - HEAD_BYTES;
     if (inRing <= TAIL_BYTES) return { head: concat(head, ring.subarray(0, inRing)), tail: null };
@@ -94,11 +96,11 @@ const SPACE = 0x20;
  * Returns the text of the kept bytes. A dropped middle is cut at blanks, so that a JSON string that lost it is still
  * well-formed.
  */
-export function decodeKept({ head, tail }: Kept): string {
+export function decodeKept({ head, tail }: KeptBytes): string {
   if (tail === null) return decoder.decode(head);
   const end = head.lastIndexOf(SPACE);
   const start = tail.indexOf(SPACE);
-  // Joined as bytes: joining two texts would make a third one of their total length.
+  // Join the bytes before decoding: joining two texts would make a third one of their total length.
   return decoder.decode(concat(head.subarray(0, end === -1 ? head.length : end), ELLIPSIS, tail.subarray(start + 1)));
 }
 
@@ -128,8 +130,8 @@ export function findLineEnd(bytes: Uint8Array, from: number): number {
 
 const CLOSE_BRACE = 0x7d;
 
-/** True if a line may be a whole object, by a cheap look that saves parsing a truncated one. */
-export function endsObject({ head, tail }: Kept): boolean {
+/** Returns true if a line may be a whole object, by a cheap look that saves parsing a truncated one. */
+export function endsObject({ head, tail }: KeptBytes): boolean {
   const bytes = tail ?? head;
   let end = bytes.length - 1;
   while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;

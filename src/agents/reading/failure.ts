@@ -5,7 +5,7 @@ import type { Dialect, ErrorForm, AgentFailure } from './agent-event.ts';
 
 const MAX_TEXT_CHARS = 2_000;
 
-/** Texts by which providers report that a plan or a key is used up for now. */
+/** Texts with which providers report that a plan or a key is used up for now. */
 const LIMIT = new RegExp(
   [
     String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
@@ -22,7 +22,7 @@ const LIMIT = new RegExp(
 const BY_PERSON =
   /insufficient_quota|exceeded your current quota|\bbilling\b|\bspend(?:ing)?\b|\bcredits?\b|\bmonthly\b|\ballowance\b|\bno quota\b|\bupgrade\b|\bpurchase\b|\btotal limit\b/i;
 
-/** Statuses with which a limit is reported; others have their own meaning, whatever the text. */
+/** Statuses with which a limit is reported; others have their own meaning, regardless of the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
 
 /** Texts of a provider without capacity, and of a request that it can never take, whatever the status. */
@@ -109,7 +109,7 @@ function reportsLimit({ text, status }: AgentFailure): boolean {
 const SPOKEN =
   /^(?:API Error: |Error: (?=\W*[A-Z\d])|[45]\d\d (?=\W*[A-Z])|(?:sorry, )?you(?:['’]ve| have) (?:hit|reached|exceeded|exhausted)\b|(?:quota|usage limit|retry limit|rate limit) (?:has been |is |was )?(?:exceeded|reached|exhausted|hit)\b|exceeded (?:retry limit|your)|unexpected status \d|we['’]re currently experiencing high demand)/i;
 
-/** Returns the provider's failure that an agent prints in place of an answer; null for a real answer. */
+/** Returns the provider's failure that an agent prints in place of an answer; null if the text is a real answer. */
 export function findFailureInAnswer(answer: string): string | null {
   const text = answer.trim();
   return text.length <= MAX_TEXT_CHARS && !text.includes('\n') && SPOKEN.test(text) && !isAboutErrors(text)
@@ -124,7 +124,7 @@ const ABOUT_ERRORS: readonly RegExp[] = [
     'i',
   ),
   /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
-  // The CLI's own texts do not begin with an article or pronoun.
+  // The CLI's own texts do not begin with an article or pronoun, so such a text is the agent's prose.
   /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
   // The first sentence of such prose says what was done. A provider writes "right now" or "upgrade now", and JSON.
   /^(?:[^.!?\n·{]|[.!?](?=\S)){0,300}?\b(?:(?<!\b(?:right|upgrade|credits?) )now|added|handled|retried|translated|mapped|covered|implemented|fixed)\b/i,

@@ -10,7 +10,7 @@ import {
   createPendingCalls,
   decodeKept,
   endsObject,
-  type Kept,
+  type KeptBytes,
   readClock,
 } from './capped-bytes.ts';
 import { classifyFailure, findErrorInText, resetOf, usageLimitOf } from './failure.ts';
@@ -18,13 +18,13 @@ import { classifyFailure, findErrorInText, resetOf, usageLimitOf } from './failu
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
   add(event: AgentEvent): void;
-  /** Returns the transcript of the events and of `text`, which was printed beside them. */
+  /** Returns the transcript of the events and of `text`, which was printed between them. */
   transcript(text: string): Transcript;
 }
 
 /**
  * `now` is the reference time for relative reset times. `tokensBefore` is the session's usage before this process, for
- * a CLI that prints the totals of sessions; null for others, or if it is unknown.
+ * a CLI that prints the totals of sessions; it is null for other CLIs, or if it is unknown.
  */
 interface CollectorOptions {
   readonly dialect: Dialect;
@@ -51,7 +51,7 @@ interface ReaderOptions extends CollectorOptions {
  */
 const LONG_LINE_BYTES = 1024;
 
-/** Number of bytes that are examined to tell whether a line need not be parsed. */
+/** Number of bytes that are examined to decide whether a line must be parsed. */
 const LOOK_BYTES = 512;
 
 const MAX_TEXT_BYTES = 16 * 1024;
@@ -69,7 +69,7 @@ export function createAgentReader({
   const parse = dialect.createParser();
   const collector = createDialectCollector(options);
   const pending = createCappedBytes();
-  /** The beginning of the text outside of events. */
+  /** The beginning of the text outside events. */
   let text = '';
   return { push, end, take };
 
@@ -90,7 +90,7 @@ export function createAgentReader({
     pending.clear();
   }
 
-  function takeLine(line: Kept): void {
+  function takeLine(line: KeptBytes): void {
     if (isUnread(line)) return take(ACTIVITY);
     const decoded = decodeKept(line).trim();
     if (decoded === '') return;
@@ -100,8 +100,8 @@ export function createAgentReader({
     else events.forEach(take);
   }
 
-  /** Returns true if the line need not be parsed; a truncated one does not count as the CLI's. */
-  function isUnread(line: Kept): boolean {
+  /** Returns true if the line need not be parsed; a truncated line always must be. */
+  function isUnread(line: KeptBytes): boolean {
     if (line.head.length < LONG_LINE_BYTES || !endsObject(line)) return false;
     return dialect.unread.test(latin1.decode(line.head.subarray(0, LOOK_BYTES)));
   }
@@ -128,8 +128,8 @@ const ACTIVITY: AgentEvent = { kind: 'activity' };
 const latin1 = new TextDecoder('latin1');
 
 /**
- * Creates a collector. A call has ended well only if the CLI says so: an output without an end is a failure, whatever
- * its exit code.
+ * Creates a collector. A call has ended well only if the CLI says so: an output without an end is a failure, regardless
+ * of the exit code.
  */
 function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions): EventCollector {
   let hasEvents = false;
@@ -213,7 +213,7 @@ function createDialectCollector({ dialect, now, tokensBefore }: CollectorOptions
       denials,
       askedPerson: denials.some(({ tool }) => tool === dialect.questionTool),
       sessionId,
-      // Sums of implausible amounts may no longer be numbers.
+      // Check the sums again: those of implausible amounts may no longer be finite numbers.
       turns: asAmount(turns),
       tokens: asAmount(sessionTokens === null ? tokens : sinceBefore(sessionTokens)),
       costUsd: asAmount(costUsd),

@@ -17,12 +17,12 @@ export interface AskedCall {
   readonly kind: 'command' | 'edit' | 'read' | 'search' | 'fetch' | 'web-search' | 'think' | 'other';
   /** The tool's own name; null if the agent does not give it. */
   readonly tool: string | null;
-  /** The whole command line; null for a call that runs no command. */
+  /** The whole command line; null if the call runs no command. */
   readonly command: string | null;
   /** Files and folders that the call names, among them the folder in which a command runs. */
   readonly paths: readonly string[];
   readonly url: string | null;
-  /** True if the command also gets variables of its own. */
+  /** True if the call sets variables for the command. */
   readonly setsVariables: boolean;
 }
 
@@ -33,8 +33,8 @@ export interface AskedPlace {
 }
 
 /**
- * Returns true if `allowed-tools` permits an agent's call; shared by all agents that ask. A call that omits something
- * the decision needs is not permitted.
+ * Returns true if `allowed-tools` permits an agent's call; shared by all agents that ask. A call that omits information
+ * that the decision needs is not permitted.
  */
 export function isPermitted(call: AskedCall, allowedTools: readonly string[], place: AskedPlace): boolean {
   const rules = allowedTools.map(parseToolRule);
@@ -69,7 +69,7 @@ function allowsCommand(
   allowedTools: readonly string[],
   place: AskedPlace,
 ): boolean {
-  // Some shells let `.?` and `.*` match the folder above.
+  // Refuse `.?` and `.*`, with which some shells match the folder above.
   if (command === null || setsVariables || /(?:^|[\s'"/=])\.[?*[]/.test(command)) return false;
   const line = splitCommandLine(command);
   if (line.kind === 'opaque' || findRefusedCommands(command, allowedTools)?.length !== 0) return false;
@@ -85,7 +85,7 @@ function allowsCommand(
   });
 }
 
-/** Files by which git starts programs: an agent that can change them can run anything. */
+/** Matches git's own files, with which git starts programs: an agent that can change them can run anything. */
 const OF_GIT = /\/\.git(?:\/|$)/i;
 
 function allowsEdit(rule: ToolRule, path: string, place: AskedPlace): boolean {
@@ -99,7 +99,8 @@ function allowsRead(rule: ToolRule, path: string, place: AskedPlace): boolean {
 
 /**
  * Returns true if a path matches the pattern of a rule: `//etc/*` begins at the machine's root, any other at the
- * working folder, and one without a folder matches in every folder. A home is unknown here.
+ * working folder, and one without a folder matches in every folder. Patterns below a home folder never match, because
+ * the home is unknown here.
  */
 function matchesRule(pattern: string, path: string, place: AskedPlace): boolean {
   if (pattern.startsWith('~')) return false;

@@ -5,7 +5,7 @@ import type { KindOfDenial } from '../../core/lane/denials.ts';
 
 /**
  * One rule of `allowed-tools`, in the permission rule language of Claude Code, as far as agents differ in it. `text` is
- * the user's own.
+ * the rule as the user wrote it.
  */
 export type ToolRule = { readonly text: string } & (
   | { readonly kind: 'read' | 'edit'; readonly path: string | null }
@@ -28,7 +28,7 @@ export interface NamedCommands {
   readonly text: string;
 }
 
-/** A command rule among others. */
+/** A rule for commands. */
 type CommandRule = Extract<ToolRule, { kind: 'command' }>;
 
 const READS: ReadonlySet<string> = new Set(['Read', 'Glob', 'Grep', 'LS', 'NotebookRead']);
@@ -56,13 +56,13 @@ const opaque: ShellParts = { kind: 'opaque' };
 
 const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
 
-/** Continues a command on the next line, except in a comment. */
+/** The mark that continues a command on the next line, except in a comment. */
 const CONTINUATION = '\\\n';
 
 const SEPARATOR = /^(?:&&|\|\||;|\||\r?\n)/;
 
 /** Commands that only read; Claude Code allows them without a rule inside the work tree, and so rules omit them. */
-export const READERS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
+export const READ_ONLY_COMMANDS = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'] as const;
 
 /** Returns how an agent's refused calls are classified. */
 export function kindOfDenialBy(agent: AgentName): KindOfDenial {
@@ -96,12 +96,16 @@ function allowed(command: string, rules: readonly string[]): boolean {
 
 function onlyReadsInside(command: string): boolean {
   const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
-  // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
+  // Allow an absolute path in `cd`: agents begin many commands with a `cd` to the work tree's full path, which is not
+  // known here.
   if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
-  return READERS.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
+  return READ_ONLY_COMMANDS.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
 }
 
-/** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
+/**
+ * Matches a word that may lead out of the work tree: an absolute path, a home, or a path upwards; also as the value of
+ * an option.
+ */
 const OUTSIDE = /^(?:-\w+|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w+\.\.(?:\/|$)/;
 
 /**
@@ -171,7 +175,7 @@ export function splitCommandLine(command: string): ShellParts {
     } else if (rest.startsWith(CONTINUATION)) {
       at += CONTINUATION.length;
     } else if (rest.startsWith('#') && /(?:^|[ \t])$/.test(part)) {
-      // A comment ends with its line, even after a backslash.
+      // End a comment with its line, even after a backslash.
       const lineEnd = text.indexOf('\n', at);
       at = lineEnd === -1 ? text.length : lineEnd;
     } else if (quoted !== null) {
@@ -258,14 +262,14 @@ export function selectCommandRules(rules: readonly ToolRule[]): readonly Command
   return rules.filter((rule) => rule.kind === 'command');
 }
 
-/** True if some rule allows every command. */
+/** Returns true if some rule allows every command. */
 export function allowsEveryCommand(rules: readonly ToolRule[]): boolean {
   return selectCommandRules(rules).some(({ commands }) => commands.kind === 'any');
 }
 
 /**
  * Returns the mapped rules of an agent whose own rules do not support paths. `without` are the user's rules that have
- * no counterpart there; `more` describes what the agent's own rules allow beyond the user's.
+ * no counterpart there; `more` describes the calls that the agent's own rules allow in addition.
  */
 export function mapSharedRules<Own>(
   rules: readonly ToolRule[],
@@ -285,8 +289,8 @@ export function textsOfRules(rules: readonly ToolRule[]): readonly string[] {
 }
 
 /**
- * Returns rules such as `Edit(src/**)`: agents whose own rules do not support paths may change any file of the
- * repository.
+ * Returns rules such as `Edit(src/**)`. Agents whose own rules do not support paths may change any file of the
+ * repository instead.
  */
 function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
   if (rules.some((rule) => rule.kind === 'edit' && rule.path === null)) return [];
@@ -294,14 +298,14 @@ function editsOfPaths(rules: readonly ToolRule[]): readonly ToolRule[] {
 }
 
 /**
- * Returns the rules for reading outside of the repository, which other agents do not support. Reading inside needs no
- * rule in Claude Code, and so none here.
+ * Returns the rules for reading outside the repository, which other agents do not support. Reading inside needs no
+ * rule, as in Claude Code.
  */
 export function selectOutsideReads(rules: readonly ToolRule[]): readonly ToolRule[] {
   return rules.filter((rule) => rule.kind === 'read' && /^(?:\/\/|~)|(?:^|\/)\.\.(?:\/|$)/.test(rule.path ?? ''));
 }
 
-/** Joins the descriptions of what the agent may do beyond its rules; null if there are none. */
+/** Joins the descriptions of the calls that the agent may make beyond its rules; null without descriptions. */
 export function describeAllowedMore(parts: readonly (string | null)[]): string | null {
   const said = parts.filter((part) => part !== null);
   return said.length === 0 ? null : said.join(', and ');

@@ -12,7 +12,7 @@ const MAX_RETRIES = 10;
 const MAX_FAILURES = 100;
 const MAX_PATTERNS = 100;
 /** Maximum durations in words and in ms. */
-const LONGEST = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
+const MAX_DURATIONS = { timeout: ['24h', DAY_MS], delay: ['1h', HOUR_MS], reset: ['720h', 30 * DAY_MS] } as const;
 
 /** The pattern that editors check: a duration, or a text with variables. */
 const DURATION_PATTERN = String.raw`^\s*\+?(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+)\s*$|\$\{`;
@@ -72,7 +72,7 @@ const breaker = z
   .strictObject({
     threshold: whole(1, MAX_FAILURES, 'Failures in a row after which the step is skipped; default: 5.').optional(),
     reset_after: duration(
-      LONGEST.reset,
+      MAX_DURATIONS.reset,
       'Time for which the step is skipped before one more try; default: 30s.',
     ).optional(),
   })
@@ -89,7 +89,7 @@ const common = {
     .describe('Unique in the file.'),
   enabled: z.boolean().optional().describe('`false` leaves the step out; default: `true`.'),
   timeout: duration(
-    LONGEST.timeout,
+    MAX_DURATIONS.timeout,
     'The step and every process that it started are ended after this time; default, and for 0: `agent-timeout-minutes`.',
   ).optional(),
   max_retries: whole(
@@ -98,7 +98,7 @@ const common = {
     'Further attempts within the iteration, each of which is a call for an agent step; default: 0.',
   ).optional(),
   retry_delay: duration(
-    LONGEST.delay,
+    MAX_DURATIONS.delay,
     'Delay before the first retry; it doubles with each retry, up to 30 s; default: 1s.',
   ).optional(),
   continue_on_error: z
@@ -139,7 +139,7 @@ const agentConfig = z.strictObject({
   allowed_tools: tools.optional(),
   allowedTools: tools.optional(),
   timeout: duration(
-    LONGEST.timeout,
+    MAX_DURATIONS.timeout,
     'The call is ended after this time; the shorter of both timeouts counts.',
   ).optional(),
   marker_file: path(
@@ -164,7 +164,7 @@ const commandConfig = z.strictObject({
     .refine((text) => text.trim() !== '', 'is empty: give a command')
     .max(MAX_COMMAND_CHARS, `must have at most ${MAX_COMMAND_CHARS} characters: put a longer one into a script`)
     .describe('Command for bash, which expands variables. It sees the same variables as the agent, without keys.'),
-  timeout: duration(LONGEST.timeout, 'The shorter of both timeouts counts.').optional(),
+  timeout: duration(MAX_DURATIONS.timeout, 'The shorter of both timeouts counts.').optional(),
 });
 
 const commitConfig = z.strictObject({

@@ -25,7 +25,7 @@ interface Rule {
 }
 
 const HEADING =
-  '# What holds\n\nThe text above may be written for another loop. Where it differs from the rest of this prompt:\n';
+  '# What takes precedence\n\nThe text above may be written for another loop. Where it differs from the rest of this prompt:\n';
 
 const rules: readonly Rule[] = [
   {

@@ -229,14 +229,14 @@ export interface UnreadChange {
   readonly bytesAfter: number | null;
 }
 
-const LONGEST_TEXT = 1024 * 1024;
+const MAX_TEST_FILE_BYTES = 1024 * 1024;
 
 /** Maximum size of a lock file that is read; those of large projects have tens of thousands of lines. */
-const LONGEST_LOCK_FILE = 8 * 1024 * 1024;
+const MAX_LOCK_FILE_BYTES = 8 * 1024 * 1024;
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_READ_BYTES = 16 * 1024 * 1024;
 
-const MOST_FILES = 4000;
+const MAX_READ_FILES = 4000;
 
 /** Matches data files, which lie beside tests but are not run. */
 const DATA =
@@ -269,9 +269,9 @@ export function selectToRead<C extends UnreadChange>(changes: readonly C[]): rea
   let bytes = 0;
   for (const change of wanted) {
     const [before, after] = [change.bytesBefore ?? 0, change.bytesAfter ?? 0];
-    const longest = isLockFile(change.path) ? LONGEST_LOCK_FILE : LONGEST_TEXT;
-    if (Math.max(before, after) > longest || bytes + before + after > MOST_BYTES) continue;
-    if (read.length === MOST_FILES) break;
+    const longest = isLockFile(change.path) ? MAX_LOCK_FILE_BYTES : MAX_TEST_FILE_BYTES;
+    if (Math.max(before, after) > longest || bytes + before + after > MAX_READ_BYTES) continue;
+    if (read.length === MAX_READ_FILES) break;
     bytes += before + after;
     read.push(change);
   }

@@ -43,7 +43,8 @@ export function findGoVersionFile({ all }: { readonly all: readonly ProjectFolde
 }
 
 /**
- * Returns the version of Go for a set-up without a file: that of another workflow if it is newer, otherwise the latest.
+ * Returns the Go version to set up: another workflow's if it is newer; empty if a version file is used; otherwise
+ * `stable`.
  */
 export function formatGoVersion({
   place,

@@ -14,8 +14,8 @@ export interface ChecklistFacts {
 }
 
 /**
- * Returns what an iteration did to the task files, or null if there are none. An item that was reworded when it was
- * ticked, or moved, counts as kept.
+ * Returns what an iteration did to the task files; null if no task file has items, before or after. An item that was
+ * reworded when it was ticked, or moved, counts as kept.
  */
 export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
   if (before.length === 0 && after.length === 0) return null;

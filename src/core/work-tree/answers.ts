@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/** Maximum number of items that are examined. */
-export const MOST_BESIDE = 50;
+/** Maximum number of branches, stashes and other work outside the work tree that are examined. */
+export const MAX_BESIDE_ITEMS = 50;
 
 const MAX_NAME_CHARS = 200;
 
@@ -39,37 +39,37 @@ const substituteSchema = z.discriminatedUnion('is', [
 export type Substitute = z.infer<typeof substituteSchema>;
 
 /** Maximum size of a pack in bytes. GitHub rejects larger pushes, so unpacking a larger one would be pointless. */
-export const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
+export const MAX_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** Maximum size of an answer in bytes, without the pack that follows it. */
-export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
+export const MAX_TREE_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Maximum number of ignored paths that are compared. */
-export const MOST_IGNORED = 1_000;
+export const MAX_IGNORED_PATHS = 1_000;
 
 /** Maximum number of paths that are named one by one. */
-export const MOST_PATHS = 100_000;
+export const MAX_ANSWER_PATHS = 100_000;
 
 /** Size in bytes of the parts in which a pack is handed over. */
 export const CHUNK_BYTES = 8 * 1024 * 1024;
 
 /** Maximum length of the worker's words in characters; longer ones are cut. */
-export const MOST_WORDS = 2_000;
+export const MAX_WORKER_WORDS_CHARS = 2_000;
 
 /** Maximum length of a path, git's limit in bytes; a character of a JSON text may take several bytes. */
-const LONGEST_PATH = 4_096;
+const MAX_GIT_PATH_CHARS = 4_096;
 
-const MOST_WARNINGS = 20;
+const MAX_WORKER_WARNINGS = 20;
 
-const LARGEST_PATCH_CHARS = 1024 * 1024;
+const MAX_PATCH_CHARS = 1024 * 1024;
 
-const path = z.string().min(1).max(LONGEST_PATH);
+const path = z.string().min(1).max(MAX_GIT_PATH_CHARS);
 
-const words = z.string().max(MOST_WORDS);
+const words = z.string().max(MAX_WORKER_WORDS_CHARS);
 
 const treeEntry = z.object({ mode: z.string().regex(/^[0-7]{6}$/), id: objectId });
 
-const packBytes = z.int().positive().max(LARGEST_PACK_BYTES);
+const packBytes = z.int().positive().max(MAX_PACK_BYTES);
 
 /** The questions to the worker that runs in the work tree as the agent's user, with the schemas of its answers. */
 const answers = {
@@ -79,9 +79,9 @@ const answers = {
     kind: z.literal('read'),
     head: objectId.nullable(),
     tree: objectId,
-    substitutes: z.array(z.object({ path, substitute: substituteSchema })).max(MOST_PATHS),
-    beside: z.array(besideSchema).max(MOST_BESIDE).default([]),
-    ignored: z.array(path).max(MOST_IGNORED),
+    substitutes: z.array(z.object({ path, substitute: substituteSchema })).max(MAX_ANSWER_PATHS),
+    beside: z.array(besideSchema).max(MAX_BESIDE_ITEMS).default([]),
+    ignored: z.array(path).max(MAX_IGNORED_PATHS),
     /**
      * Sizes of the packs with new content: the commits up to `head`, and the other content of `tree`; null if there is
      * none.
@@ -93,15 +93,15 @@ const answers = {
   /** null if the wanted content is missing. */
   'put-back': z.object({
     kind: z.literal('put-back'),
-    paths: z.array(path).max(MOST_PATHS).nullable(),
+    paths: z.array(path).max(MAX_ANSWER_PATHS).nullable(),
     /**
      * Paths that could not be put back, each with the state found there and the state that it counts as; null if the
      * path does not exist.
      */
-    left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
+    left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MAX_ANSWER_PATHS),
   }),
   /** null if the patch would change nothing, or cannot be made. */
-  'patch-of': z.object({ kind: z.literal('patch-of'), patch: z.string().max(LARGEST_PATCH_CHARS).nullable() }),
+  'patch-of': z.object({ kind: z.literal('patch-of'), patch: z.string().max(MAX_PATCH_CHARS).nullable() }),
   leave: z.object({ kind: z.literal('leave') }),
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),
   'read-end': z.object({ kind: z.literal('read-end'), text: z.string().nullable() }),
@@ -122,7 +122,7 @@ export type TreeQuestion = keyof Answers;
 export type TreeAnswer<K extends TreeQuestion> = Answers[K];
 
 /** Problems that the worker met, to be reported. */
-const asides = z.object({ warnings: z.array(words).max(MOST_WARNINGS) });
+const asides = z.object({ warnings: z.array(words).max(MAX_WORKER_WARNINGS) });
 
 /** An answer as the worker writes it: one line of JSON. */
 interface ReadAnswer<K extends TreeQuestion> {
@@ -132,7 +132,7 @@ interface ReadAnswer<K extends TreeQuestion> {
 
 /** Returns the line with which the worker answers. */
 export function renderTreeAnswer(answer: TreeAnswer<TreeQuestion> | Failed, warnings: readonly string[]): string {
-  const shortened = warnings.slice(0, MOST_WARNINGS).map((warning) => warning.slice(0, MOST_WORDS));
+  const shortened = warnings.slice(0, MAX_WORKER_WARNINGS).map((warning) => warning.slice(0, MAX_WORKER_WORDS_CHARS));
   return `${JSON.stringify({ ...answer, warnings: shortened })}\n`;
 }
 

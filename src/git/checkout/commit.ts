@@ -65,7 +65,7 @@ export interface Committer {
  * Maximum number of commits of one iteration that are kept separate. If there are more, they are folded into one,
  * because remaking each takes a process.
  */
-const MOST_COMMITS = 100;
+const MAX_ITERATION_COMMITS = 100;
 
 /**
  * Makes the commits of an iteration on top of `tip`; the last has `tree`. None of the agent's own commit objects is
@@ -163,13 +163,15 @@ async function ownCommits(
   { tip, head }: { readonly tip: ObjectId; readonly head: ObjectId | null },
 ): Promise<OwnCommits> {
   const chain =
-    head === null ? [] : await readChain(objects, { since: tip, tip: head, most: MOST_COMMITS, mayMerge: () => false });
+    head === null
+      ? []
+      : await readChain(objects, { since: tip, tip: head, most: MAX_ITERATION_COMMITS, mayMerge: () => false });
   if (chain !== null) return { kind: 'chain', commits: chain };
   const listed = await git.answer(['rev-list', '--topo-order', '--reverse', `${tip}..${head}`]);
   const commits = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
   return commits.length === 0
     ? { kind: 'chain', commits: [] }
-    : { kind: 'tangle', commits: commits.slice(-MOST_COMMITS) };
+    : { kind: 'tangle', commits: commits.slice(-MAX_ITERATION_COMMITS) };
 }
 
 /** Returns the commits without changes that nobody made, such as line ends that `git add` converted. */

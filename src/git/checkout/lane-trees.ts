@@ -28,7 +28,7 @@ import { giveToSandbox, lendToSandbox, type RepositorySandbox } from './tree/age
 import { plainReading, readWorkTree } from './tree/work-tree.ts';
 import { copyIndex, readConfig, type Workspace, createWorkspaceAt } from './workspace.ts';
 
-const MOST_FILES_NAMED = 200;
+const MAX_CHANGED_FILES = 200;
 
 /** A lane as it was opened; it does not change afterwards. */
 export interface LaneAtOpening {
@@ -185,7 +185,7 @@ export async function measureChange(
     countCommits(git, before.head, after.head),
   ]);
   return {
-    files: changes.slice(0, MOST_FILES_NAMED).map(({ path }) => decodeGitName(path)),
+    files: changes.slice(0, MAX_CHANGED_FILES).map(({ path }) => decodeGitName(path)),
     fileCount: changes.length,
     insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
     deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),

@@ -22,7 +22,7 @@ import {
 } from './tree/work-tree-access.ts';
 
 /** Maximum number of places outside of the work tree that are searched for work. */
-const MOST_EXAMINED = 10;
+const MAX_SEARCHED_PLACES = 10;
 
 /**
  * The work tree as it was read last. `tree` is the content that is used as evidence. `head` is the work tree's HEAD, or
@@ -208,7 +208,7 @@ export async function readWorkBeside(
   const { access, beside } = work;
   const news = findNewBesideWork(beside.known ?? found, found);
   const isStill = (one: BesideWork): boolean => found.some(({ is, id }) => is === one.is && id === one.id);
-  const asked = [...beside.standing.filter(isStill), ...news].slice(0, MOST_EXAMINED);
+  const asked = [...beside.standing.filter(isStill), ...news].slice(0, MAX_SEARCHED_PLACES);
   const known = [...new Set([tip, ...(head === null ? [] : [head])])];
   const patches: { readonly item: BesideWork; readonly patch: string }[] = [];
   for (const item of asked) {

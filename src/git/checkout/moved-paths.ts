@@ -14,7 +14,7 @@ import { readRegular, writeRegular } from '../regular-files.ts';
  * Maximum size of a text to rewrite; it exceeds the length of any script that a package manager writes to start a
  * program.
  */
-const LARGEST_TEXT_BYTES = 256 * 1024;
+const MAX_SCRIPT_BYTES = 256 * 1024;
 /** Maximum number of folders that are read at the same time. */
 const AT_ONCE = 64;
 
@@ -69,7 +69,7 @@ async function moveLink(path: string, moves: readonly MovedFolder[]): Promise<vo
 }
 
 async function moveText(path: string, moves: readonly MovedFolder[]): Promise<void> {
-  const found = await readRegular(path, LARGEST_TEXT_BYTES);
+  const found = await readRegular(path, MAX_SCRIPT_BYTES);
   if (found === null || found.bytes.includes(0) || !isUtf8(found.bytes)) return;
   const text = found.bytes.toString();
   const moved = replaceMovedPaths(text, moves);

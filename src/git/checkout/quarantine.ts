@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { ObjectId } from '../../core/evidence.ts';
 import { MINUTE_MS } from '../../core/countdown.ts';
-import { LARGEST_PACK_BYTES } from '../../core/work-tree/answers.ts';
+import { MAX_PACK_BYTES } from '../../core/work-tree/answers.ts';
 import { UserError } from '../../errors.ts';
 import { lastLinesOfError } from '../git.ts';
 import { removePipes } from '../pipes.ts';
@@ -103,10 +103,10 @@ function quarantineOf(own: PrivateRepository, { roots, over }: Pick<Quarantine, 
       // Do not check content strictly: a file to which git objects (a `.gitmodules`, for example) must not cost all
       // other files.
       const how = of === 'commits' ? ['--strict'] : [];
-      const taken = await git.answer(
-        ['index-pack', ...how, '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
-        { input, timeoutMs: RECEIVE_MS },
-      );
+      const taken = await git.answer(['index-pack', ...how, '--stdin', `--max-input-size=${String(MAX_PACK_BYTES)}`], {
+        input,
+        timeoutMs: RECEIVE_MS,
+      });
       return taken.exitCode === 0;
     },
     keep: async (head) => {

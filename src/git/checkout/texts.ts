@@ -12,10 +12,10 @@ import { type BaseOnDisk, isBaseBranchName, mayHavePaths } from './on-disk.ts';
 import { branchOf, findWorkspace, headOf, refOf, type Workspace } from './workspace.ts';
 
 /** Maximum size of a text file in bytes; longer lists are not written by hand. */
-const LARGEST_TEXT_BYTES = 1024 * 1024;
+const MAX_TASK_FILE_BYTES = 1024 * 1024;
 
 /** Maximum number of files that a pattern may match. */
-const MOST_FILES = 100;
+const MAX_MATCHED_FILES = 100;
 
 /**
  * Plain text files of a commit by path, and the paths that were left out: `unread` files, and `links` at a path or in
@@ -86,7 +86,7 @@ export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonl
   const texts = new Map<ObjectId, string>();
   const sizes = await withObjects(git, async (objects) => {
     const found = await objects.sizesOf([...new Set(listed.values())]);
-    await objects.each(new Map([...found].filter(([, size]) => size <= LARGEST_TEXT_BYTES)), (id, content) => {
+    await objects.each(new Map([...found].filter(([, size]) => size <= MAX_TASK_FILE_BYTES)), (id, content) => {
       if (!content.includes(0)) texts.set(id, content.toString());
     });
     return found;
@@ -95,7 +95,7 @@ export async function readCommitTexts(git: Git, commit: ObjectId, paths: readonl
     path,
     text: texts.get(id),
     why:
-      (sizes.get(id) ?? 0) > LARGEST_TEXT_BYTES
+      (sizes.get(id) ?? 0) > MAX_TASK_FILE_BYTES
         ? 'is larger than 1 MiB'
         : 'contains NUL bytes, so it is not UTF-8 text',
   }));
@@ -130,8 +130,8 @@ async function listPathEntries(
   const files = entries.filter(({ isLink, path }) => !isLink && isWanted(path));
   const links = entries.filter(({ isLink, path }) => isLink && (isWanted(path) || onTheWay.has(path)));
   return {
-    files: new Map(files.slice(0, MOST_FILES).map(({ path, id }) => [path, id])),
-    links: links.slice(0, MOST_FILES).map(({ path }) => path),
+    files: new Map(files.slice(0, MAX_MATCHED_FILES).map(({ path, id }) => [path, id])),
+    links: links.slice(0, MAX_MATCHED_FILES).map(({ path }) => path),
   };
 }
 
@@ -147,7 +147,7 @@ export async function findNamesIn(git: Git, commit: ObjectId, names: readonly st
     const [, type = '', path = ''] = /^\d+ (\w+) [0-9a-f]+\t([^]*)$/.exec(record) ?? [];
     return type === 'tree' ? [`${path}/`] : [path];
   });
-  return found.filter(isWanted).slice(0, MOST_FILES);
+  return found.filter(isWanted).slice(0, MAX_MATCHED_FILES);
 }
 
 /** Returns the folders above a path: `a` and `a/b` for `a/b/c`. */

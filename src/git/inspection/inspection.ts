@@ -10,10 +10,10 @@ import { createPathMatcher } from '../../core/folder.ts';
 import { isLoopState, isProtected, leavesWorkTree } from './protected-paths.ts';
 
 /** Maximum number of packed members that are tried in a file. */
-const MOST_MEMBERS = 64;
+const MAX_PACKED_MEMBERS = 64;
 
 /** Maximum number of bytes that are unpacked from a file. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
 
 /** Maximum depth of packed content inside packed content. */
 const DEEPEST = 2;
@@ -54,7 +54,7 @@ type Search = (content: Buffer) => boolean;
 const searches = new Map<string, Search>();
 
 /** Maximum number of contents whose answer is cached. */
-const MOST_KNOWN = 5_000;
+const MAX_CACHED_SEARCHES = 5_000;
 
 /** The rules that decide what may be published (spec §10). */
 export interface PublishingRules {
@@ -89,13 +89,13 @@ export interface Inspection {
 const PROTECTED_TOO = 'is a protected path as well';
 
 /** Maximum size of a file that is searched for secrets, in bytes; a larger one is not published. */
-const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
+const MAX_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 /**
  * Maximum size of a binary that is searched for key patterns, in bytes; in a larger one, any match is a coincidence.
  * The job's own secrets are searched for in any case.
  */
-const LARGEST_BINARY_BYTES = 1024 * 1024;
+const MAX_BINARY_BYTES = 1024 * 1024;
 
 /**
  * Creates an inspection. `workTree` is git over the work tree whose attributes name the content filters, or null if
@@ -109,7 +109,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     if (!content.subarray(0, 8000).includes(0)) return await rules.scanner.scan(content.toString());
     // UTF-16, as some shells write it, or a binary: remove the NUL bytes, so that the letters of its texts are
     // adjacent.
-    return content.length > LARGEST_BINARY_BYTES
+    return content.length > MAX_BINARY_BYTES
       ? []
       : await rules.scanner.scan(content.toString('latin1').replaceAll('\0', ''));
   }
@@ -182,7 +182,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     });
     for (const { path, newId } of withContent) {
       if (newId !== null && !searched.has(newId))
-        withheld.set(path, `it is too large to be searched for secrets (over ${LARGEST_SEARCHED_BYTES / 2 ** 20} MiB)`);
+        withheld.set(path, `it is too large to be searched for secrets (over ${MAX_SEARCHED_BYTES / 2 ** 20} MiB)`);
     }
 
     const suspects = withContent.filter((change) => (keys.get(change.newId) ?? []).length > 0);
@@ -206,7 +206,7 @@ export function createInspection(workTree: Git | null, rules: PublishingRules): 
     ids: readonly (ObjectId | null)[],
   ): Promise<ReadonlyMap<ObjectId, number>> {
     const sizes = await objects.sizesOf([...new Set(ids.filter((id) => id !== null))]);
-    return new Map([...sizes].filter(([, size]) => size <= LARGEST_SEARCHED_BYTES));
+    return new Map([...sizes].filter(([, size]) => size <= MAX_SEARCHED_BYTES));
   }
 
   /**
@@ -319,7 +319,7 @@ function remembering(search: Search): Search {
   return (content) => {
     const hash = createHash('sha256').update(content).digest('base64');
     const found = known.get(hash) ?? search(content);
-    if (known.size >= MOST_KNOWN) known.clear();
+    if (known.size >= MAX_CACHED_SEARCHES) known.clear();
     known.set(hash, found);
     return found;
   };
@@ -330,7 +330,7 @@ function remembering(search: Search): Search {
  * limits.
  */
 function unpackedParts(content: Buffer): readonly Buffer[] {
-  const budget: Budget = { members: MOST_MEMBERS, bytes: MOST_BYTES };
+  const budget: Budget = { members: MAX_PACKED_MEMBERS, bytes: MAX_UNPACKED_BYTES };
   return partsWithin(content, budget, DEEPEST);
 }
 

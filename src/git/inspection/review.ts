@@ -28,7 +28,7 @@ export interface RefusedFile {
 }
 
 /** Maximum number of commits of a branch that are measured. */
-const MOST_COMMITS = 1000;
+const MAX_MEASURED_COMMITS = 1000;
 
 /**
  * Commits of a branch. `fork` is the commit at which it left its base, and `roots` are other commits of the base that
@@ -133,7 +133,7 @@ async function textsOf(
   const tests = files.filter(({ path }) => readsTexts({ path, kind: 'changed' }) && mayHoldTests(path));
   const ids = tests.flatMap(({ before, after }) => [before?.id, after?.id]).filter((id) => id !== undefined);
   const sizes = await objects.sizesOf([...new Set(ids)]);
-  const small = [...sizes].filter(([, size]) => size <= LONGEST_TEST_BYTES).slice(0, MOST_TESTS);
+  const small = [...sizes].filter(([, size]) => size <= MAX_TEST_BYTES).slice(0, MAX_PROOF_TESTS);
   const texts = new Map<ObjectId | null, string>();
   await objects.each(new Map(small), (id, content) => {
     texts.set(id, content.toString());
@@ -142,8 +142,8 @@ async function textsOf(
 }
 
 /** Limits of the tests whose texts are read for a proof. */
-const LONGEST_TEST_BYTES = 512 * 1024;
-const MOST_TESTS = 1_000;
+const MAX_TEST_BYTES = 512 * 1024;
+const MAX_PROOF_TESTS = 1_000;
 
 interface TaskCommit {
   readonly commit: ObjectId;
@@ -157,7 +157,7 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
     'log',
     '--no-merges',
     '--first-parent',
-    `--max-count=${String(MOST_COMMITS)}`,
+    `--max-count=${String(MAX_MEASURED_COMMITS)}`,
     '--format=%H %P %(trailers:key=Ralph-Task,valueonly,separator=%x20)',
     tip,
     ...[fork, ...roots].map((known) => `^${known}`),
@@ -170,7 +170,7 @@ async function commitsOfTasks(git: Git, { fork, roots, tip }: BranchCommits): Pr
 }
 
 /** Maximum size in bytes of a file that is searched for conflict markers. */
-const LARGEST_MARKED = 1024 * 1024;
+const MAX_MARKED_BYTES = 1024 * 1024;
 
 /** Returns the published files that a reviewer should look at first. */
 export async function lookAtOf(
@@ -191,7 +191,7 @@ export async function lookAtOf(
   const texts = new Map<ObjectId | null, string>();
   const conflicts = new Map<ObjectId | null, number>();
   await objects.each(
-    new Map([...sizes].filter(([id, size]) => ids.has(id) || size <= LARGEST_MARKED)),
+    new Map([...sizes].filter(([id, size]) => ids.has(id) || size <= MAX_MARKED_BYTES)),
     (id, content) => {
       if (ids.has(id)) texts.set(id, content.toString());
       if (content.includes('<<<<<<< ')) conflicts.set(id, countConflicts(content.toString()));

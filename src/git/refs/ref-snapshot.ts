@@ -22,7 +22,7 @@ export const STATE_REF = 'refs/ralph/v2/state';
 const EARLIER = 'refs/ralph/state/';
 
 /** Maximum number of commits of a history; a longer or older one starts over with the last state. */
-const LONGEST_HISTORY = 5_000;
+const MAX_HISTORY_COMMITS = 5_000;
 
 const OLDEST_HISTORY_MS = 90 * DAY_MS;
 
@@ -141,7 +141,7 @@ export function createRefSnapshot(options: RefNetworkOptions): SnapshotPlace {
     const continues =
       past !== undefined &&
       head !== null &&
-      past.depth < LONGEST_HISTORY &&
+      past.depth < MAX_HISTORY_COMMITS &&
       at - past.since < OLDEST_HISTORY_MS &&
       (await hasObject(network.objectsFolder, head));
     const history = continues ? { ...past, depth: past.depth + 1 } : { depth: 1, since: at };
@@ -228,7 +228,7 @@ function historyOf(message: string, now: number): History {
   const depth = new RegExp(`^${DEPTH_TRAILER}: ([1-9]\\d{0,5})$`, 'm').exec(message)?.[1];
   const since = Date.parse(new RegExp(`^${SINCE_TRAILER}: (\\S+)$`, 'm').exec(message)?.[1] ?? '');
   return depth === undefined || Number.isNaN(since)
-    ? { depth: LONGEST_HISTORY, since: now }
+    ? { depth: MAX_HISTORY_COMMITS, since: now }
     : { depth: Number(depth), since };
 }
 

@@ -10,7 +10,7 @@ import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
 
 /** Maximum number of published commits that are searched. Commits that build on older ones are inspected again. */
-const MOST_PUBLISHED = 2000;
+const MAX_PUBLISHED_COMMITS = 2000;
 
 /**
  * The source of the server's branches. `ask` runs a git command that talks to the server, from the repository that it
@@ -22,7 +22,7 @@ interface PublishedSource extends Pick<BareRepositoryOptions, 'workFolder' | 'en
 }
 
 /** Maximum number of commits of the base branch that are searched. */
-const MOST_COMMITS = 5000;
+const MAX_BASE_COMMITS = 5000;
 
 /** The base branch of the server; null means its default branch. */
 interface BaseSource extends PublishedSource {
@@ -131,7 +131,7 @@ async function knownMerges(
   return withBareRepository(source, async (empty) => {
     const from = baseBranch === null ? 'HEAD' : `refs/heads/${baseBranch}`;
     // Fetch only commits and no trees, which are not needed.
-    const how = ['--filter=tree:0', '--no-tags', '--quiet', `--depth=${String(MOST_COMMITS)}`, source.url];
+    const how = ['--filter=tree:0', '--no-tags', '--quiet', `--depth=${String(MAX_BASE_COMMITS)}`, source.url];
     const fetched = await source.ask(empty, ['fetch', ...how, `+${from}:refs/heads/base`, `${since}:refs/heads/since`]);
     if (fetched.exitCode !== 0) return 'The base branch could not be fetched, so its merge cannot be checked.';
     const onBase = new Set((await empty.text(['rev-list', 'refs/heads/base'])).split('\n'));
@@ -195,11 +195,11 @@ export async function findNewestPublished(
   commit: ObjectId,
   source: PublishedSource,
 ): Promise<ObjectId | null> {
-  const own = await git.text(['rev-list', '--first-parent', `--max-count=${String(MOST_PUBLISHED)}`, commit]);
+  const own = await git.text(['rev-list', '--first-parent', `--max-count=${String(MAX_PUBLISHED_COMMITS)}`, commit]);
   return withBareRepository(source, async (empty) => {
     // Fetch only commits and no trees, which are not needed.
     const branches = ['--filter=tree:0', '--no-tags', '--quiet', source.url, '+refs/heads/*:refs/heads/*'];
-    const fetched = await source.ask(empty, ['fetch', `--depth=${String(MOST_PUBLISHED)}`, ...branches]);
+    const fetched = await source.ask(empty, ['fetch', `--depth=${String(MAX_PUBLISHED_COMMITS)}`, ...branches]);
     if (fetched.exitCode !== 0) return null;
     const known = new Set((await empty.text(['rev-list', '--all'])).split('\n'));
     return own.split('\n').find((id) => known.has(id)) ?? null;

@@ -23,7 +23,7 @@ interface ReceiveOptions extends Pick<
 }
 
 /** Maximum number of commits: a run has at most a thousand iterations, and an agent commits a few times in each. */
-const MOST_COMMITS = 10_000;
+const MAX_RECEIVED_COMMITS = 10_000;
 
 /** Options that create no ref from the bundle except the one for the expected commit. */
 const PLAIN = [...FETCH_ALONE, '--no-recurse-submodules'];
@@ -105,7 +105,7 @@ async function readOwnMessages(
   own: OwnWords,
 ): Promise<ReadMessages> {
   return withObjects(git, async (objects) => {
-    const commits = await readChain(objects, { since, tip, most: MOST_COMMITS, mayMerge: (id) => id === base });
+    const commits = await readChain(objects, { since, tip, most: MAX_RECEIVED_COMMITS, mayMerge: (id) => id === base });
     if (commits === null) return notOurs(`Its commits do not build on ${since} one by one.`);
     const by = `${own.identity.name} <${own.identity.email}> `;
     for (const { id, text, message } of commits) {

@@ -10,7 +10,7 @@ import { askRemote, networkOf, readRemote, pushRefusalOf, rejectPush, type Remot
  * Maximum number of commits that are signed for one push. GitHub accepts about 500 requests an hour that create
  * something, from all runs with the same token together.
  */
-const MOST_SIGNED = 400;
+const MAX_SIGNED_COMMITS = 400;
 
 /**
  * Commits to sign: `commit` and the commits that it builds on, down to `since`. If `since` is null, only `commit` is
@@ -42,9 +42,9 @@ export async function signCommits(git: Git, options: RemoteOptions, signing: Sig
   const unsigned = chain.slice(from);
   const before = chain[from - 1]?.id ?? since;
   const known = before === null ? [] : await knownOnBranch(git, options, { ...signing, before, unsigned });
-  if (unsigned.length - known.length > MOST_SIGNED)
+  if (unsigned.length - known.length > MAX_SIGNED_COMMITS)
     return rejectPush(
-      `GitHub would have to sign ${String(unsigned.length)} commits at once, and at most ${String(MOST_SIGNED)} are possible. Set \`sign-commits: false\` where no rule requires signatures.`,
+      `GitHub would have to sign ${String(unsigned.length)} commits at once, and at most ${String(MAX_SIGNED_COMMITS)} are possible. Set \`sign-commits: false\` where no rule requires signatures.`,
     );
   const made = await makeAll(git, options, { ...signing, unsigned, known });
   if (typeof made !== 'string') return made;

@@ -47,7 +47,7 @@ interface LogDownload extends Pick<ForgeOptions, 'apiUrl' | 'pace'> {
 }
 
 /** Maximum number of annotations; further ones only repeat the first ones. */
-const MOST_ANNOTATIONS = 50;
+const MAX_CHECK_ANNOTATIONS = 50;
 
 /** Options for a single attempt: a part that cannot be read at once is reported as missing. */
 const WITHOUT_RETRIES = { request: { retries: 0 } };
@@ -102,7 +102,7 @@ function readAnnotations({ ask }: Client, id: number): Promise<readonly Annotati
     const { data } = await octokit.rest.checks.listAnnotations({
       ...at,
       check_run_id: id,
-      per_page: MOST_ANNOTATIONS,
+      per_page: MAX_CHECK_ANNOTATIONS,
       ...WITHOUT_RETRIES,
     });
     return data.map(({ path, start_line: line, annotation_level: level, message }) => ({

@@ -17,7 +17,7 @@ import {
   buildChecksQuery,
   type CommentAnswer,
   emailOf,
-  MOST_THREADS,
+  MAX_UNRESOLVED_THREADS,
   type PlainCommentAnswer,
   type PullAnswer,
   type PullRequestAnswer,
@@ -69,7 +69,7 @@ export function createPullRequestReader(
           if (!mayWorkInParts(error)) throw error;
           return inParts();
         });
-        const isPartial = whole !== null && whole.page === MOST_THREADS && whole.refused.isTemporary;
+        const isPartial = whole !== null && whole.page === MAX_UNRESOLVED_THREADS && whole.refused.isTemporary;
         const read = isPartial ? await inParts().catch(() => whole) : whole;
         if (read === null) return null;
         const { pull, refused } = read;
@@ -105,7 +105,9 @@ async function readAtOnce(octokit: Octokit, at: RepositoryName, branch: string):
       octokit.graphql<PullRequestAnswer>(buildPullRequestQuery(lacking), { ...at, branch: `refs/heads/${branch}` }),
     );
     const [pull] = keepShownEntries(data.repository.ref?.associatedPullRequests);
-    return pull === undefined || pull.isCrossRepository ? null : { pull, refused, page: MOST_THREADS, lacking };
+    return pull === undefined || pull.isCrossRepository
+      ? null
+      : { pull, refused, page: MAX_UNRESOLVED_THREADS, lacking };
   });
 }
 
@@ -165,7 +167,11 @@ async function allThreads(
   let page: ThreadPage = reviewThreads;
   let unread = page.totalCount - (page.nodes?.length ?? 0);
   const open = keepShownEntries(page).filter(isOpen);
-  for (let more = 0; more < MORE_PAGES && open.length < MOST_THREADS && page.pageInfo.hasPreviousPage; more += 1) {
+  for (
+    let more = 0;
+    more < MORE_PAGES && open.length < MAX_UNRESOLVED_THREADS && page.pageInfo.hasPreviousPage;
+    more += 1
+  ) {
     const { repository } = await octokit.graphql<ThreadsAnswer>(buildThreadsQuery(size, lacking), {
       ...at,
       number,
@@ -179,7 +185,7 @@ async function allThreads(
     .map(toThread)
     .filter((thread) => thread !== null)
     .toSorted((left, right) => startOf(left) - startOf(right));
-  const beyond = Math.max(0, threads.length - MOST_THREADS);
+  const beyond = Math.max(0, threads.length - MAX_UNRESOLVED_THREADS);
   return { open: threads.slice(beyond), more: beyond + Math.max(0, unread) };
 }
 

@@ -3,7 +3,7 @@ import type { ThreadNow } from '../../core/feedback/pull-request-now.ts';
 import { buildStandingFields, withoutLacking, type LackingFields, type StandingAnswer } from './standing.ts';
 
 /** Maximum number of unresolved threads, and of threads per page. */
-export const MOST_THREADS = 100;
+export const MAX_UNRESOLVED_THREADS = 100;
 /** Number of threads, reviews and comments per page after a query for all of them failed. */
 export const SMALL_PAGE = 20;
 
@@ -77,7 +77,7 @@ const conversationFields = (lacking: LackingFields, page: number) =>
 /** Builds the query for everything at once. */
 export const buildPullRequestQuery = (lacking: LackingFields): string =>
   withoutLacking(
-    `${ofPullRequest(`${conversationFields(lacking, MOST_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
+    `${ofPullRequest(`${conversationFields(lacking, MAX_UNRESOLVED_THREADS)} ${CHECKS.base} ${CHECKS.head}`)}
 ${HEAD_FRAGMENT}
 ${BASE_FRAGMENT}
 ${RUN_FRAGMENT}

@@ -44,7 +44,7 @@ export type WriteOnIssue = <T>(octokit: Octokit, write: IssueWrite<T>) => Promis
 /**
  * Maximum number of mutations in a request: GitHub ends a request after 10 s, and performs one mutation after another.
  */
-const MOST_AT_ONCE = 10;
+const MAX_MUTATIONS = 10;
 
 type Gathered = IssueWrite<unknown> & { readonly octokit: Octokit };
 type Together = Gathered & { readonly mutation: Mutation };
@@ -59,8 +59,8 @@ async function writeAll(writes: readonly Gathered[]): Promise<readonly PromiseSe
   const together = writes.filter((one): one is Together => one.mutation !== null);
   const results = new Map<Gathered, PromiseSettledResult<unknown>>();
   if (together.length > 1)
-    for (let from = 0; from < together.length; from += MOST_AT_ONCE)
-      for (const [one, result] of await send(together.slice(from, from + MOST_AT_ONCE))) results.set(one, result);
+    for (let from = 0; from < together.length; from += MAX_MUTATIONS)
+      for (const [one, result] of await send(together.slice(from, from + MAX_MUTATIONS))) results.set(one, result);
   const settled: PromiseSettledResult<unknown>[] = [];
   for (const one of writes) settled.push(results.get(one) ?? (await settleCall(one.alone)));
   return settled;

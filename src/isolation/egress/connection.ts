@@ -20,7 +20,8 @@ export interface Network {
   /** Starts a connection, whose two directions end independently. */
   dial(to: { readonly address: string; readonly port: number }): Socket;
   /**
-   * Returns the machine's own addresses, including public ones: what listens on all of them is not meant for the agent.
+   * Returns the machine's own addresses, including public ones, because services that listen on all addresses are not
+   * meant for the agent.
    */
   ownAddresses(): readonly string[];
 }
@@ -40,8 +41,8 @@ export interface RequestedConnection {
 }
 
 /**
- * The result of opening a connection. `proxy` is the proxy at which the connection ends and which takes absolute URLs,
- * or null if the connection reaches the target.
+ * The result of opening a connection. `proxy` is the proxy at which the connection ends, which takes absolute URLs; it
+ * is null if the connection reaches the target.
  */
 export type OpenedConnection =
   | { readonly kind: 'open'; readonly socket: Socket; readonly proxy: URL | null }
@@ -77,7 +78,7 @@ export async function openConnection(
 
 /** Returns the value of `Proxy-Authorization` for a proxy whose URL has credentials, otherwise null. */
 export function buildProxyAuthorization(proxy: URL): string | null {
-  // The URL class of @actions/http-client has decoded the credentials already; this one has not.
+  // Parse the URL again, because the URL class of @actions/http-client has already decoded the credentials.
   const { username, password } = new URL(proxy.href);
   if (username === '' && password === '') return null;
   return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
@@ -188,10 +189,10 @@ export type ProxyDecision =
   | { readonly kind: 'answered'; readonly answer: Answer };
 
 /** The checks that every request passes. */
-export interface Gate {
+export interface ConnectionGate {
   /** Decides whether a connection is allowed, and opens it. */
   readonly admit: (wanted: RequestedConnection) => Promise<ProxyDecision>;
-  /** Counts a connection to a target that was used for another host. `stranger` comes from `findHostSuffix`. */
+  /** Counts a refused connection to a target that was used for another host. `stranger` comes from `findHostSuffix`. */
   readonly refuse: (target: HostAndPort, stranger: string) => Answer;
 }
 
@@ -202,7 +203,7 @@ interface Answer {
 }
 
 /** The answer to a request that cannot be parsed or that proxies do not forward. */
-export const UNREADABLE: Answer = {
+export const UNREADABLE_ANSWER: Answer = {
   status: 400,
   text: 'The proxy of ralph-action takes CONNECT host:port, and requests for http:// URLs without a user name or an upgrade.',
 };
@@ -250,7 +251,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer): void {
 }
 
 /** Sends an answer to CONNECT, which has only a socket. */
-export function endWith(client: Socket, answer: Answer, lingerMs: number): void {
+export function sendConnectAnswer(client: Socket, answer: Answer, lingerMs: number): void {
   const { status, text } = answer;
   const reason = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }[status];
   const lines = Object.entries(proxyHeadersOf(answer)).map(([name, value]) => `${name}: ${value}\r\n`);

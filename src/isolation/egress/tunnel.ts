@@ -21,12 +21,12 @@ import {
 } from '../../core/isolation/page-request.ts';
 import {
   type ProxyDecision,
-  endWith,
-  type Gate,
+  sendConnectAnswer,
+  type ConnectionGate,
   buildProxyAuthorization,
   sendAnswer,
   createUnreachableAnswer,
-  UNREADABLE,
+  UNREADABLE_ANSWER,
 } from './connection.ts';
 
 const BODY_BY_NATURE = new Set(['POST', 'PUT', 'PATCH']);
@@ -53,14 +53,14 @@ interface Tunnel {
   readonly openingMs: number;
 }
 
-interface Ways extends Gate {
-  /** True if the traffic of a tunnel to this target must name the target. */
+interface Ways extends ConnectionGate {
+  /** Returns true if the traffic of a tunnel to this target must name the target. */
   readonly mustName: (target: HostAndPort) => boolean;
   /** Takes over a client that sends plain HTTP requests through its tunnel. */
   readonly servePages: (client: Socket, begun: { readonly target: HostAndPort; readonly said: Buffer }) => void;
 }
 
-/** Maximum size of the bytes in which a client names its target: ten times what programs send. */
+/** Maximum number of bytes in which a client names its target, ten times as many as programs send. */
 const MAX_OPENING_BYTES = 32 * 1024;
 
 /** The TLS alert `unrecognized_name`, as a fatal one. */
@@ -74,14 +74,14 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
   const client = request.socket;
   const left = new AbortController();
   client.once('close', () => left.abort());
-  // Only the target of the request counts; a Host header may contain anything.
+  // Use only the target of the request: a Host header may contain anything.
   const target = parseTarget(request.url ?? '', null);
   const admitted: ProxyDecision =
     target === null
-      ? { kind: 'answered', answer: UNREADABLE }
+      ? { kind: 'answered', answer: UNREADABLE_ANSWER }
       : await ways.admit({ target, use: 'tunnel', signal: left.signal });
   if (admitted.kind === 'answered') {
-    endWith(client, admitted.answer, lingerMs);
+    sendConnectAnswer(client, admitted.answer, lingerMs);
     return;
   }
   const { socket: remote } = admitted;
@@ -100,7 +100,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
     return;
   }
   remote.write(said);
-  // Nothing more of the client is passed on before the server has accepted the name.
+  // Pass on nothing more from the client until the server has accepted the name.
   const answer = await beginningOf(remote, { head: NO_BYTES, openingMs, parse: parseServerAnswer });
   const { kind } = parseServerAnswer(answer);
   if (kind === 'more' && !remote.readableEnded) remote.destroy();
@@ -114,7 +114,7 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
 
   /** Returns true if a client has named the target; otherwise ends both connections. */
   function isForTarget(bytes: Buffer, begun: Opening): boolean {
-    // A client that sent nothing did not ask for another host.
+    // Accept a client that sent nothing, because it did not ask for another host.
     const stranger =
       bytes.length === 0 || target === null
         ? null
@@ -132,8 +132,8 @@ export async function connectTunnel({ request, head, lingerMs, openingMs }: Tunn
 const NO_BYTES = Buffer.alloc(0);
 
 /**
- * Reads what a socket sends until it can be parsed, the socket ends, or the time is over. The socket is paused
- * afterwards.
+ * Reads the first bytes of a socket until they can be parsed, the socket ends, or the time is over. The socket is
+ * paused afterwards.
  */
 async function beginningOf(
   socket: Socket,
@@ -192,19 +192,19 @@ export function joinSockets(client: Socket, remote: Socket, lingerMs: number): v
       else other.destroySoon();
       other.setTimeout(lingerMs, () => other.destroy());
     });
-    // The socket may have closed or ended before the listeners were attached.
+    // Check for a socket that closed or ended before the listeners were attached.
     if (one.destroyed) other.destroy();
     else if (one.readableEnded) other.setTimeout(lingerMs, () => other.destroy());
   }
 }
 
 /**
- * Forwards a request for a page, or answers why not. `inTunnel` is the target of the tunnel that the request came
- * through, or null if it came to the proxy directly.
+ * Forwards a request for a page, or answers with the reason why not. `inTunnel` is the target of the tunnel that the
+ * request came through, or null if it came to the proxy directly.
  */
 export async function forwardPageRequest(
   { request, response, inTunnel }: Exchange & { readonly inTunnel: HostAndPort | null },
-  { admit, refuse }: Gate,
+  { admit, refuse }: ConnectionGate,
 ): Promise<void> {
   const left = new AbortController();
   response.once('close', () => left.abort());
@@ -217,7 +217,7 @@ export async function forwardPageRequest(
   }
   const framing = framingOf(request);
   if (page === null || framing === 'unreadable' || request.headers.upgrade !== undefined) {
-    sendAnswer(response, UNREADABLE);
+    sendAnswer(response, UNREADABLE_ANSWER);
     return;
   }
   const { signal } = left;
@@ -260,7 +260,7 @@ async function forward(
   if (framing === null) onward.end();
   else request.pipe(onward);
   const [answer] = (await once(onward, 'response', { signal: ended.signal })) as [IncomingMessage];
-  // A body that breaks off must not look complete.
+  // Destroy the response if the body breaks off, because it must not look complete.
   answer.on('error', () => response.destroy());
   response.writeHead(
     answer.statusCode ?? 502,

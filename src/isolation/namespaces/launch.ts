@@ -11,8 +11,8 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Files that set up one program each, in a folder that the sandbox's user can read. They keep the environment off the
  * command line, which every user can see.
  */
-interface Launches {
-  /** Writes a file and returns its path. `guard` contains commands that stop the program outside of its sandbox. */
+interface LaunchFiles {
+  /** Writes a file and returns its path. `guard` contains commands that stop the program outside its sandbox. */
   write(program: SandboxProgram, guard: string): string;
   /** Removes all files that were written. */
   clear(): void;
@@ -35,15 +35,12 @@ export async function listenForParent(ports: readonly number[]): Promise<void> {
       });
     });
   }
-  // A socket may still be in transit.
+  // Stay until the parent disconnects, because a socket may still be in transit.
   await hungUp;
 }
 
-/**
- * Creates the file that starts a program in the sandbox: one per program, in this folder, written when the program is
- * started.
- */
-export function createLaunches(folder: string): Launches {
+/** Creates a writer of launch files in this folder; each file starts one program in the sandbox. */
+export function createLaunchFiles(folder: string): LaunchFiles {
   const written = new Set<string>();
   let count = 0;
   return {
@@ -66,7 +63,7 @@ export function createLaunches(folder: string): Launches {
   };
 }
 
-/** Returns a text as one word of a shell, whatever it contains. */
+/** Returns a text as one word of a shell, regardless of its content. */
 export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

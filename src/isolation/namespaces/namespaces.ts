@@ -23,18 +23,18 @@ import {
 } from '../../core/isolation/view.ts';
 import { receiveServers } from '../../processes/process-tree.ts';
 import { runProgram } from '../../processes/run-program.ts';
-import { SYSTEM_PATH, IsolationUnavailable, withPath, type Root } from './root.ts';
-import type { Foundation, AgentSandboxOptions } from './sandbox-of.ts';
-import { KEEP, STAND_IN } from './scripts.ts';
+import { SYSTEM_PATH, IsolationUnavailable, withSystemPath, type RootAccess } from './root.ts';
+import type { SandboxFoundation, AgentSandboxOptions } from './sandbox-of.ts';
+import { KEEP_NAMESPACES_SCRIPT, REPLACE_PATH_SCRIPT } from './scripts.ts';
 
 /** Namespaces that live as long as the process that keeps them. */
 interface Namespaces {
   /** The command that runs a program as root in the namespaces, to be put before the program. */
   readonly way: readonly string[];
-  readonly withTree: NonNullable<Foundation['withTree']>;
+  readonly withTree: NonNullable<SandboxFoundation['withTree']>;
   /** Sockets that listen on 127.0.0.1 in the namespaces, in the order of the requested ports. */
   readonly listeners: readonly Listener[];
-  /** Sentences about everything on this machine that is wrongly open or closed to the namespaces. */
+  /** Sentences about the parts of this machine that are wrongly open or closed to the namespaces. */
   readonly gaps: readonly string[];
   readonly lost: () => string | null;
   /** Ends the namespaces and everything in them. */
@@ -44,10 +44,10 @@ interface Namespaces {
 const START_MS = 15_000;
 const END_MS = 3_000;
 /**
- * Returns shell commands that exit with 97 outside of this user's sandbox: the process that kept the sandbox may have
+ * Returns shell commands that exit with 97 outside this user's sandbox: the process that kept the sandbox may have
  * ended, and its id may belong to another process.
  */
-export function guardOf(uid: number): string {
+export function sandboxGuardOf(uid: number): string {
   return `read -r ralph_uid 2> /dev/null < /run/ralph-sandbox; [ "$ralph_uid" = ${String(uid)} ] || exit 97\n`;
 }
 
@@ -56,7 +56,7 @@ export function guardOf(uid: number): string {
  * IsolationUnavailable.
  */
 export async function buildNamespaces(
-  { root, record, uid, runFolder }: Pick<Foundation, 'root' | 'record' | 'uid' | 'runFolder'>,
+  { root, record, uid, runFolder }: Pick<SandboxFoundation, 'root' | 'record' | 'uid' | 'runFolder'>,
   options: AgentSandboxOptions,
   ports: readonly number[],
 ): Promise<Namespaces> {
@@ -86,7 +86,15 @@ export async function buildNamespaces(
         place: checkout,
         way: (tree) => {
           const apart = [...way, root.program('unshare'), '--mount', '--propagation', 'private', '--'];
-          return [...apart, root.program('sh'), '-c', withPath(STAND_IN), 'ralph-sandbox', tree, checkout];
+          return [
+            ...apart,
+            root.program('sh'),
+            '-c',
+            withSystemPath(REPLACE_PATH_SCRIPT),
+            'ralph-sandbox',
+            tree,
+            checkout,
+          ];
         },
       },
       listeners: await listenIn(root, [...target, '--net', '--'], { ...options, ports }),
@@ -108,9 +116,12 @@ export async function buildNamespaces(
   }
 }
 
-/** Starts the first process of the namespaces. It ends with its input, and so with this process, however that ends. */
+/**
+ * Starts the first process of the namespaces. It ends with its input, and so with this process, even if this process is
+ * killed.
+ */
 async function startKeeper(
-  root: Root,
+  root: RootAccess,
   args: readonly string[],
 ): Promise<
   Pick<Namespaces, 'lost' | 'end'> & {
@@ -122,10 +133,11 @@ async function startKeeper(
   const { file, args: given } = root.command([
     'unshare',
     ...['--mount', '--propagation', 'private', '--pid', '--ipc', '--uts', '--net', '--fork', '--kill-child=KILL', '--'],
-    // bash reaps processes whose parents have ended; the plain shell of small images does not, but suffices.
+    // Prefer bash, which reaps processes whose parents have ended; the plain shell of small images does not, but
+    // suffices.
     root.program(existsSync('/bin/bash') ? 'bash' : 'sh'),
     '-c',
-    withPath(KEEP),
+    withSystemPath(KEEP_NAMESPACES_SCRIPT),
     'ralph-sandbox',
     ...args,
   ]);
@@ -181,7 +193,7 @@ async function startKeeper(
 }
 
 async function listenIn(
-  root: Root,
+  root: RootAccess,
   way: readonly [string, ...string[]],
   { worker, ports }: Pick<AgentSandboxOptions, 'worker'> & { readonly ports: readonly number[] },
 ): Promise<readonly Listener[]> {
@@ -199,7 +211,7 @@ async function listenIn(
   });
 }
 
-/** Returns what the sandbox's user sees of this machine. */
+/** Returns the parts of this machine that the sandbox's user sees. */
 function planOf(
   { checkout, hidden, visible, worker, environment }: AgentSandboxOptions,
   { folder, uid, runFolder }: { readonly folder: string; readonly uid: number; readonly runFolder: string },
@@ -227,7 +239,7 @@ function planOf(
     }),
     disks: parseMountedDisks(readText('/proc/self/mountinfo')).filter((path) => resolveRealFolder(path).length > 0),
     hidden: closed,
-    // Other folders are visible anyway. Those that are hidden, replaced or closed to other users have to be mounted.
+    // Mount only folders that are hidden, replaced or closed to other users; other folders are visible anyway.
     readOnly: shown.filter((path) => closed.some((outer) => isWithin(path, outer)) || isOwn(path) || isClosed(path)),
     handed: [`${folder}/inbox`],
     writable: [`${folder}/home`, `${folder}/session`, `${folder}/trees`],
@@ -236,12 +248,12 @@ function planOf(
   };
 }
 
-/** Returns the folders of the action's and the agent's programs. */
+/** Returns the folders that contain the programs of the action and of the agent. */
 function ownFolders({ visible, worker }: Pick<AgentSandboxOptions, 'visible' | 'worker'>): readonly string[] {
   return [...visible, dirname(worker.file), ...worker.args.filter((arg) => arg.startsWith('/')).map(dirname)];
 }
 
-/** Returns true if a folder cannot be listed and entered by everybody; a missing folder counts as closed. */
+/** Returns true if a folder cannot be listed and entered by everybody; also true for a missing folder. */
 function isClosed(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o005) !== 0o005;
 }
@@ -264,8 +276,8 @@ function isOwn(path: string): boolean {
 }
 
 /**
- * Returns the folders of the tools on PATH: for a folder `bin` the folder around it, unless that is the home folder or
- * a private folder in it.
+ * Returns the folders of the tools on PATH. For a folder `bin`, returns its parent, unless that is the home folder or a
+ * private folder in it.
  */
 export function listToolFolders(environment: AgentSandboxOptions['environment']): readonly string[] {
   const home = environment['HOME'] ?? '';

@@ -10,12 +10,12 @@ import { forbidsPrograms } from '../../core/isolation/view.ts';
 import { messageOf } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { joinSockets } from '../egress/tunnel.ts';
-import { buildNamespaces, guardOf, readText } from './namespaces.ts';
+import { buildNamespaces, sandboxGuardOf, readText } from './namespaces.ts';
 import { createPlannedRecord, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
 import { removeAbandoned, removeAgentSandbox } from './remove.ts';
-import { type Foundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
-import { findRoot, type Root, IsolationUnavailable } from './root.ts';
-import { CLOSED_TO, LIMIT_NETWORK, NAME_USER, PREPARE } from './scripts.ts';
+import { type SandboxFoundation, makeReachable, agentSandboxOf, type AgentSandboxOptions } from './sandbox-of.ts';
+import { findRoot, type RootAccess, IsolationUnavailable } from './root.ts';
+import { LIST_UNREADABLE_SCRIPT, LIMIT_NETWORK_SCRIPT, NAME_USER_SCRIPT, RESERVE_USER_SCRIPT } from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
 
 /** A relay that forwards connections until it is closed. */
@@ -33,16 +33,16 @@ export interface OpenedAgentSandbox {
   readonly level: FailedLevel['level'];
   readonly agentSandbox: AgentSandbox;
   readonly uid: number;
-  /** Sentences about everything on this machine that is wrongly open or closed to the sandbox. */
+  /** Sentences about the parts of this machine that are wrongly open or closed to the sandbox. */
   readonly gaps: readonly string[];
   /** Makes a server reachable from the sandbox at 127.0.0.1 and returns the port there; for at most two servers. */
   listen(server: Server): Promise<number>;
   /**
-   * Limits the sandbox's network to these ports, whatever was allowed before; returns false if this machine cannot do
+   * Limits the sandbox's network to these ports and replaces earlier limits; returns false if this machine cannot do
    * that.
    */
   limitNetwork(ports: readonly number[]): Promise<boolean>;
-  /** Ends everything in the sandbox and removes it; returns what is left. */
+  /** Ends every process in the sandbox and removes the sandbox; returns the remains. */
   close(): Promise<SandboxRemains>;
 }
 
@@ -51,8 +51,8 @@ const TRIED_UIDS = 40;
 const SERVERS = 2;
 
 /**
- * Opens a sandbox; throws IsolationUnavailable if this machine cannot have a sandbox of that level. Leftovers that
- * cannot be removed in that case stay on record.
+ * Opens a sandbox; throws IsolationUnavailable if this machine cannot have a sandbox of that level. Leftovers of the
+ * attempt that cannot be removed stay on record.
  */
 export async function openAgentSandbox(
   level: 'namespace' | 'user',
@@ -64,30 +64,33 @@ export async function openAgentSandbox(
     throw new IsolationUnavailable(
       `${places.agentSandboxes} is mounted with \`noexec\`, and so is the folder beside the runner's checkouts`,
     );
-  // A record describes only one sandbox.
+  // Remove an earlier sandbox first, because a record describes only one.
   const earlier = describeRemains(await removeAgentSandbox(runFolder, options));
   if (earlier !== null) throw new IsolationUnavailable(`a sandbox of this run is still there. ${earlier}`);
-  // Leftovers of other runs do not stop this run.
+  // Ignore errors, because leftovers of other runs must not stop this run.
   await removeAbandoned(() => Promise.resolve(root), options).catch(() => undefined);
   try {
     const foundation = await createFoundation(root, options);
     return level === 'namespace' ? await openNamespaces(foundation, options) : await openUser(foundation, options);
   } catch (error) {
-    // Leftovers stay on record, and the run reports them at its end.
+    // Ignore errors: leftovers stay on record, and the run reports them at its end.
     await removeAgentSandbox(runFolder, options).catch(() => undefined);
     throw error instanceof IsolationUnavailable ? error : new IsolationUnavailable(messageOf(error));
   }
 }
 
 /** Reserves a user id and creates the sandbox's folders. */
-async function createFoundation(root: Root, { runFolder, places }: AgentSandboxOptions): Promise<Foundation> {
+async function createFoundation(
+  root: RootAccess,
+  { runFolder, places }: AgentSandboxOptions,
+): Promise<SandboxFoundation> {
   const folder = join(realpathSync(places.agentSandboxes), `ralph-sandbox-${randomBytes(4).toString('hex')}`);
   const planned = createPlannedRecord(runFolder, folder);
   writeAgentSandboxRecord({ runFolder }, planned);
   mkdirSync(folder, { mode: 0o700 });
   writeSandboxCopy(planned);
   const owner = String(root.owner.uid);
-  const taken = await root.run(PREPARE, [owner, folder, places.reservations, ...candidates(runFolder)]);
+  const taken = await root.run(RESERVE_USER_SCRIPT, [owner, folder, places.reservations, ...candidates(runFolder)]);
   const uid = Number(taken);
   const record = { ...planned, uid };
   writeAgentSandboxRecord({ runFolder }, record);
@@ -105,11 +108,14 @@ function candidates(runFolder: string): readonly string[] {
     .map(String);
 }
 
-async function openNamespaces(foundation: Foundation, options: AgentSandboxOptions): Promise<OpenedAgentSandbox> {
+async function openNamespaces(
+  foundation: SandboxFoundation,
+  options: AgentSandboxOptions,
+): Promise<OpenedAgentSandbox> {
   const { localPorts } = options;
-  // Requested ports come first, because a free port could take one of them.
+  // Bind the requested ports first, because a free port (0) could take one of them.
   const namespaces = await buildNamespaces(foundation, options, [...localPorts, ...Array<number>(SERVERS).fill(0)]);
-  const agentSandbox = agentSandboxOf({ ...foundation, ...namespaces, guard: guardOf(foundation.uid) });
+  const agentSandbox = agentSandboxOf({ ...foundation, ...namespaces, guard: sandboxGuardOf(foundation.uid) });
   const free = [...namespaces.listeners];
   const relays = free.splice(0, localPorts.length).map((listener, nth) => relayTo(localPorts[nth] ?? 0, listener));
   return {
@@ -133,19 +139,19 @@ async function openNamespaces(foundation: Foundation, options: AgentSandboxOptio
   };
 }
 
-async function openUser(foundation: Foundation, options: AgentSandboxOptions): Promise<OpenedAgentSandbox> {
+async function openUser(foundation: SandboxFoundation, options: AgentSandboxOptions): Promise<OpenedAgentSandbox> {
   const { root, runFolder } = foundation;
   await makeReachable(foundation, options);
   const { worker } = options;
   const needed = [worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))];
-  const closed = await root.run(CLOSED_TO, [String(foundation.uid), ...needed]);
+  const closed = await root.run(LIST_UNREADABLE_SCRIPT, [String(foundation.uid), ...needed]);
   if (closed !== '') throw new IsolationUnavailable(`${closed.trim().split('\n').join(', ')} is closed to other users`);
   const uid = String(foundation.uid);
   const userName = `ralph-${uid}`;
   const unnamed = foundation.record;
   foundation.record = { ...unnamed, userName };
   writeAgentSandboxRecord({ runFolder }, foundation.record);
-  const named = await root.run(NAME_USER, [uid, userName, `${unnamed.folder}/home`]);
+  const named = await root.run(NAME_USER_SCRIPT, [uid, userName, `${unnamed.folder}/home`]);
   if (named === '') {
     foundation.record = unnamed;
     writeAgentSandboxRecord({ runFolder }, unnamed);
@@ -157,7 +163,7 @@ async function openUser(foundation: Foundation, options: AgentSandboxOptions): P
     gaps: gapsOfPrograms(),
     listen: (server) => listenOn(server, 0),
     limitNetwork: (ports) =>
-      root.run(LIMIT_NETWORK, [uid, [...ports, ...options.localPorts].join(', ')]).then(
+      root.run(LIMIT_NETWORK_SCRIPT, [uid, [...ports, ...options.localPorts].join(', ')]).then(
         () => true,
         () => false,
       ),
@@ -165,7 +171,7 @@ async function openUser(foundation: Foundation, options: AgentSandboxOptions): P
   };
 }
 
-/** Returns what a sandbox lacks on a machine without a program that can seal it. */
+/** Returns sentences about the gaps of a sandbox on a machine without a program that can seal it. */
 function gapsOfPrograms(): readonly string[] {
   return sealOfPrograms().length > 0
     ? []

@@ -14,7 +14,7 @@ import { tryJson } from '../../core/text/try-json.ts';
 import { startOfProcess } from '../probe-attempts.ts';
 
 const FILE = 'sandbox-record.json';
-/** The record's names, the one of earlier versions last. */
+/** File names of the record; the last one is from earlier versions. */
 const FILES = [FILE, 'room.json'] as const;
 
 /** The place of a sandbox's record: the run's own folder, which the sandbox's user cannot reach. */
@@ -23,8 +23,8 @@ export interface RecordPlace {
 }
 
 /**
- * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
- * The sandbox gets a copy for other runs.
+ * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing
+ * unrecorded. The sandbox gets a copy for other runs.
  */
 export function writeAgentSandboxRecord({ runFolder }: RecordPlace, record: AgentSandboxRecord): void {
   writeRecordFile(runFolder, FILE, record);
@@ -70,7 +70,7 @@ export function removeAgentSandboxRecord({ runFolder }: RecordPlace): void {
   for (const name of FILES) rmSync(join(runFolder, name), { force: true });
 }
 
-/** True if the run has a sandbox, including a sandbox made without root. */
+/** Returns true if the run has a sandbox, including a sandbox made without root. */
 export function hasSandboxRecord({ runFolder }: RecordPlace): boolean {
   return [...FILES, 'sandbox.json'].some((name) => existsSync(join(runFolder, name)));
 }
@@ -91,7 +91,7 @@ export function listAgentSandboxes(agentSandboxes: string, owner: number): reado
       const record = copy.isFile() && copy.uid === owner ? readAgentSandboxRecord({ runFolder: folder }) : null;
       return record?.folder === folder ? [{ record, changedAt: copy.mtimeMs }] : [];
     } catch {
-      // The folder is not a sandbox that a run left.
+      // Ignore a folder that is not a sandbox that a run left.
       return [];
     }
   });
@@ -109,7 +109,7 @@ function thisProcess(): RunProcess | null {
   return { pid: process.pid, started, ...place, parent };
 }
 
-/** Returns the record of a sandbox of which only the folder is known so far. */
+/** Returns the record of a sandbox before anything but its folder is known. */
 export function createPlannedRecord(runFolder: string, folder: string): AgentSandboxRecord {
   const own = thisProcess();
   return {

@@ -25,8 +25,8 @@ import {
   restoreClosedFolders,
   type AgentSandboxOptions,
 } from './sandbox-of.ts';
-import { findRoot, type Root } from './root.ts';
-import { CLOSE, REMOVE, RESERVATION_PREFIX, TAKE_AGAIN } from './scripts.ts';
+import { findRoot, type RootAccess } from './root.ts';
+import { REVOKE_PASSAGE_SCRIPT, REMOVE_SANDBOX_SCRIPT, RESERVATION_PREFIX, RESERVE_AGAIN_SCRIPT } from './scripts.ts';
 
 /** Folder of the session in the folder of a run that no longer has a sandbox. */
 const SESSION = 'agent';
@@ -36,8 +36,8 @@ const GRACE_MS = 500;
 type Places = AgentSandboxOptions['places'];
 
 /**
- * Ends every process of a run's sandbox, gives back what belonged to its user, and removes the sandbox. Returns what is
- * left, which then stays on record. Does nothing if the run has no sandbox. Safe to repeat, also after a kill halfway.
+ * Ends every process of a run's sandbox, gives its user's files back, and removes the sandbox. Returns the remains,
+ * which then stay on record. Does nothing if the run has no sandbox. Safe to repeat, even after a kill halfway.
  */
 export async function removeAgentSandbox(
   runFolder: string,
@@ -47,17 +47,17 @@ export async function removeAgentSandbox(
   if (record === null) return NO_REMAINS;
   const root = await findRoot(environment);
   const remains = await removeRecorded(record, { root, places, session: join(runFolder, SESSION) });
-  // Without a record, later calls do nothing.
+  // Remove the record last, because later calls do nothing without it.
   if (isGone(remains)) removeAgentSandboxRecord({ runFolder });
   return remains;
 }
 
 /**
- * Removes sandboxes that killed runs of this user left on this machine; what cannot be removed is left to the next run.
- * Calls `rootFor` only if something needs root.
+ * Removes sandboxes that killed runs of this user left on this machine; the next run tries again to remove any that
+ * remain. Calls `rootFor` only if a sandbox needs root.
  */
 export async function removeAbandoned(
-  rootFor: () => Promise<Root>,
+  rootFor: () => Promise<RootAccess>,
   { places }: Pick<AgentSandboxOptions, 'places'>,
 ): Promise<void> {
   const here = placeOfProcesses();
@@ -80,35 +80,35 @@ export async function removeAbandoned(
         ? removeClosedFolder(folder)
         : rootFor().then((root) => removeRecorded(record, { root, places, session: '' }))
     )
-      // The next run tries again.
+      // Ignore errors, because the next run tries again.
       .catch(() => undefined);
   }
 }
 
 async function removeRecorded(
   record: AgentSandboxRecord,
-  { root, places, session }: { readonly root: Root; readonly places: Places; readonly session: string },
+  { root, places, session }: { readonly root: RootAccess; readonly places: Places; readonly session: string },
 ): Promise<SandboxRemains> {
   const { folder, given, opened, userName } = record;
   const uid = record.uid ?? idTakenFor(folder, places);
   if (uid === null) {
-    // Without a user id, only the runner's user can have been in the sandbox.
+    // No root is needed: without a user id, only the runner's user can have been in the sandbox.
     rmSync(folder, { recursive: true, force: true });
     return NO_REMAINS;
   }
   const holder = holderOf(uid, places);
   if (record.run !== null && holder !== folder) {
-    // The folder is removed last; the id may already belong to another sandbox.
+    // The folder is removed last, so nothing remains without it; the id may already belong to another sandbox.
     if (!existsSync(folder)) return NO_REMAINS;
     if (holder !== null)
       return {
         processes: [],
         leftovers: [`the folder ${folder}, whose user id ${uid} now belongs to another sandbox`],
       };
-    await root.run(TAKE_AGAIN, [String(uid), folder, places.reservations]);
+    await root.run(RESERVE_AGAIN_SCRIPT, [String(uid), folder, places.reservations]);
   }
   const processes = await endProcessesOf(root, uid, GRACE_MS);
-  // A surviving process must not find files of the runner.
+  // Remove nothing while a process survives, because it must not find files of the runner.
   if (processes.length > 0) return { processes, leftovers: [] };
   const leftovers: string[] = [];
   const attempt = async (what: string, act: () => string | Promise<string>): Promise<void> => {
@@ -128,11 +128,11 @@ async function removeRecorded(
   const ways = opened.flatMap(({ path, isPlain }) => [isPlain ? 'plain' : 'listed', path]);
   if (ways.length > 0)
     await attempt(`user ${uid} in the access lists of the folders above the checkout`, () =>
-      root.run(CLOSE, [String(uid), ...ways]),
+      root.run(REVOKE_PASSAGE_SCRIPT, [String(uid), ...ways]),
     );
   const ids = [String(uid), userName, leftovers.length > 0 ? 'kept' : ''];
   await attempt(`the folder ${folder}`, () =>
-    root.run(REMOVE, [places.reservations, ...ids, folder, session, ...listKeptPatterns(record)]),
+    root.run(REMOVE_SANDBOX_SCRIPT, [places.reservations, ...ids, folder, session, ...listKeptPatterns(record)]),
   );
   return { processes, leftovers };
 }

@@ -6,12 +6,12 @@ import { withNamedWait } from '../../ports/waits.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An error of a machine that lacks something; the message is a clause: `sudo asks for a password`. */
+/** Thrown if this machine cannot isolate the agent. The message is a clause, such as `sudo asks for a password`. */
 export class IsolationUnavailable extends Error {}
 
 /** The ability to run programs as root. */
-export interface Root {
-  /** The user and the group to whom everything is given back. */
+export interface RootAccess {
+  /** The user and the group that get all files back. */
   readonly owner: { readonly uid: number; readonly gid: number };
   /**
    * Returns the absolute path of a system program, because sudo may search folders that everybody can write. Throws
@@ -52,13 +52,13 @@ const MAX_OUTPUT_BYTES = 1024 * 1024;
  * Returns root access by this process or by a sudo that asks for no password; throws IsolationUnavailable if there is
  * no such access.
  */
-export async function findRoot(environment: Environment): Promise<Root> {
+export async function findRoot(environment: Environment): Promise<RootAccess> {
   if (process.platform !== 'linux')
     throw new IsolationUnavailable(`this works only on Linux, and this machine runs ${process.platform}`);
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()];
   const surroundings = { ...environment, PATH: SYSTEM_PATH };
   const prefix = uid === 0 ? [] : [findSystemProgram('sudo', surroundings), '-n', '--'];
-  const command: Root['command'] = (argv) => {
+  const command: RootAccess['command'] = (argv) => {
     const [first, ...rest] = argv;
     const [file = '', ...args] = [
       ...prefix,
@@ -69,7 +69,7 @@ export async function findRoot(environment: Environment): Promise<Root> {
   };
   if (uid !== 0) {
     await runAs(command(['true']), SUDO_MS);
-    // A user who cannot see the processes of others cannot verify that no process is left.
+    // Require that /proc shows the processes of others, because otherwise nothing verifies that no process is left.
     if (!canSeeOthers()) throw new IsolationUnavailable("/proc hides other users' processes (hidepid)");
   }
   const program = (name: string): string => findSystemProgram(name, surroundings);
@@ -80,14 +80,14 @@ export async function findRoot(environment: Environment): Promise<Root> {
     run: (script, args, { way = [], timeoutMs = SCRIPT_MS } = {}) => {
       const timeout = findTrustedProgram('timeout', surroundings);
       const bound = timeout === null ? [] : [timeout, '-s', 'KILL', String((timeoutMs - EARLIER_MS) / 1000)];
-      const [file = 'sh', ...rest] = [...bound, ...way, program('sh'), '-c', withPath(script), 'ralph', ...args];
+      const [file = 'sh', ...rest] = [...bound, ...way, program('sh'), '-c', withSystemPath(script), 'ralph', ...args];
       return runAs(command([file, ...rest]), timeoutMs);
     },
   };
 }
 
-/** Returns a script that finds the system's programs, whatever PATH sudo sets. */
-export function withPath(script: string): string {
+/** Returns a script that finds the system's programs, regardless of the PATH that sudo sets. */
+export function withSystemPath(script: string): string {
   return `PATH=${SYSTEM_PATH}; export PATH\n${script}`;
 }
 
@@ -106,7 +106,7 @@ function findSystemProgram(name: string, environment: Environment): string {
   return path;
 }
 
-async function runAs({ file, args }: ReturnType<Root['command']>, timeoutMs: number): Promise<string> {
+async function runAs({ file, args }: ReturnType<RootAccess['command']>, timeoutMs: number): Promise<string> {
   const call: Parameters<typeof collectOutput>[0] = {
     file,
     args,

@@ -7,10 +7,17 @@ import { UserError } from '../../errors.ts';
 import type { AgentSandbox } from '../../ports/agent-sandbox.ts';
 import { createKillDeadline } from '../../processes/process-tree.ts';
 import { listPathAndAncestors } from '../../processes/trusted-programs.ts';
-import { createLaunches } from './launch.ts';
+import { createLaunchFiles } from './launch.ts';
 import { listAgentSandboxes, writeSandboxCopy, writeAgentSandboxRecord } from './record.ts';
-import { type Root, SYSTEM_PATH } from './root.ts';
-import { CHANGE_OWNER, KILL_EACH, OPEN_UP, REACH, REFRESH, SIGNAL } from './scripts.ts';
+import { type RootAccess, SYSTEM_PATH } from './root.ts';
+import {
+  CHANGE_OWNER_SCRIPT,
+  KILL_EACH_SCRIPT,
+  OPEN_UP_SCRIPT,
+  GRANT_PASSAGE_SCRIPT,
+  REFRESH_SCRIPT,
+  SIGNAL_USER_SCRIPT,
+} from './scripts.ts';
 import { processesOf, sealOfPrograms } from './seal.ts';
 
 /** The folders, ports and programs of the machine that a sandbox uses. */
@@ -20,7 +27,7 @@ export interface AgentSandboxOptions {
   readonly runFolder: string;
   /** The runner's checkout, which the sandbox does not show: a tree takes its place. */
   readonly checkout: string;
-  /** Folders of the runner that the sandbox does not show, except for what other options name. */
+  /** Folders of the runner that the sandbox does not show, except for paths that other options name. */
   readonly hidden: readonly string[];
   /** Folders that the sandbox shows read-only although they are in hidden folders. */
   readonly visible: readonly string[];
@@ -33,8 +40,8 @@ export interface AgentSandboxOptions {
 }
 
 /** The user, the record and the commands on which a sandbox is built. */
-export interface Foundation {
-  readonly root: Root;
+export interface SandboxFoundation {
+  readonly root: RootAccess;
   readonly runFolder: string;
   /** The user id of the sandbox's user. */
   readonly uid: number;
@@ -47,7 +54,7 @@ export interface Foundation {
    * mounts.
    */
   readonly withTree: { readonly place: string; readonly way: (tree: string) => readonly string[] } | null;
-  /** Shell commands that stop a program outside of its sandbox. */
+  /** Shell commands that stop a program outside its sandbox. */
   readonly guard: string;
   /** Returns as a sentence why nothing can run in the sandbox any longer, or null while the sandbox exists. */
   readonly lost: () => string | null;
@@ -55,7 +62,7 @@ export interface Foundation {
 
 const POLL_MS = 25;
 
-/** Time after the last process that ended in which SIGKILL is sent again, to processes forked in the meantime. */
+/** Time in ms during which SIGKILL is repeated after the last process ended, for processes forked in the meantime. */
 const KILL_FOR_MS = 3_000;
 
 const KILL_EVERY_MS = 200;
@@ -70,7 +77,7 @@ const MAX_PROCESSES = 4096;
  * Returns the command that runs a program as a user without groups, capabilities or set-uid programs. The processes end
  * with the one that started them, and are sealed as far as this machine can do that.
  */
-function asUser(root: Root, uid: number): readonly string[] {
+function asUser(root: RootAccess, uid: number): readonly string[] {
   const id = String(uid);
   return [
     ...[root.program('prlimit'), '--core=0', `--nproc=${String(MAX_PROCESSES)}`],
@@ -81,7 +88,7 @@ function asUser(root: Root, uid: number): readonly string[] {
 }
 
 /** Creates the AgentSandbox from its foundation. */
-export function agentSandboxOf(foundation: Foundation): AgentSandbox {
+export function agentSandboxOf(foundation: SandboxFoundation): AgentSandbox {
   const { root, runFolder, uid, way, withTree, guard, lost } = foundation;
   const { folder } = foundation.record;
   const folders = {
@@ -90,7 +97,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
     trees: `${folder}/trees`,
     inbox: `${folder}/inbox`,
   };
-  const launches = createLaunches(folders.inbox);
+  const launches = createLaunchFiles(folders.inbox);
   const user = `${String(uid)}:${String(uid)}`;
   const changing = (path: string, change: Promise<unknown>): Promise<unknown> =>
     change.catch((error: unknown) => {
@@ -127,7 +134,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
     },
     refresh: async () => {
       const home = `${folders.trees}/ralph-home`;
-      await root.run(`${guard}${REFRESH}`, [String(uid), home, ...listKeptPatterns(foundation.record)], { way });
+      await root.run(`${guard}${REFRESH_SCRIPT}`, [String(uid), home, ...listKeptPatterns(foundation.record)], { way });
       return home;
     },
     give: async (path) => {
@@ -138,7 +145,7 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
       writeAgentSandboxRecord({ runFolder }, foundation.record);
       await changing(
         path,
-        root.run(CHANGE_OWNER, [String(root.owner.uid), user, user, path], { timeoutMs: CHANGE_MS }),
+        root.run(CHANGE_OWNER_SCRIPT, [String(root.owner.uid), user, user, path], { timeoutMs: CHANGE_MS }),
       );
     },
     takeBack: async (path) => {
@@ -146,8 +153,8 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
       const taken = given.filter((known) => known.path === path);
       if (taken.length === 0) return false;
       for (const known of taken) await changing(path, giveFilesBack(root, uid, known));
-      // The action reads and clears the session's folder; a tree keeps its modes.
-      if (path === folders.session) await changing(path, root.run(OPEN_UP, [path]));
+      // Open up only the session's folder, which the action reads and clears; a tree keeps its modes.
+      if (path === folders.session) await changing(path, root.run(OPEN_UP_SCRIPT, [path]));
       foundation.record = { ...foundation.record, given: given.filter((known) => known.path !== path) };
       writeAgentSandboxRecord({ runFolder }, foundation.record);
       return true;
@@ -160,18 +167,18 @@ export function agentSandboxOf(foundation: Foundation): AgentSandbox {
  * Sandboxes of earlier versions were given checkouts that may belong entirely (`all`) to another user.
  */
 export function giveFilesBack(
-  root: Root,
+  root: RootAccess,
   uid: number,
   { path, all, ...top }: AgentSandboxRecord['given'][number],
 ): Promise<string> {
   const { uid: toUser, gid: toGroup } = all === true ? top : root.owner;
   const owner = `${String(toUser)}:${String(toGroup)}`;
-  return root.run(CHANGE_OWNER, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path], {
+  return root.run(CHANGE_OWNER_SCRIPT, [String(uid), owner, `${String(top.uid)}:${String(top.gid)}`, path], {
     timeoutMs: CHANGE_MS,
   });
 }
 
-/** Returns `find` patterns of what is kept when other files of the sandbox's user are removed. */
+/** Returns `find` patterns for the files to keep when other files of the sandbox's user are removed. */
 export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonly string[] {
   return [folder, ...given.map(({ path }) => path)].map((path) => path.replace(/[\\*?[\]]/g, '\\$&'));
 }
@@ -180,7 +187,7 @@ export function listKeptPatterns({ folder, given }: AgentSandboxRecord): readonl
  * Ends every process of a user: sends SIGTERM, then SIGKILL after `graceMs` until no process is left. Returns the
  * processes that could not be ended.
  */
-export async function endProcessesOf(root: Root, uid: number, graceMs: number): Promise<readonly string[]> {
+export async function endProcessesOf(root: RootAccess, uid: number, graceMs: number): Promise<readonly string[]> {
   if (processesOf(uid).length === 0) return [];
   await signal(root, uid, 'TERM');
   const killAt = performance.now() + graceMs;
@@ -192,10 +199,10 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
     left = processesOf(uid)
   ) {
     await signal(root, uid, 'KILL');
-    // Root kills as well: the signal above is sent by a process of the same user, which the others could end first.
+    // Kill as root, too: a process of the same user sends the signal above, and the others could end it first.
     await root
       .run(
-        KILL_EACH,
+        KILL_EACH_SCRIPT,
         processesOf(uid).map(({ pid }) => String(pid)),
       )
       .catch(() => undefined);
@@ -205,27 +212,27 @@ export async function endProcessesOf(root: Root, uid: number, graceMs: number): 
   return processesOf(uid).map(({ name, pid }) => `${name} (${String(pid)})`);
 }
 
-async function signal(root: Root, uid: number, name: 'TERM' | 'KILL'): Promise<void> {
-  await root.run(SIGNAL, [String(uid), name]).catch(() => undefined);
+async function signal(root: RootAccess, uid: number, name: 'TERM' | 'KILL'): Promise<void> {
+  await root.run(SIGNAL_USER_SCRIPT, [String(uid), name]).catch(() => undefined);
 }
 
 /**
  * Lets the sandbox's user reach its programs, and closes the folder of the checkout, the job's temporary folder and the
  * runner's home folder to that user. Throws IsolationUnavailable if that is impossible.
  */
-export async function makeReachable(foundation: Foundation, options: AgentSandboxOptions): Promise<void> {
+export async function makeReachable(foundation: SandboxFoundation, options: AgentSandboxOptions): Promise<void> {
   const { root, runFolder, uid } = foundation;
   const { checkout, visible, worker, environment, places } = options;
   const programs = [...visible, worker.file, ...worker.args.filter((arg) => arg.startsWith('/'))].filter(existsSync);
   const above = [
     ...new Set(programs.flatMap((path) => listPathAndAncestors(dirname(realpathSync(path))).toReversed())),
   ];
-  // The records are read before the permissions, because a run whose record is gone has restored them.
+  // Read the records before the permissions, because a run whose record is gone has restored them.
   const others = otherSandboxes(foundation, places);
   const open = [environment['RUNNER_TEMP'], environment['HOME'], dirname(checkout)].flatMap((path) =>
     openToOthers(path, root.owner.uid, others),
   );
-  // Everything that may change is on record before anything changes.
+  // Write the record before anything changes, so that a killed run's changes can be undone.
   foundation.record = {
     ...foundation.record,
     opened: above.slice(0, 100).map((path) => ({ path, isPlain: false })),
@@ -233,12 +240,11 @@ export async function makeReachable(foundation: Foundation, options: AgentSandbo
   };
   writeAgentSandboxRecord({ runFolder }, foundation.record);
   for (const { path } of open) {
-    // A user who can only pass through does not see what is in the folder. The user of another run's sandbox may have
-    // to pass.
+    // Keep the right to pass through if the user of a sandbox may need it; it does not show the folder's content.
     const isPassed = findModeBefore(path, others) !== null && (statSync(path).mode & 0o001) !== 0;
     chmodSync(path, above.includes(path) || isPassed ? 0o711 : 0o700);
   }
-  const printed = await root.run(REACH, [String(uid), ...above]);
+  const printed = await root.run(GRANT_PASSAGE_SCRIPT, [String(uid), ...above]);
   const lines = new Set(printed.split('\n'));
   const opened = above.flatMap((path) => {
     const isPlain = lines.has(`plain ${path}`);
@@ -262,14 +268,14 @@ function openToOthers(
   if (stats?.isDirectory() !== true || (stats.uid !== uid && uid !== 0) || realpathSync(path) === '/') return [];
   const real = realpathSync(path);
   const before = findModeBefore(real, others);
-  // The group's right to pass is not counted: it shows only that an access list lets others pass.
+  // Ignore the group's right to pass, which shows only that an access list lets others pass.
   if (before === null && (stats.mode & 0o067) === 0) return [];
   return [{ path: real, mode: before ?? stats.mode & 0o7777 }];
 }
 
 /** Returns the sandboxes of this user's other runs on this machine. */
 function otherSandboxes(
-  { root, record }: Pick<Foundation, 'root' | 'record'>,
+  { root, record }: Pick<SandboxFoundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): readonly AgentSandboxRecord[] {
   return listAgentSandboxes(realpathSync(places.agentSandboxes), root.owner.uid)
@@ -282,17 +288,17 @@ function otherSandboxes(
  * them.
  */
 export function restoreClosedFolders(
-  { root, record }: Pick<Foundation, 'root' | 'record'>,
+  { root, record }: Pick<SandboxFoundation, 'root' | 'record'>,
   places: AgentSandboxOptions['places'],
 ): void {
-  // If two sandboxes end at once, at least one of them sees that the other is leaving.
+  // Write this first, so that of two sandboxes that end at once, at least one sees that the other is leaving.
   writeSandboxCopy({ ...record, isLeaving: true });
   const isKept = (path: string): boolean => isKeptClosed(path, otherSandboxes({ root, record }, places));
   for (const { path, mode } of record.closed) {
     const shut = statSync(path, { throwIfNoEntry: false })?.mode;
     if (shut === undefined || isKept(path)) continue;
     chmodSync(path, mode);
-    // A sandbox made in the meantime may have closed the folder before this change.
+    // Close the folder again if a sandbox that was made in the meantime needs it closed.
     if (isKept(path)) chmodSync(path, shut & 0o711);
   }
 }

@@ -12,7 +12,7 @@ export const RESERVATION_PREFIX = 'ralph-room-';
  * Reserves the first free user id for a sandbox's folder with a link that keeps others from taking it, fills the folder
  * and prints the id. Arguments: OWNER SANDBOX RESERVATIONS UIDS…
  */
-export const PREPARE = `
+export const RESERVE_USER_SCRIPT = `
 set -eu
 umask 077
 owner=$1 sandbox=$2 reservations=$3; shift 3
@@ -42,7 +42,7 @@ echo "$uid"
 /**
  * Reserves a user id again for a sandbox that had it before the machine restarted. Arguments: UID SANDBOX RESERVATIONS
  */
-export const TAKE_AGAIN = `
+export const RESERVE_AGAIN_SCRIPT = `
 ln -sn "$2" "$3/${RESERVATION_PREFIX}$1"
 `;
 
@@ -101,7 +101,7 @@ for my $number (0 .. $count - 1) {
  * otherwise `other` and the path. Arguments: UID FSTAB ROOT STAGE UNSHARE RUNNER TAKEN COUNT PATH… LINKS…, where each
  * link is its path and its target
  */
-export const KEEP = `
+export const KEEP_NAMESPACES_SCRIPT = `
 set -eu
 umask 022
 uid=$1 fstab=$2 root=$3 stage=$4 unshare=$5 runner=$6 taken=$7 count=$8; shift 8
@@ -153,7 +153,7 @@ while read -r line; do :; done
 `;
 
 /** Runs a program that finds FOLDER in the place of PATH, which it must not reach. Arguments: FOLDER PATH PROGRAM… */
-export const STAND_IN = `
+export const REPLACE_PATH_SCRIPT = `
 set -eu
 mount --no-mtab --bind -- "$1" "$2"
 shift 2
@@ -161,10 +161,10 @@ exec "$@"
 `;
 
 /**
- * Gives what user FROM owns in PATH to TO, and PATH itself to TOP (user:group). Links are changed themselves, not their
- * targets. Arguments: FROM TO TOP PATH
+ * Gives the files that user FROM owns in PATH to TO, and PATH itself to TOP (user:group). Links are changed themselves,
+ * not their targets. Arguments: FROM TO TOP PATH
  */
-export const CHANGE_OWNER = `
+export const CHANGE_OWNER_SCRIPT = `
 set -eu
 from=$1 to=$2 top=$3 path=$4
 [ -e "$path" ] || exit 0
@@ -173,14 +173,14 @@ chown -R -h --from="$from" "$to" "$path" 2>/dev/null ||
 chown -h "$top" "$path"
 `;
 
-/** Lets the owner of PATH read and change all of it, whatever modes were set. Argument: PATH */
-export const OPEN_UP = `
+/** Lets the owner of PATH read and change all of it, regardless of its modes. Argument: PATH */
+export const OPEN_UP_SCRIPT = `
 find "$1" -xdev '(' -type d ! -perm -u=rwx -o -type f ! -perm -u=rw ')' -exec chmod u+rwX -- {} +
 `;
 
 /**
- * Removes what user $uid left in the machine's temporary folders and in its shared memory, except for what matches the
- * patterns. Arguments: PATTERN…
+ * Removes the files of user $uid in the machine's temporary folders and in its shared memory, except for those that
+ * match the patterns. Arguments: PATTERN…
  */
 const EMPTY_TEMPORARY = `
 left=$#
@@ -203,7 +203,7 @@ done
  * Empties the temporary folders and creates the home folder of a clean verification. Runs after the sandbox's guard.
  * Arguments: UID HOME PATTERN…
  */
-export const REFRESH = `
+export const REFRESH_SCRIPT = `
 uid=$1 home=$2; shift 2
 ${EMPTY_TEMPORARY}
 set -eu
@@ -213,15 +213,15 @@ chown "$uid:$uid" "$home"
 `;
 
 /**
- * Sends a signal to every process of a user, as that user: the kernel then finds all of them in one pass, however fast
- * they fork. Arguments: UID SIGNAL
+ * Sends a signal to every process of a user, as that user: the kernel then finds all of them in one pass, even if they
+ * fork fast. Arguments: UID SIGNAL
  */
-export const SIGNAL = `
+export const SIGNAL_USER_SCRIPT = `
 setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all sh -c 'kill "-$0" -1' "$2" 2>/dev/null || :
 `;
 
 /** Kills processes one by one. Arguments: PID… */
-export const KILL_EACH = `
+export const KILL_EACH_SCRIPT = `
 for pid; do kill -KILL "$pid" 2> /dev/null; done
 :
 `;
@@ -230,7 +230,7 @@ for pid; do kill -KILL "$pid" 2> /dev/null; done
  * Lets a user pass through folders that are closed to others. Prints each changed folder, after `plain` if only
  * sandboxes were on its access list, otherwise after `listed`. Arguments: UID PATH…
  */
-export const REACH = `
+export const GRANT_PASSAGE_SCRIPT = `
 set -eu
 uid=$1; shift
 for path; do
@@ -247,7 +247,7 @@ done
 `;
 
 /** Prints the paths that a user cannot read. Arguments: UID PATH… */
-export const CLOSED_TO = `
+export const LIST_UNREADABLE_SCRIPT = `
 uid=$1; shift
 for path; do
   setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs test -r "$path" || echo "$path"
@@ -255,7 +255,7 @@ done
 `;
 
 /** Gives a user id a name if possible, because some programs ask for their user's name. Arguments: UID NAME HOME */
-export const NAME_USER = `
+export const NAME_USER_SCRIPT = `
 command -v useradd > /dev/null && command -v userdel > /dev/null || exit 0
 useradd --system --uid "$1" --user-group --no-create-home --home-dir "$3" --shell /usr/sbin/nologin "$2" > /dev/null 2>&1 || exit 0
 echo named
@@ -265,7 +265,7 @@ echo named
  * Limits a user's network to these ports on loopback (empty: no port), with whichever firewall the machine has, and
  * replaces earlier limits. Exits with 3 if there is no firewall. Arguments: UID PORTS
  */
-export const LIMIT_NETWORK = `
+export const LIMIT_NETWORK_SCRIPT = `
 set -eu
 uid=$1 ports=$2 accept=
 [ -z "$ports" ] || accept="meta skuid $uid ip daddr 127.0.0.1 tcp dport { $ports } accept"
@@ -299,10 +299,10 @@ echo iptables
 `;
 
 /**
- * Takes back a user's right to pass through folders and prints what is left, one per line. An access list that only
- * sandboxes needed is removed with the last of them. Arguments: UID KIND PATH…
+ * Takes back a user's right to pass through folders and prints the paths that are left, one per line. An access list
+ * that only sandboxes needed is removed with the last of them. Arguments: UID KIND PATH…
  */
-export const CLOSE = `
+export const REVOKE_PASSAGE_SCRIPT = `
 uid=$1; shift
 entries() { getfacl -cnp -- "$1" 2> /dev/null; }
 while [ $# -gt 1 ]; do
@@ -319,12 +319,12 @@ done
 `;
 
 /**
- * Removes everything of a sandbox except for the session, which moves to SESSION (empty: it is removed), and for what
- * matches the patterns; prints what is left, one per line. If anything is left, or REMAINS is not empty, the sandbox's
- * copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS SANDBOX SESSION
- * PATTERN…
+ * Removes everything of a sandbox except for the session, which moves to SESSION (empty: it is removed), and for files
+ * that match the patterns; prints the leftovers, one per line. If anything is left, or REMAINS is not empty, the
+ * sandbox's copy of the record and its user id stay. Safe to repeat. Arguments: RESERVATIONS UID NAME REMAINS SANDBOX
+ * SESSION PATTERN…
  */
-export const REMOVE = `
+export const REMOVE_SANDBOX_SCRIPT = `
 reservations=$1 uid=$2 name=$3 remains=$4 sandbox=$5 session=$6; shift 6
 left() { remains=yes; echo "$1"; }
 if command -v nft > /dev/null; then

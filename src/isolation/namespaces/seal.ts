@@ -12,7 +12,7 @@ interface UserProcess {
 
 /**
  * Runs a program without inherited descriptors above 2, with a session keyring of its own and under the filter. The
- * probe finds what the kernel refuses of this. Arguments: CLOSE KEYCTL PRCTL FILTER PROGRAM…
+ * probe reports the parts that the kernel refuses. Arguments: CLOSE KEYCTL PRCTL FILTER PROGRAM…
  */
 const SEAL = {
   perl: `
@@ -37,9 +37,7 @@ os.execv(program[0], program)
 `,
 };
 
-/**
- * Exits with 0 if the kernel accepts a system call, whatever it answers to the arguments. Arguments: NUMBER ARGUMENT…
- */
+/** Exits with 0 if the kernel accepts a system call, even if the call then fails. Arguments: NUMBER ARGUMENT… */
 const CALL = {
   perl: `
 my @words = map { /^-?\\d+$/ ? $_ + 0 : $_ } @ARGV;
@@ -72,7 +70,7 @@ function findLanguage(): Language | null {
 }
 
 /**
- * Returns a command prefix that closes what namespaces leave open: inherited descriptors, the session keyring and some
+ * Returns a command prefix that closes the gaps of namespaces: inherited descriptors, the session keyring and some
  * system calls. The program behind it must not be able to gain rights. Empty if this machine cannot do that.
  */
 export function sealOfPrograms(): readonly string[] {
@@ -84,10 +82,10 @@ export function sealOfPrograms(): readonly string[] {
 }
 
 /**
- * Returns the command by which the probe makes a system call, without the call's number and arguments; null if this
+ * Returns the command with which the probe makes a system call, without the call's number and arguments; null if this
  * machine cannot do that.
  */
-export function callsOfProbe(): { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null {
+export function findProbeCallCommand(): { readonly argv: readonly string[]; readonly numbers: CallNumbers } | null {
   const language = findLanguage();
   return language === null ? null : { argv: [...language.argv, CALL[language.name]], numbers: language.numbers };
 }
@@ -95,7 +93,7 @@ export function callsOfProbe(): { readonly argv: readonly string[]; readonly num
 /** Returns the processes of a user in this namespace and in those below it, without zombies. */
 export function processesOf(uid: number): readonly UserProcess[] {
   const seen = lookFor(uid);
-  // A single look may miss a child whose parent ends in the meantime.
+  // Look twice before returning nothing: a single look may miss a child whose parent ends in the meantime.
   return seen.length > 0 ? seen : lookFor(uid);
 }
 
@@ -104,8 +102,8 @@ function lookFor(uid: number): readonly UserProcess[] {
     const status = /^\d+$/.test(pid) ? readStatus(pid) : '';
     const [, name = ''] = /^Name:\t(.*)$/m.exec(status) ?? [];
     const [, state = 'Z'] = /^State:\t(\w)/m.exec(status) ?? [];
-    // The real, effective, saved and file system ids are compared, because the owner of the folder is root if a process
-    // hides its memory.
+    // Compare the real, effective, saved and file system ids: the owner of the folder is root if a process hides its
+    // memory.
     const [, uids = ''] = /^Uid:\t(.*)$/m.exec(status) ?? [];
     const isOurs = uids.split('\t').includes(String(uid)) && !/[ZX]/.test(state);
     return isOurs ? [{ pid: Number(pid), name: toOneLine(name, 30) }] : [];

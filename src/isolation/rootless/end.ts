@@ -14,7 +14,7 @@ export const SANDBOX_TAG = 'RALPH_SANDBOX';
 export const WORKER_TAG = 'RALPH_SANDBOX_WORKER';
 
 const POLL_MS = 25;
-/** Time after the last process that ended in which SIGKILL is sent again. */
+/** Time in ms during which SIGKILL is repeated after the last process ended. */
 const KILL_FOR_MS = 2_000;
 
 /**
@@ -33,8 +33,8 @@ export async function endAgentSandbox(
     if (deadline.isOver(left.length, now)) return left.map(({ pid }) => `${nameOfProcess(pid)} (${String(pid)})`);
     const isDue = now >= killAt;
     for (const { pid, tagged } of left) {
-      // A process with the sandbox's tag ends by itself after its program; if it ended earlier, it would end the
-      // program with it.
+      // Do not ask a process with the sandbox's tag to end: it ends by itself after its program, and would otherwise
+      // take the program with it.
       if (!isDue && ((tagged && tag === SANDBOX_TAG) || asked.has(pid))) continue;
       asked.add(pid);
       send(pid, isDue ? 'SIGKILL' : 'SIGTERM');
@@ -65,7 +65,7 @@ function read(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch {
-    // The process has ended in the meantime, or it belongs to another user.
+    // Read nothing if the process has ended in the meantime, or belongs to another user.
     return Buffer.alloc(0);
   }
 }

@@ -49,7 +49,7 @@ export const RUNTIME_PACKAGES = {
 interface Installation {
   /** The folder of the library, which the caller keeps between runs. */
   readonly folder: string;
-  /** The environment of this process, from which npm gets what it needs and no key. */
+  /** The environment of this process, from which npm gets only the variables that it needs. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runTag: string;
 }
@@ -60,8 +60,8 @@ const NPM_NEEDS =
   /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
 
 /**
- * Arguments of npm, with short waits between attempts: npm's own, 10 s and 60 s, make a runner without a network look
- * hung.
+ * Arguments of npm, with short waits between attempts: with npm's own waits of 10 s and 60 s, a runner without a
+ * network seems to hang.
  */
 const NPM_ARGS = [
   ...['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
@@ -75,14 +75,14 @@ const NPM_ARGS = [
 export async function installSandboxRuntime({ folder, environment, runTag }: Installation): Promise<string> {
   const library = join(folder, 'node_modules', RUNTIME, 'dist', 'index.js');
   if (isInstalledIn(folder)) return library;
-  // The library is installed beside the folder and then moved, so that another run on this machine sees all of it or
+  // Install the library in a sibling folder and then move it, so that another run on this machine sees all of it or
   // nothing.
   const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
     for (const [name, text] of Object.entries(buildRuntimeManifests())) await writeFile(join(staging, name), text);
     await npmInstall(staging, { environment: npmEnvironment(environment), runTag });
-    // Another run may have been faster.
+    // Use the installation of another run that was faster.
     if (!isInstalledIn(folder)) {
       await rm(folder, { recursive: true, force: true });
       await rename(staging, folder).catch((error: unknown) => {

@@ -15,7 +15,7 @@ import type { OpenedAgentSandbox } from '../namespaces/open-sandbox.ts';
 import { createPlannedRecord, writeSandboxCopy } from '../namespaces/record.ts';
 import type { AgentSandboxOptions } from '../namespaces/sandbox-of.ts';
 import { SYSTEM_PATH, IsolationUnavailable } from '../namespaces/root.ts';
-import { createLaunches, quoteForShell } from '../namespaces/launch.ts';
+import { createLaunchFiles, quoteForShell } from '../namespaces/launch.ts';
 import { endAgentSandbox, SANDBOX_TAG } from './end.ts';
 import { removeClosedFolder, removeRootlessSandbox, writeRootlessRecord } from './remove.ts';
 import {
@@ -30,12 +30,12 @@ import {
 const TREES: readonly string[] = ['work', 'clean'];
 
 /**
- * The system's programs and settings. Nothing else of the machine is visible: neither files nor sockets of other users
+ * The system's programs and settings. Nothing else on the machine is visible: neither files nor sockets of other users
  * and services.
  */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/etc', '/opt', '/nix'];
 
-/** The paths that a sandbox of this very user shows, and those in them that it hides; all paths are real. */
+/** The paths that a sandbox with this user's own rights shows, and those in them that it hides; all paths are real. */
 interface RuntimeView {
   readonly visible: readonly string[];
   readonly hidden: readonly string[];
@@ -64,16 +64,16 @@ const MAX_WORDS_BYTES = 64 * 1024;
 
 /**
  * Opens a sandbox in the library's namespaces, for a user with neither root nor sudo. The sandbox has its own
- * processes, files and network, but this very user. Changes no setting of the machine. Throws IsolationUnavailable, and
- * leaves nothing behind, if that is impossible.
+ * processes, files and network, but runs as this user. Changes no setting of the machine. Throws IsolationUnavailable,
+ * and leaves nothing behind, if that is impossible.
  */
 export async function openRootlessSandbox(options: RootlessOptions): Promise<OpenedAgentSandbox> {
   const programs = programsFor(options.environment);
   try {
     const library = await options.runtime();
     return await createRootlessSandbox(options, { library, programs, filter: true }).catch(async (error: unknown) => {
-      // Ubuntu's profile for bubblewrap keeps the library's filter from starting. Without the filter, programs can make
-      // Unix sockets, but they see no socket of other users.
+      // Try again without the library's filter, which Ubuntu's profile for bubblewrap keeps from starting. Programs can
+      // then make Unix sockets, but they see no socket of other users.
       if (!messageOf(error).includes(FILTER_PROGRAM)) throw error;
       await removeRootlessSandbox(options.runFolder);
       return await createRootlessSandbox(options, { library, programs, filter: false });
@@ -86,7 +86,10 @@ export async function openRootlessSandbox(options: RootlessOptions): Promise<Ope
 
 type Programs = WorkerRequest['programs'];
 
-/** Returns the paths of the programs; throws IsolationUnavailable if one is missing, for root, and outside of Linux. */
+/**
+ * Returns the paths of the programs; throws IsolationUnavailable if one is missing, for root, and on systems other than
+ * Linux.
+ */
 function programsFor(environment: AgentSandboxOptions['environment']): Programs {
   if (process.platform !== 'linux')
     throw new IsolationUnavailable(`this works only on Linux, and this machine runs ${process.platform}`);
@@ -112,7 +115,7 @@ async function createRootlessSandbox(
   writeRootlessRecord(runFolder, { version: 1, id, folder });
   const folders = foldersIn(folder);
   for (const path of [folder, ...Object.values({ ...folders })]) mkdirSync(path, { mode: 0o700 });
-  // Later runs find the sandbox by this copy if this run is killed.
+  // Write a copy by which later runs find the sandbox if this run is killed.
   writeSandboxCopy(createPlannedRecord(runFolder, folder));
   const free = [await listening(), await listening()] as const;
   const [proxy, broker] = free;
@@ -192,8 +195,8 @@ function portOf(listener: Listener): number {
 }
 
 /**
- * Returns what is visible in a sandbox made without root. This user's rights apply there, so this user's own files are
- * not shown.
+ * Returns the visible and hidden paths of a sandbox made without root. This user's rights apply there, so this user's
+ * own files are not shown.
  */
 function runtimeViewOf({
   visible,
@@ -210,9 +213,9 @@ function runtimeViewOf({
     ...listToolFolders(environment),
   ]);
   return {
-    // Links at the top of a merged /usr stay links.
+    // Do not resolve the system's folders: links at the top of a merged /usr stay links.
     visible: [...SYSTEM.filter((path) => existsSync(path)), ...shown],
-    // The library shows a path that is both visible and hidden.
+    // Leave out visible paths, because the library shows a path that is both visible and hidden.
     hidden: real([...hidden, ...ownIn('/opt'), runFolder]).filter((path) => !shown.includes(path)),
   };
 }
@@ -236,7 +239,7 @@ function rootlessSandboxOf({
   readonly worker: RuntimeWorker;
 }): AgentSandbox {
   const { home, session, trees, inbox, temporary } = folders;
-  const launches = createLaunches(inbox);
+  const launches = createLaunchFiles(inbox);
   return {
     folders: { home, session, trees, inbox },
     enter: (program) => {
@@ -259,11 +262,11 @@ function rootlessSandboxOf({
     },
     refresh: async () => {
       const newHome = join(trees, 'ralph-home');
-      // Settings in a folder above a clean clone would apply to the clone.
+      // Remove other entries of the folder above the clean clone, whose settings would apply to the clone.
       const strange = (await readdir(trees)).filter((name) => !TREES.includes(name)).map((name) => join(trees, name));
       for (const path of strange) await removeClosedFolder(path);
       for (const folder of [temporary, newHome]) {
-        // A folder that its owner cannot enter can still be moved within its parent folder.
+        // Move the folder before removing it, which works even if its owner cannot enter it.
         const old = `${folder}.${randomUUID()}`;
         await rename(folder, old).catch(() => undefined);
         await mkdir(folder, { mode: 0o700 });
@@ -271,7 +274,7 @@ function rootlessSandboxOf({
       }
       return newHome;
     },
-    // The files belong to this user already.
+    // Both do nothing, because the files already belong to this user.
     give: () => Promise.resolve(),
     takeBack: () => Promise.resolve(false),
   };

@@ -17,7 +17,8 @@ const SESSION = 'agent';
 const GRACE_MS = 500;
 
 /**
- * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing unknown.
+ * Writes the record before the things that it names are created, so that a kill at any instant leaves nothing
+ * unrecorded.
  */
 export function writeRootlessRecord(runFolder: string, record: RootlessRecord): void {
   writeRecordFile(runFolder, FILE, record);
@@ -37,7 +38,7 @@ export async function removeRootlessSandbox(runFolder: string): Promise<readonly
   ];
   moveSession(join(record.folder, 'session'), join(runFolder, SESSION));
   await removeClosedFolder(record.folder);
-  // Without a record, later calls do nothing.
+  // Remove the record last, because later calls do nothing without it.
   if (left.length === 0) rmSync(join(runFolder, FILE), { force: true });
   return left;
 }
@@ -47,12 +48,12 @@ function listFolderNames(folder: string): readonly string[] {
 }
 
 function moveSession(from: string, to: string): void {
-  // A sandbox in which nothing ran, such as one of a failed attempt, has no session to keep; an earlier session stays.
+  // Keep an earlier session: a sandbox in which nothing ran, such as one of a failed attempt, has none.
   if (listFolderNames(from).length === 0 || listFolderNames(to).length > 0) return;
   try {
     renameSync(from, to);
   } catch {
-    // The target is on another disk.
+    // Copy the folder if the target is on another disk.
     cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   }
 }

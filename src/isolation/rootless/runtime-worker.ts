@@ -31,9 +31,9 @@ export interface WorkerRequest {
   /** The ports on 127.0.0.1 at which the action listens. */
   readonly ports: { readonly proxy: number; readonly broker: number };
   readonly folders: RootlessFolders;
-  /** Paths that can be read besides the sandbox. */
+  /** Paths outside the sandbox that can be read. */
   readonly visible: readonly string[];
-  /** Paths that are hidden although they are in visible folders, except for what the other options name. */
+  /** Paths that are hidden although they are in visible folders, except for paths that the other options name. */
   readonly hidden: readonly string[];
   readonly programs: { readonly bwrap: string; readonly socat: string; readonly bash: string };
   /** True if a filter of system calls keeps programs from making Unix sockets. */
@@ -60,7 +60,7 @@ export async function runRuntimeWorker(load: (url: string) => Promise<unknown>):
   const input = createInterface({ input: process.stdin });
   const over = once(input, 'close');
   const [line] = (await once(input, 'line')) as [string];
-  // Only the action sends requests, so their shape is known.
+  // Trust the request's shape, because only the action sends requests.
   const request = JSON.parse(line) as WorkerRequest;
   const { SandboxManager: manager } = (await load(pathToFileURL(request.library).href)) as Library;
   const answer = await prepare(manager, request).catch((error: unknown): WorkerAnswer => ({
@@ -105,7 +105,7 @@ async function prepare(
     programs.bash,
   );
   const words = argv.join(' ');
-  // The library continues without its filter and does not report that.
+  // Fail without the filter, because the library would continue without it and not report that.
   if (filter && !words.includes(`${FILTER_PROGRAM} `))
     return { kind: 'failed', why: `${FILTER_PROGRAM} does not exist for this processor` };
   return words.includes(' --unshare-net ') && (filter || words.includes(' --disable-userns '))
@@ -113,7 +113,7 @@ async function prepare(
     : { kind: 'failed', why: 'programs in the sandbox could make namespaces of their own' };
 }
 
-/** Marks a path as a literal path, whatever characters it contains. */
+/** Marks a path as literal, so that none of its characters is a pattern. */
 function literal(path: string): { readonly path: string; readonly literal: true } {
   return { path, literal: true };
 }
@@ -152,7 +152,7 @@ export async function startWorker(
     cwd: bridges,
     environment: {
       ...{ LC_ALL: 'C', PATH: SYSTEM_PATH, HOME: home, [WORKER_TAG]: id },
-      // The first folder is for the sockets of the bridges; the second is the one that the library names to programs.
+      // The first folder is for the sockets of the bridges; the library passes the second one to programs.
       ...{ TMPDIR: bridges, CLAUDE_CODE_TMPDIR: temporary },
     },
     input,

@@ -5,8 +5,8 @@ import { createServer, type AddressInfo, type ListenOptions, type Server } from 
 import { homedir } from 'node:os';
 import { type IsolationFacts, judgeProbe, parseProbeAnswer } from '../../core/isolation/probe.ts';
 import { parseListeningSockets } from '../../core/isolation/view.ts';
-import { LOOK_AT_START, type ProbeRequest } from '../../isolation/probe.ts';
-import { callsOfProbe } from '../../isolation/namespaces/seal.ts';
+import { LIST_OPEN_SCRIPT, type ProbeRequest } from '../../isolation/probe.ts';
+import { findProbeCallCommand } from '../../isolation/namespaces/seal.ts';
 import type { OpenedAgentSandbox } from '../../isolation/namespaces/open-sandbox.ts';
 import { readText, listToolFolders } from '../../isolation/namespaces/namespaces.ts';
 import { startOfProcess } from '../../isolation/probe-attempts.ts';
@@ -77,13 +77,13 @@ export async function probeAgentSandbox(
       // Skip this at level `user`: all sockets are visible, and connecting to one could start the service behind it.
       shownSockets: level === 'user' ? [] : parseListeningSockets(readText('/proc/net/unix')),
       openAtStart: null,
-      calls: callsOfProbe(),
+      calls: findProbeCallCommand(),
       path,
     };
     const { file, args } = createWorkerProgram(actionFolder);
     const call: Parameters<typeof collectOutput>[0] = {
       file: '/bin/sh',
-      args: ['-c', LOOK_AT_START, 'sh', file, ...args, 'probe'],
+      args: ['-c', LIST_OPEN_SCRIPT, 'sh', file, ...args, 'probe'],
       cwd: agentSandbox.seenAt(tree),
       environment: { PATH: path, HOME: agentSandbox.folders.home },
       input: JSON.stringify(request),

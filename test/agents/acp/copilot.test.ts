@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { TOOL_CACHE } from '../../../testbed/testbed.ts';
-import { copilotCli, buildCopilotEnvironment, resetSettings } from '../../../src/agents/copilot/cli.ts';
+import { copilotCli, buildCopilotEnvironment, resetCopilotSettings } from '../../../src/agents/copilot/cli.ts';
 import { DONE } from '../adapter-spec.ts';
 import { createWorld, installOnce, type Subject } from '../agent-world.ts';
 import { talkedTo } from './talked-to.ts';
@@ -11,7 +11,7 @@ const VERSION = '1.0.102';
 
 /** GitHub Copilot CLI over the protocol; the reasons why the action does not run it like this are below. */
 const cli = talkedTo('copilot', copilotCli, async (call, place) => {
-  await resetSettings(place.configFolder);
+  await resetCopilotSettings(place.configFolder);
   return {
     args: [
       '--acp',

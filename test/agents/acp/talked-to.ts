@@ -1,4 +1,4 @@
-import { createConversing } from '../../../src/agents/acp/cli.ts';
+import { createAcpBase } from '../../../src/agents/acp/cli.ts';
 import type { AgentCli, CliCall, CliPlace, PreparedCall } from '../../../src/agents/cli/cli.ts';
 import type { AgentName } from '../../../src/core/agent-names.ts';
 
@@ -11,7 +11,7 @@ export function talkedTo(
     place: CliPlace,
   ) => Promise<Pick<PreparedCall, 'environment'> & Partial<Pick<PreparedCall, 'args'>>>,
 ): AgentCli {
-  const { prepare, kindOfDenial, judgeStall } = createConversing(name);
+  const { prepare, kindOfDenial, judgeStall } = createAcpBase(name);
   return {
     ...cli,
     kindOfDenial,

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { AcpScript, AcpStep } from '../../../testbed/acp/scripted-agent.ts';
-import { createAcpCli, createConversing } from '../../../src/agents/acp/cli.ts';
+import { createAcpCli, createAcpBase } from '../../../src/agents/acp/cli.ts';
 import { createAcpScene, DONE, oneTurn } from './acp-scene.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 
@@ -103,11 +103,11 @@ describe('a limit of turns that this client holds', () => {
     ['with a refused call', [[look, command('curl x')], [look, command('curl y')], [DONE]], 2],
   ])('ends the call %s', async (_what, prompts, prompted) => {
     const cli = createAcpCli();
-    const conversing = createConversing('acp');
+    const base = createAcpBase('acp');
     await using scene = await createAcpScene(
       { prompts },
       {
-        cli: { ...cli, prepare: (call, place) => conversing.prepare({ ...call, turnLimit: 2 }, place) },
+        cli: { ...cli, prepare: (call, place) => base.prepare({ ...call, turnLimit: 2 }, place) },
         allowedTools: ['Bash(git:*)'],
       },
     );

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { copilotCli, resetSettings, countTokensSince } from '../../../src/agents/copilot/cli.ts';
+import { copilotCli, resetCopilotSettings, countTokensSince } from '../../../src/agents/copilot/cli.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state/state.ts';
 
 const ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -71,7 +71,7 @@ describe('files that an agent may have planted', () => {
     await symlink('/etc', join(place.configFolder, 'hooks'));
     await symlink('/etc/hostname', join(place.configFolder, 'settings.json'));
     await writeFile(join(place.configFolder, 'mcp-config.json'), '{}');
-    await resetSettings(place.configFolder);
+    await resetCopilotSettings(place.configFolder);
     expect(await readdir(place.configFolder)).toEqual(['session-state', 'settings.json']);
     expect(JSON.parse(readFileSync(join(place.configFolder, 'settings.json'), 'utf8'))).toEqual({
       includeCoAuthoredBy: false,
@@ -83,7 +83,7 @@ describe('files that an agent may have planted', () => {
 
   test('a folder that is not there is not made', async () => {
     await using place = await createPlace();
-    await resetSettings(join(place.configFolder, 'none'));
+    await resetCopilotSettings(join(place.configFolder, 'none'));
     expect(existsSync(join(place.configFolder, 'none'))).toBe(false);
   });
 });

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { attemptNames, judgeProbe, parseProbeAnswer, type ProbeResults } from '../../../src/core/isolation/probe.ts';
-import { callsOfProbe, sealOfPrograms } from '../../../src/isolation/namespaces/seal.ts';
-import { LOOK_AT_START, probeSandbox, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
+import { findProbeCallCommand, sealOfPrograms } from '../../../src/isolation/namespaces/seal.ts';
+import { LIST_OPEN_SCRIPT, probeSandbox, type ProbeRequest, type RunProbed } from '../../../src/isolation/probe.ts';
 import { startOfProcess } from '../../../src/isolation/probe-attempts.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 
@@ -77,7 +77,7 @@ async function createMachine() {
     outside: { address: '127.0.0.1', port },
     shownSockets: [at('daemon.sock')],
     openAtStart: ' 20',
-    calls: callsOfProbe(),
+    calls: findProbeCallCommand(),
     path: process.env['PATH'] ?? '',
   };
   return {
@@ -268,7 +268,7 @@ describe.skipIf(!canStart(ALONE))('as a user of its own (skipped: only root can 
       {
         ...{
           file,
-          args: [...args, '/bin/sh', '-c', LOOK_AT_START, 'sh', node, program, JSON.stringify(request)],
+          args: [...args, '/bin/sh', '-c', LIST_OPEN_SCRIPT, 'sh', node, program, JSON.stringify(request)],
           cwd: '/',
           input: '',
         },

@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { judgeProbe, parseProbeAnswer } from '../../../src/core/isolation/probe.ts';
-import { LOOK_AT_START, type ProbeRequest } from '../../../src/isolation/probe.ts';
+import { LIST_OPEN_SCRIPT, type ProbeRequest } from '../../../src/isolation/probe.ts';
 import { removeRootlessSandbox } from '../../../src/isolation/rootless/remove.ts';
 import { openRootlessSandbox } from '../../../src/isolation/rootless/open-rootless-sandbox.ts';
 import type { OpenedAgentSandbox } from '../../../src/isolation/namespaces/open-sandbox.ts';
 import type { AgentSandboxOptions } from '../../../src/isolation/namespaces/sandbox-of.ts';
-import { callsOfProbe } from '../../../src/isolation/namespaces/seal.ts';
+import { findProbeCallCommand } from '../../../src/isolation/namespaces/seal.ts';
 import { startOfProcess } from '../../../src/isolation/probe-attempts.ts';
 import { collectOutput } from '../../../src/processes/collect-output.ts';
 import { findTrustedProgram } from '../../../src/processes/trusted-programs.ts';
@@ -106,10 +106,10 @@ const works = {
       ...{ runnerHome: at('home'), runnerTemp: at('temp'), commandFiles: [at('temp', 'env')], marker: at('secret') },
       ...{ otherLoopbackPort: (stranger.address() as AddressInfo).port, abstractSocket: base },
       ...{ brokerPort: 1080, proxyPort: 3128, outside: { address: '192.0.2.1', port: 80 } },
-      ...{ shownSockets: [], openAtStart: null, calls: callsOfProbe(), path: process.env['PATH'] ?? '' },
+      ...{ shownSockets: [], openAtStart: null, calls: findProbeCallCommand(), path: process.env['PATH'] ?? '' },
     };
     const { out, error } = await run(
-      { script: LOOK_AT_START.replace('"$@"', '"$0" "$@"'), input: JSON.stringify(request) },
+      { script: LIST_OPEN_SCRIPT.replace('"$@"', '"$0" "$@"'), input: JSON.stringify(request) },
       [file, ...args, 'probe'],
     );
     const answer = parseProbeAnswer(out);

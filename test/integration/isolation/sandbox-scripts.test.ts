@@ -14,10 +14,16 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { guardOf } from '../../../src/isolation/namespaces/namespaces.ts';
+import { sandboxGuardOf } from '../../../src/isolation/namespaces/namespaces.ts';
 import { agentSandboxOf } from '../../../src/isolation/namespaces/sandbox-of.ts';
 import { findRoot } from '../../../src/isolation/namespaces/root.ts';
-import { CHANGE_OWNER, CLOSE, REACH, REMOVE, RESERVATION_PREFIX } from '../../../src/isolation/namespaces/scripts.ts';
+import {
+  CHANGE_OWNER_SCRIPT,
+  REVOKE_PASSAGE_SCRIPT,
+  GRANT_PASSAGE_SCRIPT,
+  REMOVE_SANDBOX_SCRIPT,
+  RESERVATION_PREFIX,
+} from '../../../src/isolation/namespaces/scripts.ts';
 import { noOwnMachine, startOwnMachine, type OwnMachine } from '../../own-machine.ts';
 
 const UID = 61_179;
@@ -61,7 +67,15 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       symlinkSync(agentSandbox, reservation);
     });
     const remove = (remains = ''): readonly string[] =>
-      run(REMOVE, join(base, 'reservations'), String(UID), NAME, remains, agentSandbox, join(base, 'session'))
+      run(
+        REMOVE_SANDBOX_SCRIPT,
+        join(base, 'reservations'),
+        String(UID),
+        NAME,
+        remains,
+        agentSandbox,
+        join(base, 'session'),
+      )
         .split('\n')
         .filter((line) => line !== '');
 
@@ -111,7 +125,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       const text = run(
         `make() { setpriv --reuid="$1" --regid="$1" --clear-groups ipcmk -M 64 -Q -S 1 > /dev/null; }
         make ${UID}; make ${OTHER_UID}
-        ( ${REMOVE} )
+        ( ${REMOVE_SANDBOX_SCRIPT} )
         tail -qn +2 /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | grep -ow '${UID}\\|${OTHER_UID}' | sort -u`,
         ...[join(base, 'reservations'), String(UID), '', '', agentSandbox, ''],
       );
@@ -126,7 +140,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       [tree, store] = [join(base, 'tree'), join(base, 'store')];
       for (const path of [tree, join(tree, 'inner'), store]) mkdirSync(path, { mode: 0o755 });
     });
-    const give = (): string => run(CHANGE_OWNER, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree);
+    const give = (): string => run(CHANGE_OWNER_SCRIPT, '0', `${UID}:${UID}`, `${UID}:${UID}`, tree);
     const uidOf = (...names: readonly string[]): number => lstatSync(join(base, ...names)).uid;
 
     test('follows no link', () => {
@@ -142,7 +156,8 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
 
   describe.skipIf(spawnSync('setfacl', ['--version']).status !== 0)('REACH and CLOSE', () => {
     const list = (path: string): string => run('getfacl -cnp "$1"; stat -c %a "$1"', path);
-    const reach = (uid: number, path: string): readonly string[] => run(REACH, String(uid), path).trim().split(' ');
+    const reach = (uid: number, path: string): readonly string[] =>
+      run(GRANT_PASSAGE_SCRIPT, String(uid), path).trim().split(' ');
 
     test.each([0o700, 0o750])('of several sandboxes the last leaves a folder as it was (%i)', (mode) => {
       const path = join(base, 'closed');
@@ -156,7 +171,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       ]);
       for (const [uid, way] of ways) {
         expect(run(`setpriv --reuid=${uid} --regid=${uid} --clear-groups test -x "$1" && echo in`, path)).toBe('in\n');
-        expect(run(CLOSE, String(uid), ...way)).toBe('');
+        expect(run(REVOKE_PASSAGE_SCRIPT, String(uid), ...way)).toBe('');
       }
       expect(list(path)).toBe(before);
     });
@@ -173,7 +188,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
       const before = list(path);
       const way = reach(UID, path);
       expect(way).toEqual([kind, path]);
-      run(CLOSE, String(UID), ...way);
+      run(REVOKE_PASSAGE_SCRIPT, String(UID), ...way);
       expect(list(path)).toBe(before);
     });
   });
@@ -191,7 +206,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     ['of none', 'rm -f /run/ralph-sandbox', '97'],
   ])('the guard lets through what is in the place %s', (_, make, said) => {
     machine.run('sh', '-c', make);
-    expect(machine.run('sh', '-c', `sh -c '${guardOf(UID)} echo in' 2>&1 || echo $?`)).toBe(`${said}\n`);
+    expect(machine.run('sh', '-c', `sh -c '${sandboxGuardOf(UID)} echo in' 2>&1 || echo $?`)).toBe(`${said}\n`);
   });
 
   test('a home is made in the own sandbox and nowhere else', async () => {
@@ -199,7 +214,7 @@ describe.skipIf(noOwnMachine !== null)('as root', () => {
     const folder = join(base, 'ralph-sandbox-aaaaaaaa');
     mkdirSync(join(folder, 'trees'), { recursive: true });
     const agentSandbox = agentSandboxOf({
-      ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: guardOf(UID), lost: () => null },
+      ...{ root, runFolder: base, uid: UID, way: [], withTree: null, guard: sandboxGuardOf(UID), lost: () => null },
       record: {
         ...{ version: 2, uid: UID, folder, userName: '', run: null, isLeaving: false },
         ...{ given: [], opened: [], closed: [] },

@@ -40,7 +40,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   ],
   'docs/proof.md': [
     ['takes at most # minutes', minutes('core/proof/judge', 'QUICK_MS')],
-    ['signs at most # commits', of('git/remote/sign', 'MOST_SIGNED')],
+    ['signs at most # commits', of('git/remote/sign', 'MAX_SIGNED_COMMITS')],
   ],
   'docs/how-it-stops.md': [
     ['# claims that everything', of('core/lane/circuit', 'WINDOW_SIZE')],
@@ -148,7 +148,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     ],
   ],
   'docs/security.md': [
-    ['more than # MiB', mib('git/inspection/inspection', 'LARGEST_SEARCHED_BYTES')],
+    ['more than # MiB', mib('git/inspection/inspection', 'MAX_SEARCHED_BYTES')],
     ['at most # processes', of('isolation/namespaces/sandbox-of', 'MAX_PROCESSES')],
     [
       `ports from ${of('core/isolation/hosts', 'FIRST_LOCAL_PORT')}, at most #`,
@@ -171,11 +171,11 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     [
       'more than # days or # commits',
       days('git/refs/ref-snapshot', 'OLDEST_HISTORY_MS'),
-      of('git/refs/ref-snapshot', 'LONGEST_HISTORY'),
+      of('git/refs/ref-snapshot', 'MAX_HISTORY_COMMITS'),
     ],
   ],
   'docs/tasks-and-branches.md': [
-    ['larger than # MiB', mib('git/checkout/texts', 'LARGEST_TEXT_BYTES')],
+    ['larger than # MiB', mib('git/checkout/texts', 'MAX_TASK_FILE_BYTES')],
     ['at most # times in 24 hours', of('core/people/notifications', 'MAX_NOTIFICATIONS_PER_DAY')],
     ['up to # characters below its heading', of('core/prompt/prompt', 'MAX_PATTERNS')],
     ['more than # characters are compacted', of('core/prompt/learnings', 'MAX_LEARNINGS_CHARS')],

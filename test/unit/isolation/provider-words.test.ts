@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseProviderWords, waitOf } from '../../../src/isolation/provider-connection.ts';
+import { parseProviderWords, parseRetryAfter } from '../../../src/isolation/provider-connection.ts';
 
 test.each<readonly [body: string, words: string | null]>([
   ['{"error":{"message":"Slow down.","type":"rate_limit"}}', 'Slow down.'],
@@ -32,5 +32,5 @@ test.each<readonly [header: string, ms: number | null]>([
   ['999999999', null],
   ['Wed, 21 Oct 2026 07:28:00 GMT', null],
 ])('retry-after: %s', (header, ms) => {
-  expect(waitOf(header)).toBe(ms);
+  expect(parseRetryAfter(header)).toBe(ms);
 });

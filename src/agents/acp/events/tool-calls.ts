@@ -39,7 +39,7 @@ const SHELLS = ['shell', 'interpreter', 'executable'];
 /** The machine's shells, whose argument after the options is the command line. */
 const SHELL = /^(?:(?:\/usr(?:\/local)?)?\/bin\/)?(?:ba|da|z|k)?sh$/;
 
-/** Creates an empty list of calls. `commandOf` returns the command of one without raw input, see Talk. */
+/** Creates an empty list of calls. For `commandOf`, see AcpCall. */
 export function createToolCalls(commandOf: (call: JsonObject) => string | null): ToolCalls {
   const pending = createPendingCalls<{ readonly known: JsonObject; readonly hasBegun: boolean }>();
   return {
@@ -48,7 +48,8 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
       if (id === null) return null;
       const { known: before, hasBegun: hadBegun = false } = pending.of(id) ?? {};
       const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined);
-      // A request of some agents omits what an earlier message said about the call, such as the folder of a command.
+      // Merge the messages about a call, because the requests of some agents omit parts such as the folder of a
+      // command.
       const input = { ...asObject(before?.['rawInput']), ...asObject(message['rawInput']) };
       const rawInput = Object.keys(input).length > MAX_FIELDS ? message['rawInput'] : input;
       const known: JsonObject = { ...before, ...Object.fromEntries(given), rawInput };
@@ -66,7 +67,7 @@ export function createToolCalls(commandOf: (call: JsonObject) => string | null):
   };
 }
 
-/** Returns what a tool call asks for. The title is ignored, because the model may have written it. */
+/** Parses the request of a tool call. The title is ignored, because the model may have written it. */
 export function parseAskedCall(call: JsonObject): AskedCall {
   const input = asObject(call['rawInput']) ?? {};
   const meta = asObject(call['_meta']);
@@ -83,7 +84,7 @@ export function parseAskedCall(call: JsonObject): AskedCall {
   const url = asString(input['url']) ?? asString(input['uri']);
   const paths = pathsIn(call, input);
   return {
-    // Some agents give a command the kind of its purpose, such as reading a file.
+    // Do not trust the kind: some agents give a command the kind of its purpose, such as reading a file.
     kind: line === undefined ? kindOf(call['kind'], { url, paths, input }) : 'command',
     tool,
     command,

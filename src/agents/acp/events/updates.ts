@@ -4,15 +4,18 @@ import { asAmount, asArray, asObject, asString, type JsonObject } from '../../re
 import type { AskedCall } from '../../rules/permission.ts';
 import { createToolCalls, type ToolCall } from './tool-calls.ts';
 
-/** Turns the updates of a session into events, including updates before the prompt, which repeat an earlier process. */
-export interface Updates {
+/**
+ * Turns the updates of a session into events, including updates before the prompt, which replay the conversation of an
+ * earlier process.
+ */
+export interface UpdateConverter {
   /** Returns the events of an update, and its tool call if it is about one. */
   take(update: JsonObject): { readonly events: readonly AgentEvent[]; readonly call: ToolCall | null };
   /** Returns the message that is now complete, and clears it. */
   flush(): readonly AgentEvent[];
   /** Returns the usage events at the end of a prompt, from its response. */
   used(response: JsonObject): readonly AgentEvent[];
-  /** Returns the newest known cost of the session in dollars. */
+  /** Returns the latest known cost of the session in dollars. */
   cost(): number;
 }
 
@@ -37,10 +40,10 @@ export const acpErrors: Pick<Dialect, 'reported' | 'printed' | 'noise'> = {
 };
 
 /**
- * Creates the reading of one session, which has cost `costBefore` dollars in earlier processes. `price` returns the
- * price of its model, for an agent that reports tokens and no cost; for `commandOf`, see Talk.
+ * Creates a converter for the updates of one session, which has cost `costBefore` dollars in earlier processes. `price`
+ * returns the price of its model, for an agent that reports tokens and no cost; for `commandOf`, see AcpCall.
  */
-export function createUpdates({
+export function createUpdateConverter({
   costBefore,
   price,
   commandOf,
@@ -48,7 +51,7 @@ export function createUpdates({
   readonly costBefore: number;
   readonly price: () => Price | null;
   readonly commandOf: (call: JsonObject) => string | null;
-}): Updates {
+}): UpdateConverter {
   const calls = createToolCalls(commandOf);
   const shown = new Set<string>();
   let said = '';
@@ -57,7 +60,7 @@ export function createUpdates({
   let cost = { before: costBefore, now: null as number | null };
   return { take, flush, used, cost: () => cost.now ?? cost.before };
 
-  function take(update: JsonObject): ReturnType<Updates['take']> {
+  function take(update: JsonObject): ReturnType<UpdateConverter['take']> {
     switch (update['sessionUpdate']) {
       case 'agent_message_chunk':
         return { events: [...speak(update), ...countTokens(update)], call: null };
@@ -102,7 +105,8 @@ export function createUpdates({
 
   function used(response: JsonObject): readonly AgentEvent[] {
     const usage = hasTokens ? null : usageIn(response);
-    // The agent reports the cost of the whole session with earlier processes, unless it restarted its count.
+    // Subtract the earlier cost: the agent reports the whole session, including earlier processes, unless it started
+    // again from zero.
     const costUsd = cost.now === null ? null : cost.now - (cost.now < cost.before ? 0 : cost.before);
     cost = { before: cost.now ?? cost.before, now: null };
     hasTokens = false;
@@ -138,7 +142,7 @@ export function nameTool({ kind, tool }: Pick<AskedCall, 'kind' | 'tool'>): stri
   return kind === 'command' ? 'execute' : (tool ?? kind);
 }
 
-/** Returns what a call is about, for people; null if it says nothing. */
+/** Returns the command, address or first path of a call, for people; null if it names none of them. */
 export function detailOf({ command, url, paths }: Pick<AskedCall, 'command' | 'url' | 'paths'>): string | null {
   return command ?? url ?? paths[0] ?? null;
 }
@@ -164,7 +168,7 @@ export function parseStopFailure(reason: unknown): AgentFailure | null {
   }
 }
 
-/** Code of an error in the protocol for an agent without a login. */
+/** The protocol's error code for an agent without a login. */
 const AUTH_REQUIRED = -32_000;
 
 /** Returns the failure for a protocol error; agents put the provider's words into its data. */
@@ -190,22 +194,22 @@ function isStatus(value: number): boolean {
 
 function dollars(update: JsonObject): number | null {
   const cost = asObject(update['cost']);
-  // OpenCode reports 0 for a model whose price it does not know.
+  // Treat 0 as unknown, because OpenCode reports it for a model whose price it does not know.
   return cost?.['currency'] === 'USD' ? asAmount(cost['amount']) || null : null;
 }
 
-/** Tokens by their price; `cached` is a part of `input`. */
+/** Token counts by price class; `cached` is a part of `input`. */
 interface Usage {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
 }
 
-/** Returns the tokens in a message, or null; a total without its parts counts as output. */
+/** Returns the tokens in a message, or null; without a number of output tokens, the total is treated as output. */
 function usageIn(message: JsonObject): Usage | null {
   const meta = asObject(message['_meta']);
   const usage = asObject(message['usage']) ?? asObject(meta?.['usage']);
-  // The form of Gemini CLI.
+  // Gemini CLI reports tokens in this form.
   const count = asObject(asObject(meta?.['quota'])?.['token_count']);
   const [read, written] = [asAmount(count?.['input_tokens']), asAmount(count?.['output_tokens'])];
   const total =

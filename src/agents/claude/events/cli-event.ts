@@ -34,7 +34,7 @@ export type CliEvent =
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
   /** MCP servers that the CLI cannot use. */
   | { readonly kind: 'servers'; readonly session: string | null; readonly failed: readonly string[] }
-  /** Background tasks: their number in `running`; if that is null, the change of it in `more`. */
+  /** Background tasks: `running` is their number; if it is null, `more` is the change of that number. */
   | { readonly kind: 'tasks'; readonly session: string | null; readonly running: number | null; readonly more: number }
   | { readonly kind: 'other'; readonly session: string | null };
 
@@ -75,7 +75,7 @@ export interface Result {
   readonly denials: readonly Denial[];
   readonly turns: number | null;
   readonly tokens: number | null;
-  /** The part of `tokens` that the model wrote. */
+  /** The output tokens, which are a part of `tokens`. */
   readonly outputTokens: number | null;
   readonly costSinceLastResultUsd: number | null;
   readonly totalCostUsd: number | null;
@@ -225,9 +225,7 @@ function toolResults(message: JsonObject): boolean[] {
     .map((block) => block?.['is_error'] === true);
 }
 
-/**
- * Returns the number of tokens, including those of the cache, which cost money and count towards the provider's limits.
- */
+/** Returns the number of tokens, including those of the cache, which cost money and use up the provider's limits. */
 function tokensOf(value: unknown): number | null {
   const usage = asObject(value);
   if (usage === null) return null;

@@ -8,7 +8,7 @@ import { classifyClaudeFailure, parseFailureText, claudeLimitOf } from './failur
 
 /**
  * The parts of the agent's stream that a person following the run may see, and signs of activity. Texts are capped, not
- * cleaned. `nested` marks those of a subagent.
+ * cleaned. `nested` is true for events of a subagent.
  */
 export type StreamEvent =
   | { readonly kind: 'text'; readonly nested: boolean; readonly text: string }
@@ -53,7 +53,7 @@ const UNSHOWN: StreamEvent = { kind: 'unshown' };
 /** Collects the events of one process; memory does not grow with their number. */
 interface EventCollector {
   add(event: CliEvent): void;
-  /** Returns the transcript. `now` (ms) fixes the clock for texts such as `resets 5pm`. */
+  /** Returns the transcript. `now` (ms) is the reference time for texts such as `resets 5pm`. */
   transcript(format: Transcript['format'], now: number): Transcript;
 }
 
@@ -94,7 +94,7 @@ export function createEventCollector(): EventCollector {
       case 'assistant':
         event.tools.forEach(rememberCommand);
         if (event.nested) return;
-        // The result of an earlier turn is no longer the last message.
+        // Set at least an empty text, because the result of an earlier turn is no longer the last message.
         lastText = event.text ?? lastText ?? '';
         if (event.failure) failure = event.failure;
         else clearFailure();
@@ -114,14 +114,14 @@ export function createEventCollector(): EventCollector {
     }
   }
 
-  /** Clears the failure: the agent spoke, so an earlier failure did not end the call. */
+  /** Clears the failure, because the agent spoke after it, so it did not end the call. */
   function clearFailure(): void {
     failure = null;
     rejected = null;
   }
 
   function finish(next: Result): void {
-    // The error of the synthetic message says more than the result line that follows it.
+    // Keep the error of the synthetic message, which says more than the result line that follows it.
     failure = next.failure && { ...next.failure, error: next.failure.error ?? failure?.error ?? null };
     if (failure === null) rejected = null;
     result = { ...next, text: next.text ?? lastText };
@@ -155,7 +155,7 @@ export function createEventCollector(): EventCollector {
       turns: totals.turns,
       tokens: totals.tokens,
       outputTokens: totals.outputTokens,
-      // The total of a resumed session includes the cost of earlier processes.
+      // Prefer the sum of the results' costs: in a resumed session, the total includes the cost of earlier processes.
       costUsd: totals.costSinceLastUsd ?? result?.totalCostUsd ?? null,
     };
   }

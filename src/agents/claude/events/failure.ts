@@ -26,8 +26,8 @@ export function classifyClaudeFailure(failure: ClaudeFailure): AgentError {
 }
 
 /**
- * Returns the failure of an output without a result, even if the process reports success (exit code 0); null if there
- * is a result.
+ * Returns the call's failure: the reported error, or a generic one if there is no result (even with exit code 0);
+ * otherwise null.
  */
 export function failureOfMissingResult({
   finished,
@@ -53,7 +53,7 @@ export function findLimitText(text: string): string | null {
   return LIMIT.exec(text.trimStart())?.[0] ?? null;
 }
 
-/** Returns the HTTP status in an error text of the CLI, which is its only place in older versions. */
+/** Returns the HTTP status in an error text of the CLI; older versions report it nowhere else. */
 export function parseStatusIn(text: string): number | null {
   const status = /^API Error(?: \([^()]{1,200}\))?: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(
     text.trimStart(),
@@ -104,7 +104,7 @@ const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? 
 /** Matches a message about a limit, but not prose that begins with the same words and continues differently. */
 const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
 
-/** A pattern for the start of a text, which decides its kind. In a plain-text output, only `rest` may follow. */
+/** A pattern whose match at the start of a text decides the kind. In a plain-text output, only `rest` may follow. */
 interface Form {
   readonly kind: Kind;
   readonly start: RegExp;
@@ -144,9 +144,9 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   ...FORMS.map(({ start, rest }) => new RegExp(`^(?:${start.source})${rest}$`, 'i')),
   new RegExp(`^(?:${LIMIT_START})${LIMIT_REST}$`, 'i'),
   /^API Error: .+$/,
-  // The only error of several paragraphs.
+  // Only this error has several paragraphs.
   /^API Error: [^\n]{0,200}safeguards flagged/,
-  // Errors that the CLI prints before it has started.
+  // The CLI prints these errors before it has started.
   /^error: (?:unknown option|option|missing required|too many arguments).*$/,
   /^Error: (?:When using --|--[a-z-]+ |Session ID |Invalid session ID|Input must be provided|piped stdin|Settings file|claude native binary).*$/,
   /^--dangerously-skip-permissions cannot be used.*$/,
@@ -211,7 +211,7 @@ function hasSecondSign(
   const text = findLimitText(failure.text);
   const isNamed = rejected === null ? hasLimitField(failure) && text !== null : hasLimitField(failure) || text !== null;
   const isShort = window === 'five-hour' || (text !== null && windowOfText(text) === 'five-hour');
-  // A sign of a five-hour limit does not confirm a longer wait.
+  // A failure that names a five-hour limit does not confirm a longer wait.
   const isLonger = resumeAt !== null && Date.parse(resumeAt) > now + SHORT_WINDOW_MS;
   return isNamed && !(isShort && isLonger);
 }

@@ -1,10 +1,11 @@
 import { givenPriceOf, type Prices } from '../../../core/spending/prices.ts';
 
-/** Tokens of one answer by kind, as the Messages API counts them. */
+/** Tokens of one answer by kind, as the Messages API reports them. */
 export interface ClaudeTokenCounts {
   readonly input: number;
-  /** Tokens written to the cache for five minutes, or for an hour. */
+  /** Tokens written to the cache for five minutes. */
   readonly cacheWrite: number;
+  /** Tokens written to the cache for an hour. */
   readonly cacheWriteHour: number;
   readonly cacheRead: number;
   readonly output: number;
@@ -30,8 +31,8 @@ interface Price {
 const price = (input: number, output: number, cacheRead: number): Price => ({ input, output, cacheRead });
 
 /**
- * Prices by model family; the first match in the model's name counts. Measured on Claude Code 2.1.330, which prints the
- * price of a million tokens; the old Opus by the list of 2025.
+ * Prices by model family; the first match in the model's name is used. Source: Claude Code 2.1.330, which prints the
+ * price of a million tokens; for the old Opus, the price list of 2025.
  */
 const FAMILIES: readonly (readonly [RegExp, Price])[] = [
   [/opus-5[.-]5/, price(4, 20, 0.2)],
@@ -54,7 +55,10 @@ const CLAUDE_MODEL = /^(?:[a-z-]+\.)?(?:anthropic\.)?claude-/;
 /** The CLI's aliases for Claude models. */
 const ALIAS = /^(?:default|best|opusplan|opus|sonnet|haiku|mythos|fable)(?:\[1m\])?$/;
 
-/** Price of a model with an unknown name, such as a gateway's own. The CLI, too, uses its default model's price. */
+/**
+ * Price of a model with an unknown name, such as a gateway's own name. The CLI, too, uses its default model's price
+ * then.
+ */
 const UNKNOWN = price(5, 25, 0.5);
 
 /** Price factor for writing to the cache for five minutes; for an hour, the price doubles. */
@@ -66,15 +70,14 @@ const FAST_MODE_FACTOR = 6;
 /** Price factor for requests that are guaranteed to be processed in one country. */
 const ONE_COUNTRY_FACTOR = 1.1;
 /**
- * Models for which a prompt of more than `LONG_TOKENS` doubles the price of the input and adds half to that of the
- * output.
+ * Models for which a prompt of more than `LONG_TOKENS` doubles the input's price and raises the output's price by half.
  */
 const LONG_CONTEXT_PRICED = /sonnet-4/;
 const LONG_TOKENS = 200_000;
 const MILLION = 1_000_000;
 
 /** Properties of a request, apart from its tokens, that decide its price. */
-export interface Terms {
+export interface PricingTerms {
   readonly model: string;
   readonly isFast: boolean;
   readonly staysInOneCountry: boolean;
@@ -83,7 +86,10 @@ export interface Terms {
 }
 
 /** Returns the cost of a model's tokens in US dollars. */
-export function computeCostUsd(counts: ClaudeTokenCounts, { model, isFast, staysInOneCountry, prices }: Terms): number {
+export function computeCostUsd(
+  counts: ClaudeTokenCounts,
+  { model, isFast, staysInOneCountry, prices }: PricingTerms,
+): number {
   const given = priceOfClaude(model, prices) ?? UNKNOWN;
   const inputTokens = counts.input + counts.cacheWrite + counts.cacheWriteHour + counts.cacheRead;
   const isLong = inputTokens > LONG_TOKENS && LONG_CONTEXT_PRICED.test(plainModelName(model));
@@ -98,7 +104,7 @@ export function computeCostUsd(counts: ClaudeTokenCounts, { model, isFast, stays
   );
 }
 
-/** Returns the price of a model: the user's, else that of its family; null if it is unknown. */
+/** Returns the price that the user set for a model, otherwise the price of its family; null if it is unknown. */
 export function priceOfClaude(model: string, prices: Prices): Price | null {
   const given = givenPriceOf(prices, model);
   if (given !== null) return { input: given.input, output: given.output, cacheRead: given.cachedInput };

@@ -3,7 +3,7 @@ import { computeMaxSearches, type Prices } from '../../../core/spending/prices.t
 import type { AgentRequest, ModelProtocol } from '../../../ports/broker.ts';
 import {
   findBearerKey,
-  createProtocol,
+  createModelProtocol,
   findFirstResult,
   headersOf,
   joinHeader,
@@ -11,9 +11,9 @@ import {
   type SecretFor,
   shortenRequest,
 } from '../../passing/protocol.ts';
-import { createAccount, estimateTokens } from '../../passing/usage.ts';
+import { createAnswerMeter, estimateTokens } from '../../passing/usage.ts';
 import { asArray, asObject, asString, type JsonObject } from '../../reading/json-value.ts';
-import { computeCostUsd, NO_TOKENS, priceOfClaude, type Terms, type ClaudeTokenCounts } from './prices.ts';
+import { computeCostUsd, NO_TOKENS, priceOfClaude, type PricingTerms, type ClaudeTokenCounts } from './prices.ts';
 import { createClaudeUsage } from './usage.ts';
 
 /** A request that one of a provider's endpoints accepts. */
@@ -32,20 +32,20 @@ interface ClaudeApi {
   endpoint(method: string, target: string): Endpoint | null;
   /**
    * Returns the status for a request that is answered here and not passed on, since the CLI works without it; null for
-   * others.
+   * all other requests.
    */
   shortAnswer(method: string, target: string): number | null;
 }
 
 const MESSAGES = /^(\/v1\/messages(?<count>\/count_tokens)?)(?:\?beta=true)?$/;
 
-/** Anthropic's own API, or a gateway's. */
+/** Anthropic's own API, or the same API of a gateway. */
 export const messagesApi: ClaudeApi = {
   endpoint: (method, target) => {
     const match = method === 'POST' ? MESSAGES.exec(target) : null;
     return match === null ? null : { target, model: null, isFree: match.groups?.['count'] !== undefined };
   },
-  // Older versions send this to check the connection.
+  // Answer this request, with which older versions check the connection.
   shortAnswer: (method, target) => (method === 'HEAD' && target === '/' ? 200 : null),
 };
 
@@ -60,7 +60,7 @@ export const bedrockApi: ClaudeApi = {
       ? null
       : { target, model: model.replace(/%3A/gi, ':').replace(/%2F/gi, '/'), isFree: false };
   },
-  // The list of profiles is at another address; without it, the CLI uses its own names.
+  // Refuse the list of profiles, which is at another address; without it, the CLI uses its own names.
   shortAnswer: (method, target) => (method === 'GET' && /^\/inference-profiles(?:\?|$)/.test(target) ? 404 : null),
 };
 
@@ -90,7 +90,7 @@ const MAX_DEPTH = 64;
 const PASSED =
   /^(?:accept|user-agent|x-app|x-client-request-id|anthropic-(?!beta$)[a-z0-9-]+|(?:x-stainless|x-claude)-[a-z0-9-]+)$/;
 
-/** Betas that would make the provider's servers fetch or run something. */
+/** Betas that would make the provider's servers fetch content or run programs. */
 const REACHING_BETAS = /^(?:mcp-|files-api|code-execution|web-fetch|skills-|container|managed-agents|environments)/;
 
 const OAUTH_BETA = 'oauth-2025-04-20';
@@ -115,7 +115,7 @@ const MAX_OUTPUT_TOKENS = 128_000;
  * that the provider's servers do for the caller.
  */
 export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }: ProtocolOptions): ModelProtocol {
-  return createProtocol<Endpoint>({
+  return createModelProtocol<Endpoint>({
     errors: {
       'no-key': [401, 'authentication_error'],
       'no-object': [400, 'invalid_request_error'],
@@ -160,7 +160,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
         expected: expectedOf(asked, message, message['stream'] === true || /stream/i.test(target)),
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
-          createAccount(createClaudeUsage(contentType), (counts, chars) =>
+          createAnswerMeter(createClaudeUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
             spentBy(counts ?? { ...usualCounts(asked), output: estimateTokens(chars) }, asked),
           ),
@@ -186,7 +186,7 @@ function withPassedBetas(message: JsonObject): JsonObject {
 }
 
 /** The properties of a request that decide the price of its answer. */
-interface PricedRequest extends Terms {
+interface PricedRequest extends PricingTerms {
   readonly chars: number;
   /** The maximum number of searches on the provider's servers. */
   readonly searches: number;
@@ -232,7 +232,7 @@ function maxTokensIn({ max_tokens: given }: JsonObject): number {
   return typeof given === 'number' && given > 0 ? Math.min(given, MAX_OUTPUT_TOKENS) : MAX_OUTPUT_TOKENS;
 }
 
-function spentBy(counts: ClaudeTokenCounts, terms: Terms): Spent {
+function spentBy(counts: ClaudeTokenCounts, terms: PricingTerms): Spent {
   const { input, cacheWrite, cacheWriteHour, cacheRead, output } = counts;
   const tokens = input + cacheWrite + cacheWriteHour + cacheRead + output;
   return { tokens, outputTokens: output, costUsd: computeCostUsd(counts, terms) };
@@ -248,7 +248,7 @@ function forwardedHeaders(
   const token = findBearerKey(given, secretFor);
   if (key === null && token === null) return null;
   const betas = passedBetas(joinHeader(given['anthropic-beta']).split(','));
-  // A subscription's token is refused without this beta; the CLI sends it if it knows that it has one.
+  // Add the beta without which a subscription's token is refused; the CLI, which sees a placeholder, may not send it.
   if (token?.startsWith('sk-ant-oat') === true && !betas.includes(OAUTH_BETA)) betas.push(OAUTH_BETA);
   return headersOf(given, PASSED, {
     ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
@@ -263,7 +263,10 @@ function passedBetas(names: readonly string[]): string[] {
   return names.map((beta) => beta.trim()).filter((beta) => beta !== '' && !REACHING_BETAS.test(beta));
 }
 
-/** Describes the part of a request that makes the provider's servers fetch or run something; null if none does. */
+/**
+ * Describes the part of a request that makes the provider's servers fetch content or run programs; null if no part
+ * does.
+ */
 function reachesOutByMessages(body: JsonObject, mayWebSearch: boolean): string | null {
   if (hasContent(body['mcp_servers'])) return 'MCP servers';
   if (hasContent(body['container'])) return 'a container';

@@ -10,7 +10,7 @@ import { createEventData } from '../../reading/agent-event.ts';
 import { asAmount, asArray, asObject, asString } from '../../reading/json-value.ts';
 import { NO_TOKENS, type ClaudeTokenCounts } from './prices.ts';
 
-/** Counts are null while the answer has not reported them. */
+/** The counts are null until the answer has reported them. */
 type ClaudeUsage = UsageReader<ClaudeTokenCounts | null>;
 
 /**
@@ -36,7 +36,7 @@ function read(answer: string): Pick<ClaudeUsage, 'counts' | 'isComplete'> {
 /** Creates a counter that adds up events, each in JSON. */
 function createEventCounter() {
   let counts: ClaudeTokenCounts | null = null;
-  // Tokens since the last reported output: the only estimate for an answer that breaks off or continues.
+  // Tokens since the last reported output; without them, an answer that breaks off or continues could not be estimated.
   let since = 0;
   // Searches of the provider's servers, which are reported at the end.
   let searches = 0;
@@ -83,7 +83,7 @@ function createFrameReader(): ClaudeUsage {
         events.read(decoded(base64));
         read = index + whole.length;
       }
-      // A longer event loses its beginning, and is never parsed.
+      // Limit the bytes: a longer event loses its beginning, and is never parsed.
       rest = rest.slice(Math.max(read, rest.length - MAX_LINE_CHARS));
     },
     counts: events.counts,
@@ -111,7 +111,8 @@ function countsIn(value: unknown): ClaudeTokenCounts | null {
   const message = asObject(value);
   const usage = asObject(message?.['usage']) ?? asObject(asObject(message?.['message'])?.['usage']);
   if (usage === null) return null;
-  // When the provider's servers compact a conversation, they read it twice; only `iterations` includes the first time.
+  // Add `iterations`: when the provider's servers compact a conversation, they read it twice, and only this field
+  // includes the first time.
   const { iterations } = usage;
   const sum = Array.isArray(iterations)
     ? asArray(iterations)

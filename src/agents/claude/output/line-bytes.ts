@@ -36,7 +36,7 @@ export const COMMA = 0x2c;
 
 /**
  * Returns the index of the first byte from `from` on that is visible or ends the line. The bytes of a byte order mark
- * count as blanks.
+ * are treated as blanks.
  */
 export function findFirstVisible(bytes: Uint8Array, from: number): number {
   let at = from;
@@ -51,7 +51,7 @@ export function isBlank(byte: number | undefined): boolean {
   );
 }
 
-/** True if an array of objects opens at `at`. */
+/** Returns true if an array of objects opens at `at`. */
 export function opensArray(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === OPEN_BRACKET && bytes[findFirstInArray(bytes, at + 1)] === OPEN_BRACE;
 }
@@ -69,7 +69,7 @@ const QUOTE = 0x22;
 
 const EVENT_STARTS = ['{"type":', '{"duration_api_ms":'].map((start) => new TextEncoder().encode(start));
 
-/** True if an event of the CLI seems to begin at `at`, by a cheap look. */
+/** Returns true if an event of the CLI seems to begin at `at`, by a cheap look. */
 export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
   return (
     bytes[at] === OPEN_BRACE &&
@@ -130,7 +130,7 @@ export function introducesNext(lines: Uint8Array, before: boolean): boolean {
 
 const COLON = 0x3a;
 
-/** True if one of the lines is a sentence, judged by its beginning. */
+/** Returns true if one of the lines is a sentence, judged by its beginning. */
 export function hasProse(lines: Uint8Array): boolean {
   return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
 }
@@ -157,8 +157,8 @@ const PROSE = new RegExp(
 );
 
 /**
- * Words of a log line: `Using the settings of this container:` is a tool's output, but `Running it prints this:` is a
- * person's observation.
+ * Words of a log line: `Using the settings of this container:` is the output of a tool, but `Running it prints this:`
+ * is the observation of a person.
  */
 const LOG =
   /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;

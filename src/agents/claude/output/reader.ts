@@ -7,7 +7,7 @@ import {
   createCappedBytes,
   decodeKept,
   endsObject,
-  type Kept,
+  type KeptBytes,
   readClock,
 } from '../../reading/capped-bytes.ts';
 import { asArray, asObject, type JsonObject } from '../../reading/json-value.ts';
@@ -43,7 +43,7 @@ import {
 
 type Format = Analysis['format'];
 
-/** Observes the pieces of an output and finally decides its format. */
+/** Observes the pieces of an output and decides its format at the end. */
 interface FormatWitness {
   sawEvent(event: CliEvent, from: 'line' | 'element'): void;
   /** Called for a whole JSON object that is not an event of the CLI. */
@@ -51,25 +51,25 @@ interface FormatWitness {
   /** Called for one or more lines. */
   sawText(lines: Uint8Array): void;
   eventCount(): number;
-  /** True if the events may still turn out to be part of a message that quotes them. */
+  /** Returns true if the events may still turn out to be part of a message that quotes them. */
   mayBeQuotation(): boolean;
   /** Returns the format. `text` is the whole output or, after too many events for a quotation, the text around them. */
   format(text: string): Format;
 }
 
 /**
- * Maximum number of events in a quotation. More events count as a quotation only if the message begins with prose and
- * has a status block of its own.
+ * Maximum number of events in a quotation. More events are treated as a quotation only if the message begins with prose
+ * and has a status block of its own.
  */
 const MAX_QUOTED_EVENTS = 10;
 
 /** One pass over an output: each line is an event or text. */
 interface Reading {
   /** Takes a line with its line feed, which only the last one may lack; or the lines of one JSON value. */
-  take(line: Kept): void;
+  take(line: KeptBytes): void;
   /** Takes whole lines from `from` on that are text regardless of what follows; returns the index after them. */
   takeTogether(chunk: Uint8Array, from: number): number;
-  /** True if the next line is quoted. */
+  /** Returns true if the next line is inside a code fence. */
   inFence(): boolean;
   eventCount(): number;
   /**
@@ -81,7 +81,8 @@ interface Reading {
 }
 
 /**
- * Number of broken objects in a row after which the output does not count as JSON: parsing costs far more than reading.
+ * Number of broken objects in a row after which the output is no longer treated as JSON, because parsing costs far more
+ * than reading.
  */
 const MAX_FAILURES = 10_000;
 
@@ -166,7 +167,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptR
   }
 }
 
-/** Returns the index after the line at `from`, or after the object or array that begins in it outside of a fence. */
+/** Returns the index after the line at `from`, or after the object or array that begins in it outside a fence. */
 function endOfPiece(bytes: Uint8Array, from: number, reading: Reading): number {
   if (reading.inFence()) return endOfLine(bytes, from);
   const first = findFirstVisible(bytes, from);
@@ -205,7 +206,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     return to;
   }
 
-  function take(line: Kept): void {
+  function take(line: KeptBytes): void {
     if (witness.mayBeQuotation()) keep(line);
     if (texts.inFence()) return takeText(line);
     if (hasSession && isUnread(line)) {
@@ -254,12 +255,12 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
     if (onEvent !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
   }
 
-  function takeText(line: Kept): void {
+  function takeText(line: KeptBytes): void {
     texts.take(line.head);
     takeTexts(line);
   }
 
-  function takeTexts(lines: Kept): void {
+  function takeTexts(lines: KeptBytes): void {
     if (!witness.mayBeQuotation()) keep(lines);
     witness.sawText(lines.head);
     if (onEvent === null) return;
@@ -267,7 +268,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
       if (line.trim() !== '') onEvent(buildTextEvent(line, false));
   }
 
-  function keep({ head, tail }: Kept): void {
+  function keep({ head, tail }: KeptBytes): void {
     text.append(head);
     if (tail !== null) text.append(tail);
   }
@@ -279,7 +280,7 @@ function createReading(onEvent: ((event: StreamEvent) => void) | null): Reading 
   }
 }
 
-function shownOf(line: Kept): readonly StreamEvent[] {
+function shownOf(line: KeptBytes): readonly StreamEvent[] {
   const event = line.head.length > MAX_SHOWN_BYTES ? null : parseCliEvent(parseObject(line));
   return event === null ? [] : streamEventsOf(event);
 }
@@ -288,14 +289,14 @@ function shownOf(line: Kept): readonly StreamEvent[] {
  * Returns true if the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key
  * twice.
  */
-function isUnread(line: Kept): boolean {
+function isUnread(line: KeptBytes): boolean {
   return endsObject(line) && UNREAD_STARTS.some((start) => start.every((byte, at) => line.head[at] === byte));
 }
 
 /**
  * Distinguishes noise from quotations: tools print short lines and logs around the CLI's events. The events are a
  * quotation in a message if prose stands before and after them, if the line before announces them (`It prints this:`),
- * or if a status block is outside of them.
+ * or if a status block is outside them.
  */
 function createFormatWitness(): FormatWitness {
   let events = 0;
@@ -345,7 +346,7 @@ function createFormatWitness(): FormatWitness {
   }
 }
 
-/** Returns the format of an output without events: foreign or truncated JSON keeps its format. */
+/** Returns the format of an output without events; JSON that is truncated or has another form keeps its format. */
 function formatOfText(text: string): Format {
   const trimmed = text.trim();
   if (/^\{\s*"/.test(trimmed) && isJsonSoFar(trimmed)) return 'json';

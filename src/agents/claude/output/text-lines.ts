@@ -1,5 +1,5 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { findLineEnd, decodeKept, endsObject, type Kept, LINE_FEED } from '../../reading/capped-bytes.ts';
+import { findLineEnd, decodeKept, endsObject, type KeptBytes, LINE_FEED } from '../../reading/capped-bytes.ts';
 import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import {
   CARRIAGE_RETURN,
@@ -43,7 +43,7 @@ const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[]
  * reading.
  */
 interface TextLines {
-  /** True if the next line is quoted in a fence. */
+  /** Returns true if the next line is inside a code fence. */
   inFence(): boolean;
   /**
    * Takes a limited number of whole lines from `from` on that are text regardless of what follows; returns the index
@@ -56,7 +56,7 @@ interface TextLines {
   ignoreFences(): void;
 }
 
-/** The kinds of JSON that may start in a line outside of fences; events of the CLI may always start. */
+/** The kinds of JSON that may start in a line outside fences; events of the CLI may always start. */
 interface JsonStarts {
   readonly object: boolean;
   readonly array: boolean;
@@ -65,7 +65,7 @@ interface JsonStarts {
 /** Approximate number of bytes of lines that are taken together, which limits how much is decoded at once. */
 const MAX_TOGETHER_BYTES = 64 * 1024;
 
-/** Creates a follower of lines that stands outside of any fence. */
+/** Creates a follower of lines that begins outside any fence. */
 export function createTextLines(): TextLines {
   let fence: Fence | null = null;
   let followsFences = true;
@@ -201,7 +201,7 @@ function isDigit(byte: number | undefined): boolean {
  * Returns the object that begins at `start` and ends the line, or several events on one line; null if there is no such
  * object.
  */
-export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
+export function findObjectsIn(line: KeptBytes, start: number): FoundObjects | null {
   const rest = { head: line.head.subarray(start), tail: line.tail };
   const object = endsObject(rest) ? parseObject(rest) : null;
   if (object === null) return gluedObjects(line, start);
@@ -210,14 +210,14 @@ export function findObjectsIn(line: Kept, start: number): FoundObjects | null {
 
 /**
  * Returns several events on one line, possibly with noise behind them; null if prose follows, because it quotes them,
- * or a comma, because they are elements of an array.
+ * or if a comma follows, because they are elements of an array.
  */
-function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
+function gluedObjects({ head, tail }: KeptBytes, start: number): FoundObjects | null {
   const objects: JsonObject[] = [];
   let at = start;
   while (tail === null && startsLikeEvent(head, at)) {
     const walk = createJsonWalker().walk(head, at, head.length);
-    // A single object on the line was already ruled out.
+    // Stop at a single object that ends the line: the caller could not parse it.
     if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
     const object = parseObject({ head: head.subarray(at, walk.at), tail });
     if (object === null) break;
@@ -247,7 +247,7 @@ export function findElementsIn(bytes: Uint8Array, start: number): FoundArray | n
 }
 
 /** Returns the objects of a line that is an array, complete or cut off; of an overlong line, those that were kept. */
-export function findArrayIn(line: Kept, start: number): FoundObjects | null {
+export function findArrayIn(line: KeptBytes, start: number): FoundObjects | null {
   if (line.tail !== null) return elementsOfCut(line, start);
   const array = findElementsIn(line.head, start);
   return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
@@ -257,13 +257,13 @@ export function findArrayIn(line: Kept, start: number): FoundObjects | null {
  * Returns the remaining objects of an array on a line that lost its middle: its first elements, and the events after
  * the gap.
  */
-function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
+function elementsOfCut({ head, tail }: KeptBytes, start: number): FoundObjects | null {
   const first = findElementsIn(head, start);
   if (first === null || tail === null) return null;
   const objects = [...first.objects];
   for (let at = tail.indexOf(COMMA); at !== -1; at = tail.indexOf(COMMA, at)) {
     at += 1;
-    // Inside a string, the quotation marks of an event are escaped.
+    // Events are recognized by their quotation marks, which would be escaped inside a string.
     if (!startsLikeEvent(tail, at)) continue;
     const walk = createJsonWalker().walk(tail, at, tail.length);
     if (walk.kind !== 'closed') break;
@@ -304,6 +304,6 @@ export function isEmpty(bytes: Uint8Array): boolean {
 }
 
 /** Parses the object in the bytes, or returns null for anything else. */
-export function parseObject(bytes: Kept): JsonObject | null {
+export function parseObject(bytes: KeptBytes): JsonObject | null {
   return asObject(tryJson(decodeKept(bytes).trim()));
 }

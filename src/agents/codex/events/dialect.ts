@@ -49,7 +49,7 @@ function isOfCodex(type: unknown): boolean {
   return typeof type === 'string' && /^(?:thread|turn|item)\./.test(type);
 }
 
-/** Parses a retry with its count; a final error is repeated as `turn.failed`. */
+/** Parses a retry message; ignores other errors, because a final one is repeated as `turn.failed`. */
 function parseError(message: string): readonly AgentEvent[] {
   const cause = /^Reconnecting\.\.\. (?:\d+\/\d+|waiting for network) \((.*)\)$/s.exec(message)?.[1];
   if (cause !== undefined) return [{ kind: 'retry', cause, status: statusInText(cause) }];

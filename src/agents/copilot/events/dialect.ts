@@ -37,7 +37,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
     const data = asObject(line['data']);
     if (data === null) return null;
     if (type === 'session.error') failure = parseFailure(data);
-    // A signal aborts its work, and its result then contains no error.
+    // A signal aborts the CLI's work, and its result then contains no error.
     if (type === 'assistant.idle' && data['aborted'] === true) failure ??= ABORTED;
     const events = parseEvent(type, data, typeof line['agentId'] === 'string');
     if (events.some(({ kind }) => kind === 'text' || kind === 'tool-use')) failure = null;
@@ -47,7 +47,7 @@ function createParser(): (line: JsonObject) => readonly AgentEvent[] | null {
 
 const ABORTED: AgentFailure = { text: 'Operation cancelled', status: null, at: null };
 
-/** Parses an event. `nested` marks a subagent's. */
+/** Parses an event. `nested` is true for an event of a subagent. */
 function parseEvent(type: string, data: JsonObject, nested: boolean): readonly AgentEvent[] {
   switch (type) {
     case 'assistant.turn_start':
@@ -93,7 +93,7 @@ function parseEvent(type: string, data: JsonObject, nested: boolean): readonly A
 
 const ACTIVITY: AgentEvent = { kind: 'activity' };
 
-/** Returns the provider's own words, if it answered. */
+/** Returns the provider's own words if it answered, otherwise the kind of failure. */
 function causeOf(data: JsonObject): string {
   const words = asString(data['errorMessage']) ?? '';
   return (

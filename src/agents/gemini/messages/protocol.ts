@@ -8,8 +8,8 @@ import {
   type Prices,
 } from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
-import { createProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
-import { createAccount, estimateTokens } from '../../passing/usage.ts';
+import { createModelProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
+import { createAnswerMeter, estimateTokens } from '../../passing/usage.ts';
 import { asObject, type JsonObject } from '../../reading/json-value.ts';
 import { createGeminiUsage, type GeminiTokenCounts } from './usage.ts';
 
@@ -27,7 +27,7 @@ const nothing = (): null => null;
 /** A picture in the answer to a function's call. */
 const RESPONSE_PART: Form = { inlineData: nothing };
 
-/** Arguments and answers of functions are their own data and are not examined. */
+/** A function's answer. Arguments and answers of functions are their own data and are not examined. */
 const FUNCTION_RESPONSE: Form = {
   id: nothing,
   name: nothing,
@@ -67,7 +67,7 @@ interface Endpoint {
 const MODEL = /^\/v1(?:beta)?\/models\/(?<model>[A-Za-z0-9][\w.-]{0,99}):(?<method>[A-Za-z]+)(?<stream>\?alt=sse)?$/;
 
 interface ProtocolOptions {
-  /** Prices of models; for a model without one, only tokens count. */
+  /** Prices of models; for a model without a price, only tokens are counted. */
   readonly prices: Prices;
   /** True if the user allows the tool that searches on the provider's servers. */
   readonly mayWebSearch: boolean;
@@ -92,7 +92,7 @@ const LONG_CONTEXT_PRICED = /^gemini-[\d.]+-pro/;
  * that the provider's servers do for the caller.
  */
 export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions): ModelProtocol {
-  const protocol: ModelProtocol = createProtocol<Endpoint>({
+  const protocol: ModelProtocol = createModelProtocol<Endpoint>({
     // Google's names of errors. Gemini CLI 0.61 retries only 502; it treats Google's 503 as a quota.
     errors: {
       'no-key': [401, 'UNAUTHENTICATED'],
@@ -113,13 +113,13 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     shortAnswer: () => null,
     headers: (given, secretFor) => {
       const key = secretFor(joinHeader(given['x-goog-api-key']));
-      // The `accept` header fixes the form in which the answer is parsed.
+      // Set `accept`, which decides the form of the answer.
       return key === null ? null : headersOf(given, PASSED, { 'x-goog-api-key': key, accept: '*/*' });
     },
     endpoint: endpointOf,
     nameRequest: shortenGeminiRequest,
     pass: (message, { model, isFree, isStream }, { target, body }) => {
-      const reach = reachesOutOfGemini(message, mayWebSearch);
+      const reach = findGeminiProviderAction(message, mayWebSearch);
       if (reach !== null) return reach;
       const asked: PricedRequest = { model, chars: body.length, prices, searches: countSearches(message, model) };
       const costs = {
@@ -127,7 +127,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
         expected: expectedOf(asked, message, isStream),
         atMost: atMost(asked, message, body),
         account: (contentType: string) =>
-          createAccount(createGeminiUsage(contentType), (counts, chars) =>
+          createAnswerMeter(createGeminiUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
             spentBy(counts ?? { ...usualCounts(asked), output: estimateTokens(chars) }, asked),
           ),
@@ -212,7 +212,7 @@ export function endpointOf(method: string, target: string): Endpoint | null {
   const { model, method: called, stream } = (method === 'POST' ? MODEL.exec(target)?.groups : null) ?? {};
   if (model === undefined || model.includes('..')) return null;
   if (called === 'streamGenerateContent') return { model, isFree: false, isStream: true };
-  // An answer that does not stream has only one form.
+  // A request that does not stream has no `alt` parameter for the form of its answer.
   if (stream !== undefined) return null;
   return called === 'generateContent' || called === 'countTokens'
     ? { model, isFree: called === 'countTokens', isStream: false }
@@ -226,10 +226,10 @@ export function shortenGeminiRequest(method: string, target: string): string {
 }
 
 /**
- * Describes the part of a request that makes the provider's servers fetch, keep or run something; null if none does. An
- * unknown field counts as such a part.
+ * Describes the part of a request that makes the provider's servers fetch or keep content, or run programs; null if no
+ * part does. An unknown field is treated as such a part.
  */
-export function reachesOutOfGemini(body: JsonObject, mayWebSearch: boolean): string | null {
+export function findGeminiProviderAction(body: JsonObject, mayWebSearch: boolean): string | null {
   if (isTooDeep(body, 0)) return 'a request that nests too deep';
   return unknownIn(body, {
     contents: each('content', (content) => unknownIn(content, CONTENT)),
@@ -279,7 +279,7 @@ function isSpellingOfField(name: string, field: string): boolean {
   return name === field || name === field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Returns true if a value is present: null counts as absent. */
+/** Returns true if a value is neither null nor undefined. */
 function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined;
 }

@@ -12,12 +12,10 @@ export interface GeminiTokenCounts {
   readonly searches: number;
 }
 
-/** Counts are null while the answer has not reported them. */
+/** The counts are null until the answer has reported them. */
 type GeminiUsage = UsageReader<GeminiTokenCounts | null>;
 
-/**
- * Maximum length in characters: an event contains content and usage, and a written file is the content of one event.
- */
+/** Maximum length of an event in characters; it can contain a whole written file. */
 const MAX_CHARS = 8 * 1024 * 1024;
 
 /** Creates a reader for an answer of the Gemini API with this content type. */
@@ -31,7 +29,8 @@ export function createGeminiUsage(contentType: string): GeminiUsage {
 }
 
 /**
- * Reads the text so far: a whole answer, or a list of what would be events in a stream, up to the last complete item.
+ * Reads the text so far, up to the last complete item: a whole answer, or a list of the same objects that a stream
+ * sends as events.
  */
 function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
   const events = createEventCounter();
@@ -40,10 +39,10 @@ function readAnswer(text: string): Pick<GeminiUsage, 'counts' | 'isComplete'> {
   return events;
 }
 
-/** Creates a counter: every event contains the sums so far, or omits some. */
+/** Creates a counter for events that contain the sums so far, or omit some of them. */
 function createEventCounter() {
   let counts: GeminiTokenCounts | null = null;
-  // An event with content is at least one token, which is the estimate for an answer that breaks off.
+  // An event with content is at least one token, so their number is the estimate for an answer that breaks off.
   let pieces = 0;
   const queries = new Set<string>();
   let isGrounded = false;
@@ -71,8 +70,8 @@ function createEventCounter() {
 }
 
 /**
- * Returns the counts. Cached tokens are reported as part of the prompt, and the rest of the total beyond the parts was
- * generated.
+ * Returns the counts. Cached tokens are reported as part of the prompt; tokens that are only in the total are treated
+ * as output.
  */
 function countsIn(usage: JsonObject): GeminiTokenCounts {
   const count = (name: string): number => asAmount(usage[name]) ?? 0;

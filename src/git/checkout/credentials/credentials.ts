@@ -83,12 +83,12 @@ export async function removeCredentials(
 }
 
 /** Maximum number of names in a warning. */
-const MOST_NAMES = 3;
+const MAX_WARNED_NAMES = 3;
 
 function warnOfUnread(paths: readonly string[], log: Pick<Log, 'warning'>): void {
   if (paths.length > 0)
     log.warning(
-      `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${toOneLine(joinNames(paths, MOST_NAMES), 600)}. Set "persist-credentials: false" on actions/checkout.`,
+      `Other checkouts in the work tree may hold git credentials that the agent can read, since these could not be searched: ${toOneLine(joinNames(paths, MAX_WARNED_NAMES), 600)}. Set "persist-credentials: false" on actions/checkout.`,
     );
 }
 

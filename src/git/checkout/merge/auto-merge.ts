@@ -184,7 +184,7 @@ export async function findEditedMerges(git: Git, commits: readonly ObjectId[]): 
 }
 
 /** Maximum size of a plan that is merged by its tasks: nobody writes longer lists by hand. */
-const LARGEST_PLAN_BYTES = 1024 * 1024;
+const MAX_PLAN_BYTES = 1024 * 1024;
 
 /**
  * Returns the run's own plans that conflict although each side only ticked or added tasks, as blobs with the tasks of
@@ -203,7 +203,7 @@ async function mergedPlans(
     if (lane.mode !== fork.mode || base.mode !== fork.mode || !base.mode.startsWith('100')) continue;
     const texts = new Map<ObjectId, string>();
     const sizes = await objects.sizesOf([fork.id, lane.id, base.id]);
-    await objects.each(new Map([...sizes].filter(([, size]) => size <= LARGEST_PLAN_BYTES)), (id, content) => {
+    await objects.each(new Map([...sizes].filter(([, size]) => size <= MAX_PLAN_BYTES)), (id, content) => {
       // Leave out bytes that are not UTF-8, because they would change when they are written again.
       if (isUtf8(content)) texts.set(id, content.toString());
     });

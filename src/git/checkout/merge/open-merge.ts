@@ -87,7 +87,7 @@ async function undoneIn(
 }
 
 /** Maximum size of a merged file that is examined: nobody merges larger files by hand. */
-const LARGEST_MERGED_BYTES = 32 * 1024 * 1024;
+const MAX_MERGED_BYTES = 32 * 1024 * 1024;
 
 /** Returns the files that are not merged yet, with the reason for each. */
 async function unfinishedIn(
@@ -149,7 +149,7 @@ async function readMergedTexts(
 ): Promise<ReadonlyMap<ObjectId | null, string>> {
   const sizes = await objects.sizesOf([...new Set(ids.filter((id) => id !== null))]);
   const texts = new Map<ObjectId | null, string>();
-  await objects.each(new Map([...sizes].filter(([, size]) => size <= LARGEST_MERGED_BYTES)), (id, content) => {
+  await objects.each(new Map([...sizes].filter(([, size]) => size <= MAX_MERGED_BYTES)), (id, content) => {
     if (!content.includes(0)) texts.set(id, content.toString());
   });
   return texts;
@@ -200,7 +200,7 @@ type CommittedMerge =
     };
 
 /** Maximum number of the agent's commits that are named in the message. */
-const MOST_SUBJECTS = 50;
+const MAX_MERGE_SUBJECTS = 50;
 
 /** Creates the merge commit once no conflict is left, regardless of the agent's own commits. */
 export async function commitMerge(
@@ -316,5 +316,7 @@ async function subjectsOf(
     `^${merge.base}`,
   ]);
   const ids = listed.exitCode === 0 ? (listed.stdout.toString().match(/^[0-9a-f]+$/gm) ?? []) : [];
-  return (await commitsOf(objects, ids.slice(0, MOST_SUBJECTS))).map(({ message }) => message.split('\n', 1)[0] ?? '');
+  return (await commitsOf(objects, ids.slice(0, MAX_MERGE_SUBJECTS))).map(
+    ({ message }) => message.split('\n', 1)[0] ?? '',
+  );
 }

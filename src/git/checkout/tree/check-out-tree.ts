@@ -274,13 +274,13 @@ async function filesOfOthers({ top, commonFolder }: Workspace, { git }: PrivateR
 }
 
 /** Maximum number of paths that are passed to one git command. */
-const MOST_EXAMINED = 200;
+const MAX_PATHS_PER_COMMAND = 200;
 
 /** Removes ignored files that take the place of a file in the commit, because the tree is what is published. */
 async function putBackTracked(git: Git, ignored: readonly string[], ofOthers: readonly string[]): Promise<void> {
   if (ignored.length === 0) return;
   // Limit the question to these paths, because git would read the content of all files written within this second.
-  const isShort = ignored.length <= MOST_EXAMINED && ignored.every((path) => path.isWellFormed());
+  const isShort = ignored.length <= MAX_PATHS_PER_COMMAND && ignored.every((path) => path.isWellFormed());
   const question = ['--literal-pathspecs', 'ls-files', '-z', '--modified', ...(isShort ? ['--', ...ignored] : [])];
   const changed = await git.names(question);
   const isOfOthers = (path: string): boolean =>

@@ -5,7 +5,7 @@ import type { Folder } from '../../../core/folder.ts';
 import { completeSentence } from '../../../core/text/phrase.ts';
 import {
   type BesideWork,
-  LARGEST_PACK_BYTES,
+  MAX_PACK_BYTES,
   type Substitute,
   explainSubstitute,
 } from '../../../core/work-tree/answers.ts';
@@ -277,7 +277,7 @@ export function createExchange({ workspace, checkout, own, roots, heads: given }
     });
     if (packed.exitCode !== 0) return false;
     const taken = await own.git.answer(
-      ['index-pack', '--strict', '--stdin', `--max-input-size=${String(LARGEST_PACK_BYTES)}`],
+      ['index-pack', '--strict', '--stdin', `--max-input-size=${String(MAX_PACK_BYTES)}`],
       { input: packed.stdout },
     );
     if (taken.exitCode === 0) heads.add(head);

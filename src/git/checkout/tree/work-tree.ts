@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { ObjectId } from '../../../core/evidence.ts';
 import { toRootPath, type Folder } from '../../../core/folder.ts';
 import { isPrdJson, ROOT_PRD } from '../../../core/tasks/files/form/root-plan.ts';
-import { MOST_IGNORED, type Substitute } from '../../../core/work-tree/answers.ts';
+import { MAX_IGNORED_PATHS, type Substitute } from '../../../core/work-tree/answers.ts';
 import { placeOf } from '../../names.ts';
 import { diffTrees, formatIndexLine, type PathChange } from '../../objects.ts';
 import { readRegular } from '../../regular-files.ts';
@@ -22,7 +22,7 @@ export interface TreeContent {
 }
 
 /** Maximum size of a file: GitHub rejects larger ones, and hashing them would only cost time. */
-const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
+const MAX_PUSHED_FILE_BYTES = 100 * 1024 * 1024;
 
 /** Options of one reading of the work tree. */
 interface ReadingOptions {
@@ -113,7 +113,7 @@ async function entriesAt({ git }: PrivateRepository, paths: readonly string[]): 
 export async function listIgnoredPaths({ git }: Pick<PrivateRepository, 'git'>): Promise<readonly string[]> {
   const listed = ['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory'];
   const paths = await git.names(listed).catch(() => []);
-  return paths.filter((path) => !isLoopState(path.replace(/\/$/, ''))).slice(0, MOST_IGNORED);
+  return paths.filter((path) => !isLoopState(path.replace(/\/$/, ''))).slice(0, MAX_IGNORED_PATHS);
 }
 
 /** The tree that each index was last written as. */
@@ -267,13 +267,13 @@ export async function withoutNotes(repository: PrivateRepository, folder: Folder
 /** Returns true if a prd.json is a task list; otherwise it is content like any other. */
 async function isPrd({ git }: PrivateRepository, tree: ObjectId, path: string): Promise<boolean> {
   const size = await git.answer(['cat-file', '-s', `${tree}:${path}`]);
-  if (size.exitCode !== 0 || Number(size.stdout.toString()) > LARGEST_PRD_BYTES) return false;
+  if (size.exitCode !== 0 || Number(size.stdout.toString()) > MAX_PRD_BYTES) return false;
   const { exitCode, stdout } = await git.answer(['cat-file', 'blob', `${tree}:${path}`]);
   return exitCode === 0 && isPrdJson(stdout.toString());
 }
 
 /** Maximum size of a prd.json that is parsed, the same as for reading task lists. */
-const LARGEST_PRD_BYTES = 1024 * 1024;
+const MAX_PRD_BYTES = 1024 * 1024;
 
 /** Returns the paths that may have notes: files, or the folders of those that a pattern names. */
 export function listNotePlaces(folder: Folder): readonly string[] {
@@ -305,7 +305,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
   if (stats.isSymbolicLink()) return { kind: 'content', path };
   // git does not track pipes, sockets or devices, so treat them as absent.
   if (!stats.isFile()) return { kind: 'removed', path };
-  if (stats.size > LARGEST_FILE_BYTES) {
+  if (stats.size > MAX_PUSHED_FILE_BYTES) {
     return {
       kind: 'note',
       path,

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../../core/countdown.ts';
 import { toOneLine, completeSentence } from '../../../core/text/phrase.ts';
 import {
   CHUNK_BYTES,
-  LARGEST_ANSWER_BYTES,
+  MAX_TREE_ANSWER_BYTES,
   parseTreeAnswer,
   type TreeAnswer,
   type TreeQuestion,
@@ -13,7 +13,7 @@ import { UserError } from '../../../errors.ts';
 import type { Log } from '../../../ports/machine.ts';
 import type { AgentSandbox } from '../../../ports/agent-sandbox.ts';
 import { withNamedWait } from '../../../ports/waits.ts';
-import { createTail } from '../../../processes/output-tail.ts';
+import { createOutputTail } from '../../../processes/output-tail.ts';
 import { describeEnd, type ProgramEnd, runProgram } from '../../../processes/run-program.ts';
 import type { TreeRequestOf, TreeSetup } from './inbox.ts';
 
@@ -126,7 +126,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
   const { file, args, environment, answerMs = ANSWER_MS } = command;
   const questions = new PassThrough();
   const stop = new AbortController();
-  const words = createTail(TAIL_BYTES);
+  const words = createOutputTail(TAIL_BYTES);
   let problem: string | null = null;
   let lostSandbox: { readonly error: unknown } | null = null;
 
@@ -137,7 +137,7 @@ function startTreeWorker({ agentSandbox, command, log }: WorkersOptions): {
     stop.abort();
   }
 
-  const held = holdOutput(LARGEST_ANSWER_BYTES + CHUNK_BYTES, () => {
+  const held = holdOutput(MAX_TREE_ANSWER_BYTES + CHUNK_BYTES, () => {
     dismiss('the worker printed more than the answer');
   });
   let end: ProgramEnd | null = null;

@@ -8,10 +8,10 @@ import { MINUTE_MS } from '../../../core/countdown.ts';
 import type { ObjectId } from '../../../core/evidence.ts';
 import {
   CHUNK_BYTES,
-  LARGEST_ANSWER_BYTES,
-  LARGEST_PACK_BYTES,
-  MOST_PATHS,
-  MOST_WORDS,
+  MAX_TREE_ANSWER_BYTES,
+  MAX_PACK_BYTES,
+  MAX_ANSWER_PATHS,
+  MAX_WORKER_WORDS_CHARS,
   renderTreeAnswer,
   type TreeAnswer,
 } from '../../../core/work-tree/answers.ts';
@@ -87,7 +87,7 @@ export async function serveWorkTree({ input, output, env, filesOf }: TreeWorkerO
     last = last.then(async () => {
       const { answer: found, bytes } = await answer(JSON.parse(line) as TreeRequest).catch(failedBy);
       const text = renderTreeAnswer(found, warnings.splice(0));
-      await write(output, Buffer.byteLength(text) > LARGEST_ANSWER_BYTES ? renderTreeAnswer(TOO_LONG, []) : text);
+      await write(output, Buffer.byteLength(text) > MAX_TREE_ANSWER_BYTES ? renderTreeAnswer(TOO_LONG, []) : text);
       if (bytes !== undefined) await write(output, bytes);
     });
   });
@@ -103,7 +103,7 @@ interface Answered {
 const TOO_LONG = { kind: 'failed', why: 'The work tree has too many changed files to list.' } as const;
 
 function failedBy(error: unknown): Answered {
-  return { answer: { kind: 'failed', why: messageOf(error).slice(0, MOST_WORDS) } };
+  return { answer: { kind: 'failed', why: messageOf(error).slice(0, MAX_WORKER_WORDS_CHARS) } };
 }
 
 async function write(output: Writable, what: string | Buffer): Promise<void> {
@@ -195,8 +195,8 @@ async function read(
 ): Promise<TreeAnswer<'read'>> {
   outbox.exchange.know(tip);
   const { head, tree, substitutes, beside, ignored } = await access.read(tip, tolerated, wanted);
-  if (substitutes.size > MOST_PATHS)
-    throw new UserError('infrastructure', `More than ${String(MOST_PATHS)} files cannot be read, or are too large.`);
+  if (substitutes.size > MAX_ANSWER_PATHS)
+    throw new UserError('infrastructure', `More than ${String(MAX_ANSWER_PATHS)} files cannot be read, or are too large.`);
   const own = head === null || head === tip ? null : head;
   const known = [tip, `${tip}^{tree}`];
   const trees = await existing(outbox, has);
@@ -224,7 +224,7 @@ async function putBack(
   const isHere = (await existing(outbox, [wanted])).length > 0;
   if (!isHere) return { paths: null, left: [] };
   const { paths, left } = await access.putBack(wanted, tolerated);
-  return { paths: paths.slice(0, MOST_PATHS), left: left.slice(0, MOST_PATHS) };
+  return { paths: paths.slice(0, MAX_ANSWER_PATHS), left: left.slice(0, MAX_ANSWER_PATHS) };
 }
 
 async function leave({ outbox, access }: Place, { branch, tip, has }: TreeRequestOf<'leave'>): Promise<void> {
@@ -294,7 +294,7 @@ async function openOutbox(workspace: Workspace, setup: TreeSetup, env: NodeJS.Pr
       await rename(`${base}-${hash}.pack`, base);
       await rm(`${base}-${hash}.idx`, { force: true });
       const { size } = await lstat(base);
-      if (size > LARGEST_PACK_BYTES)
+      if (size > MAX_PACK_BYTES)
         throw new UserError(
           'infrastructure',
           'The changed files in the work tree exceed the 2 GiB that GitHub accepts. List files that should not be published in .gitignore, then re-run the workflow.',

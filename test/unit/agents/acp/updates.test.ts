@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createUpdates } from '../../../../src/agents/acp/events/updates.ts';
+import { createUpdateConverter } from '../../../../src/agents/acp/events/updates.ts';
 
 test.each<readonly [what: string, usage: object, millionths: number]>([
   [
@@ -10,7 +10,7 @@ test.each<readonly [what: string, usage: object, millionths: number]>([
   ['in one sum', { totalTokens: 150 }, 1500],
 ])('tokens %s cost what the model costs', (_what, usage, millionths) => {
   const price = { input: 1, cachedInput: 0.1, output: 10 };
-  const [event] = createUpdates({ costBefore: 0, price: () => price, commandOf: () => null }).used({ usage });
+  const [event] = createUpdateConverter({ costBefore: 0, price: () => price, commandOf: () => null }).used({ usage });
   expect(event).toMatchObject({ tokens: 150, costUsd: expect.closeTo(millionths / 1e6, 9) });
 });
 
@@ -21,6 +21,8 @@ test.each<readonly [what: string, response: object, tokens: number | null]>([
   ['a count of each kind', { _meta: { quota: { token_count: { input_tokens: 400, output_tokens: 200 } } } }, 600],
   ['a count that is not a number', { _meta: { quota: { token_count: { input_tokens: 'many' } } } }, null],
 ])('the tokens of a response with %s', (_what, response, tokens) => {
-  const events = createUpdates({ costBefore: 0, price: () => null, commandOf: () => null }).used({ ...response });
+  const events = createUpdateConverter({ costBefore: 0, price: () => null, commandOf: () => null }).used({
+    ...response,
+  });
   expect(events).toEqual(tokens === null ? [] : [{ kind: 'used', tokens, costUsd: null }]);
 });

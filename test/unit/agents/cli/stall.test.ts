@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type CallEvent,
-  type Retrying,
+  type RetryingCall,
   trackRetrying,
   stallInstantOf,
   describeStall,
@@ -93,7 +93,7 @@ describe('a call stalls', () => {
       190,
     ],
   ])('%s', (_when, moments, second) => {
-    const last = moments.reduce<Retrying | null>((retrying, [at, event]) => {
+    const last = moments.reduce<RetryingCall | null>((retrying, [at, event]) => {
       return trackRetrying(retrying, eventOf(event), at * SECOND);
     }, null);
     expect(stallInstantOf(last, STALL)).toBe(second === null ? null : second * SECOND);

@@ -57,7 +57,7 @@ describe('a step with its own prompt', () => {
     expect(composed({ aim: 'step', promptTemplate })).toContain(
       '- If you finish the task, mark its item in .ralph/fix_plan.md anyway.',
     );
-    expect(composed({ aim: 'once', promptTemplate })).not.toContain('# What holds');
+    expect(composed({ aim: 'once', promptTemplate })).not.toContain('# What takes precedence');
   });
 });
 

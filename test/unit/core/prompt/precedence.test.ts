@@ -106,9 +106,9 @@ test.each([plan, prd, issue, feedback, open])('with all of it at once it is at m
 test('stands directly behind the text of the user, which is not changed; the built-in prompt needs none', () => {
   const parts = { ...promptParts, promptTemplate: PROTECTED_FILES, promptPath: 'PROMPT.md', task: task(1) };
   const prompt = composePrompt(parts);
-  expect(prompt).toContain(`${PROTECTED_FILES}\n\n# What holds\n`);
-  expect(prompt.indexOf('# What holds')).toBeLessThan(prompt.indexOf('# Your task: issue-1'));
-  expect(composePrompt({ ...parts, promptPath: null })).not.toContain('# What holds');
+  expect(prompt).toContain(`${PROTECTED_FILES}\n\n# What takes precedence\n`);
+  expect(prompt.indexOf('# What takes precedence')).toBeLessThan(prompt.indexOf('# Your task: issue-1'));
+  expect(composePrompt({ ...parts, promptPath: null })).not.toContain('# What takes precedence');
 });
 
 test('a long prompt takes no time', () => {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   CHUNK_BYTES,
-  LARGEST_PACK_BYTES,
-  MOST_PATHS,
-  MOST_WORDS,
+  MAX_PACK_BYTES,
+  MAX_ANSWER_PATHS,
+  MAX_WORKER_WORDS_CHARS,
   parseTreeAnswer,
   renderTreeAnswer,
   type Substitute,
@@ -20,7 +20,7 @@ const read: TreeAnswer<'read'> = {
   substitutes: [{ path: 'a "b"\n', substitute: { is: 'too-large', bytes: 1 } }],
   beside: [{ is: 'branch', name: 'feature', id: TREE }],
   ignored: ['src/lib/'],
-  packs: { commits: null, content: LARGEST_PACK_BYTES },
+  packs: { commits: null, content: MAX_PACK_BYTES },
 };
 
 describe('an answer of the worker', () => {
@@ -45,14 +45,14 @@ describe('an answer of the worker', () => {
       'with words of its own for a reason',
       { ...read, substitutes: [{ path: 'a', substitute: { is: 'x', why: 'y' } }] },
     ],
-    ['with more paths than are named', { ...read, substitutes: Array(MOST_PATHS + 1).fill(read.substitutes[0]) }],
+    ['with more paths than are named', { ...read, substitutes: Array(MAX_ANSWER_PATHS + 1).fill(read.substitutes[0]) }],
     ['with more work beside the tree than is looked at', { ...read, beside: Array(51).fill(read.beside[0]) }],
     ['with work of another kind', { ...read, beside: [{ is: 'x', name: 'a', id: TREE }] }],
     ['with a pack of nothing', { ...read, packs: { commits: 0, content: null } }],
-    ['with a pack that GitHub does not take', { ...read, packs: { commits: LARGEST_PACK_BYTES + 1, content: null } }],
+    ['with a pack that GitHub does not take', { ...read, packs: { commits: MAX_PACK_BYTES + 1, content: null } }],
     ['without warnings', { ...read, warnings: undefined }],
-    ['with a long warning', { ...read, warnings: ['x'.repeat(MOST_WORDS + 1)] }],
-    ['with long words', { kind: 'failed', why: 'x'.repeat(MOST_WORDS + 1) }],
+    ['with a long warning', { ...read, warnings: ['x'.repeat(MAX_WORKER_WORDS_CHARS + 1)] }],
+    ['with long words', { kind: 'failed', why: 'x'.repeat(MAX_WORKER_WORDS_CHARS + 1) }],
   ])('is rejected %s', (_, answer) => {
     expect(parseTreeAnswer('read', JSON.stringify({ warnings: [], ...answer }))).toBeNull();
   });
@@ -64,8 +64,10 @@ describe('an answer of the worker', () => {
   });
 
   test('long warnings are cut where they are written', () => {
-    const line = renderTreeAnswer({ kind: 'leave' }, Array<string>(50).fill('x'.repeat(MOST_WORDS * 2)));
-    expect(parseTreeAnswer('leave', line)?.warnings.map(({ length }) => length)).toEqual(Array(20).fill(MOST_WORDS));
+    const line = renderTreeAnswer({ kind: 'leave' }, Array<string>(50).fill('x'.repeat(MAX_WORKER_WORDS_CHARS * 2)));
+    expect(parseTreeAnswer('leave', line)?.warnings.map(({ length }) => length)).toEqual(
+      Array(20).fill(MAX_WORKER_WORDS_CHARS),
+    );
   });
 
   test('no text makes the parser throw', () => {

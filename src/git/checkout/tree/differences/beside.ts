@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, realpath } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import type { ObjectId } from '../../../../core/evidence.ts';
-import { MOST_BESIDE, type BesideWork } from '../../../../core/work-tree/answers.ts';
+import { MAX_BESIDE_ITEMS, type BesideWork } from '../../../../core/work-tree/answers.ts';
 import { diffTrees } from '../../../objects.ts';
 import { removePipes } from '../../../pipes.ts';
 import { readRegular } from '../../../regular-files.ts';
@@ -33,10 +33,10 @@ export interface BesideQuestion {
 }
 
 /** Maximum number of bytes of a reflog that are read. */
-const MOST_LOG_BYTES = 256 * 1024;
-const MOST_WORK_TREES = 5;
+const MAX_REFLOG_BYTES = 256 * 1024;
+const MAX_WORK_TREES = 5;
 /** Maximum length of a patch, in characters; longer ones are cut. */
-const MOST_PATCH_CHARS = 512 * 1024;
+const MAX_CUT_PATCH_CHARS = 512 * 1024;
 /** Refs without work of the agent: copies of the server's branches, and our own notes. */
 const NOT_WORK = /^refs\/(?:remotes|ralph|bisect|worktree|prefetch)\//;
 
@@ -52,7 +52,7 @@ export async function findBeside(
   const [listed, at, stashes, left, trees] = await Promise.all([
     workspace.git.answer([
       'for-each-ref',
-      `--count=${String(MOST_BESIDE * 4)}`,
+      `--count=${String(MAX_BESIDE_ITEMS * 4)}`,
       '--sort=-creatordate',
       '--format=%(objectname) %(refname)',
     ]),
@@ -71,7 +71,7 @@ export async function findBeside(
       const [, kind = '', name = ref] = /^refs\/(heads|tags)\/(.+)$/.exec(ref) ?? [];
       return [{ is: kind === 'heads' ? 'branch' : 'ref', name: kind === 'heads' ? name : ref, id }];
     });
-  return [...trees, ...stashes, ...left, ...refs].slice(0, MOST_BESIDE);
+  return [...trees, ...stashes, ...left, ...refs].slice(0, MAX_BESIDE_ITEMS);
 }
 
 async function stashesOf({ commonFolder }: BesideOptions['workspace']): Promise<readonly BesideWork[]> {
@@ -92,13 +92,13 @@ async function abandonedHeads({ gitFolder }: BesideOptions['workspace']): Promis
 }
 
 async function lastLines(path: string): Promise<readonly string[]> {
-  const bytes = (await readRegular(path, 64 * MOST_LOG_BYTES))?.bytes ?? Buffer.alloc(0);
+  const bytes = (await readRegular(path, 64 * MAX_REFLOG_BYTES))?.bytes ?? Buffer.alloc(0);
   const lines = bytes
-    .subarray(-MOST_LOG_BYTES)
+    .subarray(-MAX_REFLOG_BYTES)
     .toString()
     .split('\n')
     .filter((line) => line !== '');
-  return lines.slice(-MOST_BESIDE);
+  return lines.slice(-MAX_BESIDE_ITEMS);
 }
 
 /**
@@ -110,7 +110,7 @@ async function workTreesOf(
   tolerated: readonly ToleratedChange[],
 ): Promise<readonly BesideWork[]> {
   const folder = join(options.workspace.commonFolder, 'worktrees');
-  const names = (await readdir(folder).catch(() => [])).slice(0, MOST_WORK_TREES);
+  const names = (await readdir(folder).catch(() => [])).slice(0, MAX_WORK_TREES);
   const found: BesideWork[] = [];
   for (const name of names) {
     const place = await placeOfTree(join(folder, name));
@@ -120,8 +120,8 @@ async function workTreesOf(
     if (id !== null && head !== null) found.push({ is: 'work-tree', name, id, head });
   }
   const { top, commonFolder } = options.workspace;
-  for (const module of (await listModules(commonFolder)).slice(0, MOST_WORK_TREES)) {
-    const config = (await readRegular(join(module, 'config'), MOST_LOG_BYTES))?.bytes.toString() ?? '';
+  for (const module of (await listModules(commonFolder)).slice(0, MAX_WORK_TREES)) {
+    const config = (await readRegular(join(module, 'config'), MAX_REFLOG_BYTES))?.bytes.toString() ?? '';
     const name = relative(top, resolve(module, /^\s*worktree\s*=\s*(.+?)\s*$/m.exec(config)?.[1] ?? ''));
     if (!(await isOwnFolder(top, name)) || (await readRegular(join(top, name, '.git'))) === null) continue;
     const id = await storeWorkTree(options, join(top, name), []).catch(() => null);
@@ -144,7 +144,7 @@ async function isOwnFolder(top: string, path: string): Promise<boolean> {
 
 /** Returns the submodules that contain files although the job did not check them out. Git sees none of these files. */
 async function submodulesWithoutRepository({ workspace: { top, git } }: BesideOptions): Promise<readonly string[]> {
-  if ((await readRegular(join(top, '.gitmodules'), MOST_LOG_BYTES)) === null) return [];
+  if ((await readRegular(join(top, '.gitmodules'), MAX_REFLOG_BYTES)) === null) return [];
   const { stdout } = await git.answer(['ls-files', '--stage', '-z']);
   const names = stdout
     .toString()
@@ -152,7 +152,7 @@ async function submodulesWithoutRepository({ workspace: { top, git } }: BesideOp
     .flatMap((line) => /^160000 \S+ \d\t([^]*)$/.exec(line)?.[1] ?? []);
   const filled: string[] = [];
   for (const name of names) {
-    if (filled.length === MOST_WORK_TREES) break;
+    if (filled.length === MAX_WORK_TREES) break;
     if (!(await isOwnFolder(top, name))) continue;
     const entries: readonly string[] = await readdir(join(top, name)).catch(() => []);
     if (entries.length > 0 && !entries.includes('.git')) filled.push(name);
@@ -223,7 +223,7 @@ export async function patchOf(options: BesideOptions, { item, known, now }: Besi
   if (!isMissing && untracked === '') return null;
   const patch = await git.answer(['diff-tree', '-p', '-r', '--no-ext-diff', '--no-textconv', base, item.id]);
   const text = `${patch.exitCode === 0 ? patch.stdout.toString() : ''}${untracked}`;
-  return text.slice(0, MOST_PATCH_CHARS);
+  return text.slice(0, MAX_CUT_PATCH_CHARS);
 
   /** Returns the commit from which the work began. */
   async function baseOf(): Promise<string> {

@@ -2,13 +2,18 @@ import { expect, test } from 'vitest';
 import {
   computeCostUsd as costBy,
   priceOfClaude,
-  type Terms,
+  type PricingTerms,
   type ClaudeTokenCounts,
 } from '../../../../../src/agents/claude/messages/prices.ts';
 
 const none: ClaudeTokenCounts = { input: 0, cacheWrite: 0, cacheWriteHour: 0, cacheRead: 0, output: 0, webSearches: 0 };
 const MILLION = 1_000_000;
-const terms = (model: string, isFast: boolean): Terms => ({ model, isFast, staysInOneCountry: false, prices: {} });
+const terms = (model: string, isFast: boolean): PricingTerms => ({
+  model,
+  isFast,
+  staysInOneCountry: false,
+  prices: {},
+});
 const costUsd = (counts: ClaudeTokenCounts, model: string, isFast: boolean): number =>
   costBy(counts, terms(model, isFast));
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { reachesOutOfGemini } from '../../../../../src/agents/gemini/messages/protocol.ts';
+import { findGeminiProviderAction } from '../../../../../src/agents/gemini/messages/protocol.ts';
 import { runs } from '../../../../runs.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ describe('passes', () => {
     ['empty lists', { contents: [], tools: [], safetySettings: [] }],
     ['what nests as deep as Google reads', depth(90)],
   ])('%s', (_what, body) => {
-    expect(reachesOutOfGemini(body, false)).toBeNull();
+    expect(findGeminiProviderAction(body, false)).toBeNull();
   });
 });
 
@@ -64,11 +64,11 @@ const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${l
 describe('is refused', () => {
   test.each(TOOLS.flatMap((name) => [name, snake(name)]))('the tool %s', (name) => {
     const why = `the tool "${name}" of the provider's servers`;
-    expect(reachesOutOfGemini({ tools: [{ [name]: {} }] }, false)).toBe(why);
-    expect(reachesOutOfGemini({ tools: { [name]: {} } }, false)).toBe(why);
-    expect(reachesOutOfGemini({ tools: [{ functionDeclarations: [] }, { [name]: {} }] }, false)).toBe(why);
-    expect(reachesOutOfGemini({ tools: [{ functionDeclarations: [], [name]: {} }] }, false)).toBe(why);
-    expect(reachesOutOfGemini({ tools: [{ [name]: [] }] }, true) === null).toBe(/^google_?search$/i.test(name));
+    expect(findGeminiProviderAction({ tools: [{ [name]: {} }] }, false)).toBe(why);
+    expect(findGeminiProviderAction({ tools: { [name]: {} } }, false)).toBe(why);
+    expect(findGeminiProviderAction({ tools: [{ functionDeclarations: [] }, { [name]: {} }] }, false)).toBe(why);
+    expect(findGeminiProviderAction({ tools: [{ functionDeclarations: [], [name]: {} }] }, false)).toBe(why);
+    expect(findGeminiProviderAction({ tools: [{ [name]: [] }] }, true) === null).toBe(/^google_?search$/i.test(name));
   });
 
   test.each<[string, Fields, RegExp]>([
@@ -103,7 +103,7 @@ describe('is refused', () => {
     ['what nests deeper', depth(100), /too deep/],
     ['what would break a writer that rewrites it', depth(200_000), /too deep/],
   ])('%s', (_what, body, why) => {
-    expect(reachesOutOfGemini(body, true)).toMatch(why);
+    expect(findGeminiProviderAction(body, true)).toMatch(why);
   });
 });
 
@@ -122,9 +122,9 @@ test('no field is a field by chance: what reaches out is found between any parts
       fc.constantFrom('fileData', 'file_data', 'executable_code', 'x'),
       fc.anything({ values: [fc.integer(), fc.string(), fc.constant({ fileUri: 'https://evil.example' })] }),
       (before, after, name, value) => {
-        expect(reachesOutOfGemini(said(...before, ...after), false)).toBeNull();
+        expect(findGeminiProviderAction(said(...before, ...after), false)).toBeNull();
         const isThere = value !== null && value !== undefined;
-        const found = reachesOutOfGemini(said(...before, { [name]: value }, ...after), false);
+        const found = findGeminiProviderAction(said(...before, { [name]: value }, ...after), false);
         expect(found === null).toBe(!isThere);
       },
     ),
