@@ -67,7 +67,8 @@ const checklistSchema = z.object({
   /** Ids of the lane's tasks that their files newly mark as done. */
   done: z.array(z.string()),
   /**
-   * Number of items that the iteration marked as done; its own task also counts if an earlier iteration had marked it.
+   * Number of items that the iteration marked as done; its own task is included even if an earlier iteration had marked
+   * it.
    */
   finished: countSchema,
   /** Number of open items that were removed. */
@@ -81,14 +82,15 @@ export type Checklist = Immutable<z.infer<typeof checklistSchema>>;
 export const evidenceSchema = z.object({
   before: snapshotSchema,
   after: snapshotSchema,
-  /** Paths whose content differs between the two trees, sorted, at most 200; `fileCount` counts all. */
+  /** Paths whose content differs between the two trees, sorted, at most 200. */
   files: z.array(z.string()).max(200),
+  /** Number of all these paths. */
   fileCount: countSchema,
   /** Paths in the work tree that the branch must not get, at most 20; work that needs them is not published. */
   withheld: z.array(z.string()).max(20),
   /**
    * The withheld paths that this iteration changed; `part` is true if the task is about the path. Absent if there are
-   * none, or in earlier journals, where all withheld paths count.
+   * none, and in earlier journals, in which every withheld path is treated as changed.
    */
   withheldHere: z
     .array(z.object({ path: z.string().max(1000), why: z.string().max(500), part: z.boolean() }))
@@ -112,10 +114,12 @@ export const evidenceSchema = z.object({
   end: agentEndSchema,
   /** Length of the agent's final message in characters. */
   outputChars: countSchema,
-  /** True if that message ends in a status block that does not count because it is in a code fence. */
+  /** True if that message ends in a status block that is ignored because it is in a code fence. */
   fencedBlock: z.boolean(),
   verification: verificationSchema,
-  /** The changes to the task files; null if the lane has none. Journals of versions without task files lack it. */
+  /**
+   * The changes to the task files; null if the lane has no task files. Journals of versions without task files lack it.
+   */
   checklist: checklistSchema.nullable().default(null),
   /** A file made in this run by which the agent says that everything is done; null if there is none. */
   doneMarker: z.string().max(200).nullable().default(null),

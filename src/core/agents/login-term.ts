@@ -47,7 +47,7 @@ export function describeUnusableLogin(agents: readonly string[]): string {
   return `This workflow logs in for Claude Code only, and the run calls ${namesOf(agents)}. Use the workflow ralph.yml with a stored key, or \`agent: claude\`.`;
 }
 
-/** Time in ms that a run stops before its login ends, to allow for clock skew and for an answer in progress. */
+/** Time in ms by which a run stops before its login ends, to allow for clock skew and for an answer in progress. */
 const SPARE_MS = MINUTE_MS;
 
 /** Minimum run time in ms, the same as the minimum of `max-minutes`. */

@@ -41,7 +41,7 @@ const ONE = new RegExp(
 const FIELD =
   /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
 
-/** The first three letters of each month; `WEEKDAYS` has those of each day of the week. */
+/** The first three letters of each month. */
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
@@ -96,7 +96,7 @@ const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
 /**
  * Returns the ISO instant from which the text says that calls are possible again, read at `now`: an absolute time, a
  * time relative to `now`, or the next occurrence of its clock time or date. An occurrence that passed less than an hour
- * ago still counts. Returns null if no known form is found.
+ * ago is returned as well. Returns null if no known form is found.
  */
 export function parseResetTime(text: string, now: number): string | null {
   const instant = absoluteReset(text) ?? relativeFrom(text, now) ?? clockReset(text, now);
@@ -265,12 +265,12 @@ function relativeReset(text: string): number | null {
     return limitWait(Number(number) * (inMs !== undefined || unit === 'ms' ? 1 : SECOND_MS));
   }
   const spans = SPAN.exec(text)?.[1];
-  if (spans !== undefined) return limitWait(sumOf(spans));
+  if (spans !== undefined) return limitWait(sumSpans(spans));
   const one = ONE.exec(text)?.[1];
   return one === undefined ? null : unitMs(one);
 }
 
-function sumOf(spans: string): number {
+function sumSpans(spans: string): number {
   const apart = [...spans.matchAll(ONE_PART)];
   const parts = apart.length === [...spans.matchAll(/\d+(?:\.\d+)?/g)].length ? apart : [...spans.matchAll(GLUED_PART)];
   return parts.reduce((sum, [, number, unit = '']) => sum + Number(number) * unitMs(unit), 0);

@@ -15,8 +15,8 @@ import {
 export type StatusBlock = Omit<Signal, 'from'>;
 
 /**
- * The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because
- * it is in a code fence.
+ * The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that is ignored because it
+ * is in a code fence.
  */
 export interface FoundBlock {
   readonly block: StatusBlock | null;
@@ -135,7 +135,7 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
   return { inside, after: body.slice(end).map(({ text }) => text) };
 }
 
-/** True if a line of the text, also in a quote, is a marker of a block. */
+/** Returns true if a line of the text, also in a quote, is a marker of a block. */
 export function holdsMarker(text: string): boolean {
   return (
     /RALPH_STATUS/i.test(text) &&

@@ -66,7 +66,7 @@ export function hashPageContent(body: string): string {
 }
 
 /**
- * Returns the ticked boxes of a text. A line counts only if it is exactly what `renderBox` writes, so that each box
+ * Returns the ticked boxes of a text. A line is used only if it is exactly what `renderBox` writes, so that each box
  * does what its words say.
  */
 export function findTickedBoxes(text: string): readonly DashboardBox[] {

@@ -10,7 +10,8 @@ export const READ_RIGHTS = ['checks', 'statuses', 'actions'] as const;
 /** Checks that the job's token may write contents, issues and pull requests. */
 export function checkTokenPermissions({ step, repository }: ExaminedStep): Finding {
   const own = ownTokenOf(step);
-  // GitHub starts the reusable workflow only if the caller's job has all rights that the workflow's jobs request.
+  // GitHub starts the reusable workflow only if the caller's job has all rights that the workflow's jobs request, so a
+  // token of its own does not replace them there.
   if (own !== null && !callsRalph(step.action)) return ownTokenFinding('permissions', own);
   const { permissions: given } = step;
   const rights = logsIn(step.action) ? [...WRITE_RIGHTS, 'id-token'] : WRITE_RIGHTS;
@@ -69,7 +70,7 @@ export function checkPullRequestSetting({ step, repository }: ExaminedStep): Fin
       );
 }
 
-/** True if the step uses a token other than the job's. */
+/** Returns true if the step uses a token other than the token of the job. */
 export function hasOwnToken(step: RalphStep): boolean {
   return ownTokenOf(step) !== null;
 }

@@ -285,7 +285,7 @@ function earlierAnswersOf({ tried = [], answer }: FeedbackItem): NonNullable<Fee
  * task is open is the same request.
  */
 function isNewRequest({ kind, asked }: AskedSubject, before: FeedbackItem | undefined, then: TaskProgress): boolean {
-  // The task was finished, but its run was lost before it could answer.
+  // A finished task without an answer lost its run before it could answer, so it starts again.
   if (before === undefined || (before.answer === null && isFinished(then))) return true;
   if (before.asked === asked && (before.answer === null || isUnproven(before, then))) return false;
   return isOfPeople(kind) || before.answer !== null || (isSettled(then) && !isLeftForRounds(then));

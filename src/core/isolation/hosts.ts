@@ -86,7 +86,7 @@ export function withHosts(allowed: AllowedHosts, more: readonly HostRule[]): All
   return allowed.kind === 'any' ? allowed : { kind: 'listed', hosts: sortUniqueHosts([...allowed.hosts, ...more]) };
 }
 
-/** True if the user explicitly limited the network, so that a run must not start without that limit. */
+/** Returns true if the user explicitly limited the network, so that a run must not start without that limit. */
 export function requiresNetworkLimit(asked: HostsAsked): boolean {
   return asked.kind === 'none' || (asked.kind === 'registries-and' && asked.hosts.length + asked.localPorts.length > 0);
 }
@@ -102,7 +102,7 @@ export function sortUniqueHosts(hosts: readonly HostRule[]): readonly HostRule[]
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rule]) => rule);
 }
 
-/** True if a target may be requested. Its resolved address is checked elsewhere. */
+/** Returns true if a target may be requested. Its resolved address is checked elsewhere. */
 export function allowsHost(rules: EgressRules, host: string, port: number): boolean {
   const target = parseHost(host);
   if (target === null || isModelHost(rules, target)) return false;
@@ -110,7 +110,7 @@ export function allowsHost(rules: EgressRules, host: string, port: number): bool
   return rules.allowed.hosts.some((rule) => rule.port === port && matches(rule.host, target));
 }
 
-/** True if only the broker may reach this host. */
+/** Returns true if only the broker may reach this host. */
 export function isModelHost({ never }: EgressRules, host: string): boolean {
   const target = parseHost(host);
   return target !== null && never.some((name) => isNamedBy(name, target));
@@ -122,7 +122,7 @@ export function findModelHosts(asked: HostsAsked, never: readonly string[]): rea
   return asked.hosts.filter(({ host }) => never.some((name) => isNamedBy(name, host)));
 }
 
-/** True if a name or address may be public, as far as that can be decided without a name server. */
+/** Returns true if a name or address may be public, as far as that can be decided without a name server. */
 export function isPublicHost(host: string): boolean {
   if (parseAddress(host) !== null) return !isForbiddenAddress(host);
   return host.includes('.') && !PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));

@@ -88,7 +88,7 @@ const anyLine = z.object({
   lane: z.string(),
 });
 
-/** True if any line of the text claims to belong to a journal, of any version and however damaged. */
+/** Returns true if any line of the text claims to belong to a journal of any version, even if the line is damaged. */
 export function isAboutJournal(text: string): boolean {
   return text.split('\n').some((line) => anyLine.safeParse(tryJson(line.replace(/^\uFEFF/, ''))).success);
 }

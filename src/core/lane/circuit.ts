@@ -15,9 +15,11 @@ export const signalsSchema = z.object({
   vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Lengths of the final messages, in characters. */
   outputChars: z.array(countSchema).max(WINDOW_SIZE),
-  /** Streaks that end at the newest iteration. */
+  /** Number of consecutive iterations, up to the newest one, that claim that everything is done. */
   doneInARow: countSchema,
+  /** Number of consecutive iterations, up to the newest one, with STATUS: BLOCKED. */
   blockedInARow: countSchema,
+  /** Number of consecutive iterations, up to the newest one, that only tested. */
   testOnlyInARow: countSchema,
 });
 
@@ -161,7 +163,7 @@ export interface CircuitFacts {
   readonly output: 'declined' | 'normal' | 'unmeasured';
   /** The task; null if it is unknown. */
   readonly taskId: TaskId | null;
-  /** True if the task was set aside and then had another turn, so that one more idle iteration on it does not count. */
+  /** True if the task was set aside and then had another turn, so that one more idle iteration on it is not counted. */
   readonly returned: boolean;
 }
 
@@ -269,7 +271,7 @@ export function recordSignals(signals: Signals, iteration: IterationSignals): Si
   };
 }
 
-/** True if the agent ended its call itself, without an error. */
+/** Returns true if the agent ended its call itself, without an error. */
 export function hasAgentAnswered({
   analysis,
   evidence: { end, steps },
@@ -280,7 +282,7 @@ export function hasAgentAnswered({
   return end.kind === 'exited' && end.code === 0 && analysis.agentError === null && hasCalledAgent(steps);
 }
 
-/** True if `chars` is less than (100 − `percent`) % of the median of the preceding window. */
+/** Returns true if `chars` is less than (100 − `percent`) % of the median of the preceding window. */
 export function hasOutputDeclined(signals: Signals, chars: number, percent: number): boolean {
   const median = medianOf(signals.outputChars);
   return median !== null && chars * 100 < median * (100 - percent);

@@ -155,9 +155,9 @@ export function decideLoopAction(situation: LoopSituation): LoopAction {
 function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const { known, state, run, now } = situation;
   const { task } = step;
-  // At its beginning, a run has already obeyed every order.
+  // At its beginning, a run has already obeyed every order, so it asks only after an iteration.
   if (run.iterations > 0 && known.orders === null) return { kind: 'ask-orders' };
-  // The gate has just looked up people's changes.
+  // The gate has just looked up people's changes, so a run looks again only after an iteration or a minute.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
   // A finished task may become done without a call.
@@ -171,8 +171,8 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
 function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): LoopAction {
   const { known, now, policy: own, unreserved } = situation;
   const { outcome } = ending;
-  // If the run can ask for more after a limit, only the user's policy bounds it. The time spent in earlier waits still
-  // counts.
+  // If the run can ask for more after a limit, only the user's policy bounds it. Its time limits stay, because they
+  // already include earlier waits.
   const { maxRunMs, maxWaitMs } = own;
   const asks = unreserved !== null && own.onLimit === 'wait';
   const policy = asks ? { ...unreserved, maxRunMs, maxWaitMs } : { ...own, onLimit: 'park' as const };
@@ -180,7 +180,7 @@ function beforeEnd(situation: LoopSituation, run: RunSoFar, ending: Ending): Loo
   const skippedBy = outcome.kind === 'parked' && policy.onLimit === 'wait' ? boundAfterWait(outcome, moment) : null;
   if (isWorthWaiting(outcome, moment)) return { kind: 'wait', ending: { ...ending, outcome } };
   if (run.stoppedBy !== null) return endAfterVerification(situation, ending, null);
-  // The reservation's window may have ended before the first call.
+  // The reservation's window may have ended before the first call, so a run without calls may ask for more as well.
   const mayGrow = !known.hasAskedForMore && own.maxIterations < policy.maxIterations;
   if (mayGrow && isHeldByReservation(outcome, moment)) return { kind: 'ask-for-more', ending };
   return endAfterVerification(situation, ending, skippedBy);
@@ -201,7 +201,7 @@ function dueHeadVerification(
 ): Extract<LoopAction, { kind: 'verify-head' }> | null {
   if (!policy.verifies || known.isHeadVerified || outcome?.kind === 'cancelled') return null;
   const finished = listVerifiedTasks(state, outcome?.kind === 'complete');
-  // An earlier run that was stopped may have left proofs unfinished.
+  // An earlier run that was stopped may have left proofs unfinished, which only another verification completes.
   const lacksProof =
     state.lastRun?.outcome !== 'complete' &&
     Object.values(state.change.tasks).some(({ proof }) => proof !== undefined && isProofCutOff(proof));
@@ -216,8 +216,8 @@ function dueHeadVerification(
 }
 
 /**
- * True if a run waits instead of parking: the policy says so or a step's circuit is open only briefly, and time for a
- * call remains afterwards. A run that can ask for more passes its policy without the reservation's bounds.
+ * Returns true if a run waits instead of parking: the policy says so or a step's circuit is open only briefly, and time
+ * for a call remains afterwards. A run that can ask for more passes its policy without the reservation's bounds.
  */
 export function isWorthWaiting(outcome: Outcome, { run, policy, now }: Moment): outcome is Parked {
   return (
@@ -256,6 +256,6 @@ export function stopBeforeWork(
     (hasUnpostedAnswers && step.outcome.kind === 'blocked')
   )
     return null;
-  // A run that waits keeps its lane.
+  // A run that waits keeps its lane, so it begins and waits there.
   return isWorthWaiting(step.outcome, situation) ? null : step.outcome;
 }

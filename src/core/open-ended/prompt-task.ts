@@ -8,7 +8,7 @@ type Texts = Readonly<Record<string, string>>;
 
 /** Specifications that belong to every prompt, even if it does not name them. */
 const SPECIFICATIONS: readonly string[] = ['specs/**', '.ralph/specs/**', '.ralph/SPECS_INDEX.md'];
-/** Maximum number of named documents that count. */
+/** Maximum number of named documents that are read. */
 const MAX_NAMED = 50;
 const MAX_NAME_CHARS = 200;
 const MAX_TITLE_CHARS = 120;
@@ -21,7 +21,7 @@ export function listPromptFiles(promptFile: string): readonly string[] {
 }
 
 /**
- * Returns the files that can be the prompt, and another Ralph's root files, without which `ROOT_PROMPTS` do not count.
+ * Returns the files that can be the prompt, and another Ralph's root files, without which `ROOT_PROMPTS` are ignored.
  */
 function promptCandidates(promptFile: string): readonly string[] {
   return [...new Set([promptFile, ...PROMPT_PLACES, ...ROOT_LOOP, ...ROOT_PROMPTS])];

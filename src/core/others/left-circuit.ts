@@ -37,8 +37,8 @@ const leftSchema = z.object({
 
 /**
  * Honours a circuit that another Ralph left open: the lane's own circuit opens as of the same instant, so that it cools
- * down and is probed as usual. Each such file counts once; an unreadable file counts as an open circuit that is due for
- * a probe. `warning` is a sentence for people, or null if nothing changes.
+ * down and is probed as usual. Each such file is honoured once; an unreadable file counts as an open circuit that is
+ * due for a probe. `warning` is a sentence for people, or null if nothing changes.
  */
 export function honourLeftCircuit(
   state: LaneState,

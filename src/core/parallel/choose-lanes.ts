@@ -26,8 +26,9 @@ export interface QueueNow {
   readonly urgent: readonly LaneFiles[];
   /** Unfinished lanes that this run can continue, in the order of the queue. */
   readonly continuable: readonly LaneFiles[];
-  /** Maximum number of lanes beside the queue, and maximum number of new ones among them. */
+  /** Maximum number of lanes besides the queue. */
   readonly maxBeside: number;
+  /** Maximum number of new lanes among them. */
   readonly maxNew: number;
 }
 
@@ -39,7 +40,7 @@ export interface WaitingTask {
 }
 
 /**
- * The queue's own lane, the continued and new lanes beside it, and the tasks that wait for one of these. `own` is null
+ * The queue's own lane, the continued and new lanes besides it, and the tasks that wait for one of these. `own` is null
  * if the whole queue waits for an urgent lane.
  */
 export interface ChosenLanes {

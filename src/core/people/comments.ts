@@ -18,7 +18,7 @@ export interface RawComment<Account extends Person> {
   readonly minimized: boolean;
 }
 
-/** The comments of an issue, oldest first; comments after `until` count only if the work was requested again. */
+/** The comments of an issue, oldest first; comments after `until` are read only if the work was requested again. */
 export interface Discussion<Account extends Person> {
   readonly number: number;
   readonly until: number;
@@ -82,7 +82,9 @@ export function* selectReadableComments<Account extends Person>(
     return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));
   }
 
-  /** Returns the instant up to which comments count: the approval, or a later command by a person with permission. */
+  /**
+   * Returns the instant up to which comments are read: the approval, or a later command by a person with permission.
+   */
   function* lastAsked(comments: readonly RawComment<Account>[], until: number): Asking<Account, number> {
     for (const { by, body, at, edited } of comments.toReversed()) {
       if (at <= until) break;

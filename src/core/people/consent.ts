@@ -112,8 +112,8 @@ export function withGrant(
 const SHOWN_EDITS = 50;
 
 /**
- * Assumed maximum lead of this machine's clock over GitHub's, in ms. Edits up to this long before an approval that
- * follows a query count as made after it.
+ * Assumed maximum lead of this machine's clock over the clock of GitHub, in ms. Edits up to this long before an
+ * approval that follows a query count as made after it.
  */
 const CLOCK_SLACK_MS = 600_000;
 
@@ -191,9 +191,9 @@ export function listAccountsToLookUp<Account>({
 }
 
 /**
- * Returns groups of acts that request the work; a group counts only if trusted accounts performed all of its acts. One
- * group is the act that added the label. The other is the newest act that met a demand of the query, because only that
- * act made the issue a task.
+ * Returns groups of acts that request the work; a group is accepted only if trusted accounts performed all of its acts.
+ * One group is the act that added the label. The other is the newest act that met a demand of the query, because only
+ * that act made the issue a task.
  */
 function requestsInHistory<Account>(
   history: ConsentHistory<Account>,
@@ -208,7 +208,7 @@ function requestsInHistory<Account>(
     .toSorted(byTime);
   const last = given.at(-1);
   const isProject = last?.what === PROJECT;
-  // Project events do not name their project, so they count only if trusted accounts caused all of them.
+  // Project events do not name their project, so they are accepted only if trusted accounts caused all of them.
   const ofQuery =
     last === undefined || (isProject && history.truncated)
       ? []
@@ -225,7 +225,7 @@ function byTime(one: Pick<Act<unknown>, 'at'>, other: Pick<Act<unknown>, 'at'>):
 
 /**
  * Returns the event that added the current task label. Adding a label that is already present creates no event, so the
- * newest event counts.
+ * newest event decides.
  */
 function currentLabeling<Account>({ labelings }: ConsentHistory<Account>, taskLabel: string): Act<Account> | null {
   const newest = labelings.filter(({ label }) => isSameLabel(label, taskLabel)).at(-1);

@@ -103,7 +103,7 @@ export function listNeedsAtRest({ lane, state, tasks, outcome, maxRounds }: Lane
   return planNotifications({ ...end, unapproved: [], addedWork: false }).notify;
 }
 
-/** Returns the needs that this run's outcome shows to be resolved, on whichever lane they arose. */
+/** Returns the needs that this run's outcome shows to be resolved, regardless of the lane on which they arose. */
 export function listResolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
   const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
   const waiting: Need = { kind: 'waiting_for_review', about: subjectOfLane(lane) };
@@ -115,14 +115,14 @@ export function listResolvedNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'out
   ];
 }
 
-/** True if people were notified that the lane's pull request is ready with its current content. */
+/** Returns true if people were notified that the lane's pull request is ready with its current content. */
 export function isKnownReady({ lane, notified }: Pick<LaneState, 'lane' | 'notified'>): boolean {
   return notified.some(({ kind, about }) => kind === 'ready' && about === subjectOfLane(lane));
 }
 
 /**
- * True if one more notifying comment may be written now. `given` lists the instants of earlier ones, which may be in
- * the future if the clock was turned back.
+ * Returns true if one more notifying comment may be written now. `given` lists the instants of earlier ones, which may
+ * be in the future if the clock was turned back.
  */
 export function mayNotify(given: readonly number[], now: number): boolean {
   return given.filter((at) => Math.abs(now - at) < DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
@@ -154,7 +154,7 @@ function hasLostAutoMerge({ feedback: { overtaken } }: NotifiedLane): boolean {
   return overtaken !== null && (overtaken.autoMerge || overtaken.queued);
 }
 
-/** Returns the feedback tasks whose last round ended in this run, whatever its result. */
+/** Returns the feedback tasks whose last round ended in this run, with any result. */
 function endedRounds({ before, after, maxRounds }: LaneEnd): readonly TaskId[] {
   const earlier = outOfRoundsTasks(before, maxRounds);
   return outOfRoundsTasks(after, maxRounds).filter((id) => !earlier.includes(id));

@@ -129,7 +129,7 @@ interface Tasks {
 /** Maximum duration of `verify` in ms up to which the mode `auto` proves tests. */
 const QUICK_MS = 5 * MINUTE_MS;
 
-/** True if `verify` runs again for proofs; `usualMs` is its usual duration. */
+/** Returns true if `verify` runs again for proofs; `usualMs` is its usual duration. */
 export function isWorthProving(mode: 'auto' | 'true' | 'false', usualMs: number): boolean {
   return mode === 'true' || (mode === 'auto' && usualMs <= QUICK_MS);
 }

@@ -48,7 +48,7 @@ function withoutContainers(tests: readonly NamedTest[]): TestReport {
   const report = new Map<string, NamedTest>();
   for (const test of tests.slice(0, MAX_TESTS)) {
     const name = nameOfTest(test);
-    // A suite has no result of its own; the result of a file counts only if its tests are not named.
+    // A suite has no result of its own; the result of a file is used only if its tests are not named.
     if (name === '' || (test.of === 'test' && containers.has(name))) continue;
     const known = report.get(name);
     if (known?.result === 'failed' && known.of === test.of) continue;

@@ -99,9 +99,9 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
   const { start, entries, end } = journal;
   const isWrong = createFindings(runId, 'record', 'bad');
   const used = {
-    calls: sumOf(entries, callsOf),
-    tokens: sumOf(entries, ({ analysis }) => analysis.tokens ?? 0),
-    costUsd: sumOf(entries, priceOfEntry),
+    calls: sumOverEntries(entries, callsOf),
+    tokens: sumOverEntries(entries, ({ analysis }) => analysis.tokens ?? 0),
+    costUsd: sumOverEntries(entries, priceOfEntry),
     unpriced: countUnpriced(entries),
   };
   // A call that never returned appears only in the record.
@@ -197,7 +197,7 @@ function limitFindings(
   const allowed = Math.max(...policies.map(countMaxCalls));
   const repeated = entries.filter(({ madeAgain }) => madeAgain !== null).length;
   const limit = Math.max(...policies.map(({ maxCostUsd }) => (maxCostUsd === 0 ? Infinity : maxCostUsd)));
-  const before = sumOf(entries.slice(0, -1), priceOfEntry);
+  const before = sumOverEntries(entries.slice(0, -1), priceOfEntry);
   const isPassed = before >= limit + ROUNDING;
   return [
     ...isWrong(entries.length > most, `It made more than the ${most} iterations allowed.`),
@@ -210,7 +210,7 @@ function limitFindings(
   ];
 }
 
-function sumOf(entries: readonly JournalEntry[], of: (entry: JournalEntry) => number): number {
+function sumOverEntries(entries: readonly JournalEntry[], of: (entry: JournalEntry) => number): number {
   return entries.reduce((total, entry) => total + of(entry), 0);
 }
 

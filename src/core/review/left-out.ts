@@ -6,7 +6,7 @@ const OWN =
  * Reasons why a changed file is left out of a commit, as parts of sentences. An inspection's message begins with one of
  * them and may add details.
  */
-export const LEFT_OUT = {
+export const LEFT_OUT_CLAUSES = {
   protected: 'it is a protected path; the setting allow-protected-paths can allow it',
   state: 'it belongs to the state of the loop',
   secret: 'it contains the value of a secret of this job',
@@ -23,19 +23,19 @@ export function formatReason(why: string, files: number): string {
   return files === 1 ? why : why.replace(/^it\b/, 'each');
 }
 
-export type LeftOutReason = keyof typeof LEFT_OUT;
+export type LeftOutReason = keyof typeof LEFT_OUT_CLAUSES;
 
-export const leftOutReasons = Object.keys(LEFT_OUT) as readonly LeftOutReason[];
+export const leftOutReasons = Object.keys(LEFT_OUT_CLAUSES) as readonly LeftOutReason[];
 
 /**
  * Returns the reason with which an inspection's message begins. Only the text before a semicolon is compared, because
  * earlier versions had other endings.
  */
 export function parseLeftOutReason(why: string): LeftOutReason {
-  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT[reason].split(';', 1)[0] ?? '')) ?? 'other';
+  return leftOutReasons.find((reason) => why.startsWith(LEFT_OUT_CLAUSES[reason].split(';', 1)[0] ?? '')) ?? 'other';
 }
 
-/** True if a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
+/** Returns true if a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
 export function isAgentFolder(path: string): boolean {
   return OWN.test(path);
 }

@@ -111,7 +111,7 @@ const NO_NAME_OF_ITS_OWN = /^(?:index|main|mod|lib|__init__|__main__)$/;
 /** Maximum number of characters read of a test file, which imports what it tests near its beginning. */
 const READ_CHARS = 32_768;
 
-/** Published files of one kind, shown on one line however many there are, so that they do not hide other kinds. */
+/** Published files of one kind, always shown on one line, so that they do not hide other kinds. */
 export interface LookAt {
   readonly kind: LookAtKind;
   /** Number of files of this kind. */
@@ -282,7 +282,7 @@ function embeddedRepositories(paths: readonly string[]): ReadonlySet<string> {
   return new Set(
     heads.filter((head) => {
       const folder = head.slice(0, -'HEAD'.length).toLowerCase();
-      // Git stores no empty folders, but any command can create them, so `config` beside `HEAD` is enough.
+      // Git stores no empty folders, but any command can create them, so `config` next to `HEAD` is enough.
       return all.some((path) => ['config', 'objects/', 'refs/'].some((name) => path.startsWith(folder + name)));
     }),
   );
@@ -325,12 +325,12 @@ function kindsByPath(path: string): readonly LookAtKind[] {
   return rules.filter(({ pattern }) => pattern.test(path)).map(({ kind }) => kind);
 }
 
-/** True if a path shows that the file decides what is tested, and how. */
+/** Returns true if a path shows that the file decides what is tested, and how. */
 export function isTestSettings(path: string): boolean {
   return kindsByPath(path).includes('test-settings');
 }
 
-/** True if a file says which packages a program uses, or which scripts it has. */
+/** Returns true if a file says which packages a program uses, or which scripts it has. */
 export function definesPackages(path: string): boolean {
   return isManifest(path) || isLockFile(path) || kindsByPath(path).includes('dependencies');
 }

@@ -26,8 +26,8 @@ const ENDINGS = /\.(?:pem|key|p8|p12|pfx|jks|keystore|ppk|kdbx|ovpn|tfvars(?:\.j
 const PLACES = /(?:^|\/)(?:\.docker\/config\.json|\.kube\/config)$/;
 
 /**
- * True if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list of such
- * names.
+ * Returns true if a path looks like a file with secrets: `.env`, private keys, logins of tools. This is the only list
+ * of such names.
  */
 export function isSecretFile(path: string): boolean {
   const lower = path.toLowerCase();
@@ -38,7 +38,7 @@ export function isSecretFile(path: string): boolean {
   return ENDINGS.test(name) && !AUTHORITIES.test(name) && !folders.some((folder) => PUBLISHED.has(folder));
 }
 
-/** True if a path looks like a folder with only secrets. */
+/** Returns true if a path looks like a folder with only secrets. */
 export function isSecretFolder(path: string): boolean {
   return path
     .toLowerCase()

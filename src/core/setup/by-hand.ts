@@ -19,7 +19,7 @@ type PresentWorkflow =
   | { readonly kind: 'ralph'; readonly action: string; readonly hasVerify: boolean; readonly hasServices: boolean }
   | { readonly kind: 'another' };
 
-/** True if a job of a workflow starts services. */
+/** Returns true if a job of a workflow starts services. */
 export function hasServices(text: string): boolean {
   return /^ {2,8}services:\s*(?:#.*)?$/m.test(text);
 }

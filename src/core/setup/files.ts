@@ -36,7 +36,7 @@ export const SETUP_PATHS = {
 } as const;
 
 /** Folders and files that runs keep on a machine and never publish. */
-const KEPT: readonly string[] = [
+const MACHINE_PATHS: readonly string[] = [
   '.ralph/state/',
   '.ralph/logs/',
   '.ralph/status.json',
@@ -66,7 +66,7 @@ export function filesOf(project: Project, choices: SetupChoices, templates: Temp
 }
 
 function ignoredLines({ stacks }: Project): readonly string[] {
-  return [...new Set([...KEPT, ...stacks.flatMap(({ leaves }) => leaves)])];
+  return [...new Set([...MACHINE_PATHS, ...stacks.flatMap(({ leaves }) => leaves)])];
 }
 
 function renderAgentFile(project: Project): string {

@@ -76,7 +76,7 @@ export const detectedLanguages: readonly Language[] = [
     tool: 'deno',
     language: 'TypeScript',
     words: { lock: NODE_LOCKS.map((name) => `${name} ? ${name}`) },
-    // If there is a package.json as well, Deno counts only if its lock file is the only one.
+    // If there is a package.json as well, Deno is used only if its lock file is the only one.
     tools: [{ when: '!package.json, deno.lock & !{lock}' }],
     install: 'deno.lock ? deno install --frozen',
     build: '$tasks.build ? deno task build',

@@ -38,7 +38,7 @@ export interface CiProposal {
   readonly from: readonly string[];
   /** The steps of a workflow that install the tools and the packages, as lines of YAML. */
   readonly setup: readonly string[];
-  /** The commands that CI runs to test a change, with what must run before them. */
+  /** The commands that CI runs to test a change, with the commands that must run before them. */
   readonly verify: readonly string[];
   /** Other checks of CI that could be added to `verify`. */
   readonly offered: readonly string[];

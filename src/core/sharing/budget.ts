@@ -55,7 +55,7 @@ export type ParsedBudget =
 
 /**
  * Parses a stored budget. An unreadable one grants nothing: both windows count as used up from `now`. Windows that
- * begin far in the future count from `now` on.
+ * begin far in the future begin at `now` instead.
  */
 export function parseBudget(text: string, now: number): ParsedBudget {
   const json = text.length > MAX_BUDGET_CHARS ? undefined : tryJson(text);
@@ -199,8 +199,7 @@ export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation
 
 /** Returns the budget with the reservation, in place of an earlier one of the same run. */
 export function reserveUsage(budget: Budget, reservation: Reservation, now: number): Budget {
-  // A reservation is kept longer than it counts: this machine's clock may be ahead, and the owner must be able to
-  // settle it.
+  // A reservation is kept after it expires: this machine's clock may be ahead, and the owner must be able to settle it.
   const live = budget.reservations.filter(
     (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
@@ -267,7 +266,9 @@ export function measureSpent(before: LaneState, after: LaneState): RunUsage {
   };
 }
 
-/** Returns true if a reservation counts in the hour window, which may have opened just before the reservation's end. */
+/**
+ * Returns true if a reservation is counted in the hour window, which may have opened just before the reservation's end.
+ */
 function countsInHour({ expiresAt }: Reservation, now: number): boolean {
   return now < expiresAt + HOUR_MS;
 }

@@ -33,11 +33,14 @@ const schema = z.object({
   /** Tag of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
-  /** Newest last; the newest order is always kept. The document records which orders the lane has obeyed. */
+  /**
+   * People's orders, newest last; the newest order is always kept. The document records which orders the lane has
+   * obeyed.
+   */
   orders: z.array(orderSchema).max(MAX_ORDERS),
   /**
-   * The reason for a later run to examine the lane, whatever its state: a request that no run has read (`unanswered`),
-   * or a run that read it but has not ended or left something to publish (`unfinished`).
+   * The reason for a later run to examine the lane, regardless of its state: a request that no run has read
+   * (`unanswered`), or a run that read it but has not ended or left something to publish (`unfinished`).
    */
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
   /** Sequence of the document for which a run found nothing to do; null if there is none. */
@@ -130,7 +133,8 @@ export function finishRecord(
 }
 
 /**
- * Returns the record with the document of a continuing run, which keeps its lease; null if the lease is not this run's.
+ * Returns the record with the document of a continuing run, which keeps its lease; null if the run does not hold the
+ * lease.
  */
 export function advanceRecord(
   record: LaneRecord,
@@ -140,12 +144,12 @@ export function advanceRecord(
   return record.lease?.runTag === runTag ? { ...record, ...copy, savedBy: runTag } : null;
 }
 
-/** Returns the record with the renewed lease of a run that holds the lane; null if the lease is not this run's. */
+/** Returns the record with the renewed lease of a run that holds the lane; null if the run does not hold the lease. */
 export function renewRecord(record: LaneRecord, lease: Lease): LaneRecord | null {
   return record.lease?.runTag === lease.runTag ? { ...record, lease } : null;
 }
 
-/** Returns the record without the lease of the run with this tag; null if the lease is not this run's. */
+/** Returns the record without the lease of the run with this tag; null if that run does not hold the lease. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;
 }

@@ -60,8 +60,8 @@ export function computeMaxLeaseMs(maxRunMs: number, jobs: 'one' | 'three'): numb
 }
 
 /**
- * True if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired, and its
- * owner may still run.
+ * Returns true if the lease keeps another holder off the lane at `now`: it is not the holder's own, has not expired,
+ * and its owner may still run.
  */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;

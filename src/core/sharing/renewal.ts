@@ -21,8 +21,8 @@ export interface Renewal {
 }
 
 /**
- * Returns the renewed reservation of a run that waited for the end of a window. The run's whole usage counts in every
- * window that was open before: some of it may count twice, but no call is granted twice.
+ * Returns the renewed reservation of a run that waited for the end of a window. The run's whole usage is counted in
+ * every window that was open before: some of it may be counted twice, but no call is granted twice.
  */
 export function planRenewal(budget: Budget, { run, spent, windows: known, policy }: RenewingRun, now: number): Renewal {
   const windows = withOwnUsage(sumWindows(budget, run.runTag, now), { known: keepOpenWindows(known, now), spent, now });

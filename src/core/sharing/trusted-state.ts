@@ -145,7 +145,7 @@ function maxPlausibleCostUsd({ maxCostUsd, maxCostUsdPerDay, overshootUsd }: Bou
   return (maxCostUsd || maxCostUsdPerDay || Number.POSITIVE_INFINITY) + overshootUsd;
 }
 
-/** Returns the recorded ledger from before a run, limited on each day to what is stored after the run. */
+/** Returns the recorded ledger from before a run, limited on each day to the ledger that is stored after the run. */
 export function limitTrustedLedger(recorded: readonly LedgerDay[], stored: readonly LedgerDay[]): readonly LedgerDay[] {
   return recorded.map((entry) => combined(entry, stored.find(({ day }) => day === entry.day) ?? entry, Math.min));
 }
@@ -172,7 +172,7 @@ export interface AdmittedWork {
   readonly before: LaneState;
   /** Tasks that may have been worked on. */
   readonly tasks: readonly TaskId[];
-  /** Bounded by the run's reservation. */
+  /** The run's policy, bounded by its reservation. */
   readonly policy: Policy;
   /** Tip of the base branch. */
   readonly base: string;

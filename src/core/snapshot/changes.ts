@@ -88,8 +88,8 @@ export function claimInSnapshot(claiming: Claiming): SnapshotChange<ClaimAnswer>
 }
 
 /**
- * Compares two lanes, ignoring the fields that others may write at any time and that affect no decision of a run:
- * `goesOn`, `restsAt`, `looked`.
+ * Returns true if two lanes are equal, ignoring the fields that others may write at any time and that affect no
+ * decision of a run: `goesOn`, `restsAt`, `looked`.
  */
 function isSameLane(one: ReturnType<typeof parseLaneIn>, other: ReturnType<typeof parseLaneIn>): boolean {
   const decided = (parsed: ReturnType<typeof parseLaneIn>): unknown =>
@@ -180,7 +180,9 @@ export interface Advancing {
   readonly holder: LeaseHolder;
 }
 
-/** Saves the lane's newest state and keeps the claim; answers its sequence, or null if the lane is not this run's. */
+/**
+ * Saves the lane's newest state and keeps the claim; answers its sequence, or null if this run does not hold the lane.
+ */
 export function advanceInSnapshot({ lane, after, document, holder }: Advancing): SnapshotChange<number | null> {
   return (snapshot) => {
     const record = parseRecordIn(snapshot, lane);
@@ -271,8 +273,8 @@ export function withoutLeases(snapshot: Snapshot): Snapshot {
 }
 
 /**
- * True if a run may still hold its claim after a change could not be written. The claim is certainly gone if the last
- * snapshot shows none, and never existed if the store does not support claims.
+ * Returns true if a run may still hold its claim after a change could not be written. The claim is certainly gone if
+ * the last snapshot shows none, and never existed if the store does not support claims.
  */
 export function mayHold(
   { kind, last }: { readonly kind: 'unguarded' | 'unavailable'; readonly last: Snapshot | null },

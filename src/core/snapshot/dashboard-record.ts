@@ -84,7 +84,7 @@ export function changeDashboard(
   };
 }
 
-/** A reading of the dashboard by a run; `revisions` are null if the page is closed, so that its boxes do not count. */
+/** A reading of the dashboard by a run; `revisions` are null if the page is closed, so that its boxes are ignored. */
 interface ReadPage extends Pick<ObeyedPage, 'number' | 'edits'> {
   readonly revisions: readonly Revision[] | null;
 }

@@ -8,9 +8,9 @@ import { isSettled } from '../tasks/task.ts';
 import { parseLaneIn, listWaitingIssues, withLane, withWaiting, type Snapshot } from './snapshot.ts';
 
 /**
- * True if a run without other work should examine the lane of an issue: a request is unanswered, a run left something
- * to publish or was killed, or the work is unfinished. False while another run has the lane, or if one examined it and
- * found nothing to do.
+ * Returns true if a run without other work should examine the lane of an issue: a request is unanswered, a run left
+ * something to publish or was killed, or the work is unfinished. Returns false while another run has the lane, or if
+ * one examined it and found nothing to do.
  */
 export function hasWorkLeft(snapshot: Snapshot, lane: LaneId, asker: LeaseHolder & { readonly now: number }): boolean {
   const parsed = parseLaneIn(snapshot, lane);

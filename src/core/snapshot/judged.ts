@@ -19,18 +19,18 @@ export type CopyOfLane =
 
 /** The judgement on a lane. `origin` is where its state came from, for a person. */
 export type JudgedLane =
-  | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
+  | (StoredWithState & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
   /** Copies exist, but none of them can be read. */
-  | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
-  | (Beside & { readonly kind: 'absent' })
+  | (StoredWithState & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
+  | (StoredWithState & { readonly kind: 'absent' })
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
   | { readonly kind: 'unavailable'; readonly why: string };
 
 /**
- * Data stored beside a state. `savedBy` is the tag of the run that saved it, null if it is unknown; `warnings` are
- * sentences about problems of the state and of other copies.
+ * Data stored together with a state. `savedBy` is the tag of the run that saved it, null if it is unknown; `warnings`
+ * are sentences about problems of the state and of other copies.
  */
-interface Beside extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
+interface StoredWithState extends Pick<LaneRecord, 'savedBy' | 'orders' | 'lease'> {
   readonly warnings: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface Places {
   readonly standsIn: boolean;
 }
 
-/** Judges a lane by the snapshot, which decides; a copy counts only while the snapshot accepts no writes. */
+/** Judges a lane by the snapshot, which decides; a copy is used only while the snapshot accepts no writes. */
 export function judgeRecord(
   parsed: ParsedRecord,
   copy: CopyOfLane | null,
@@ -61,7 +61,12 @@ export function judgeRecord(
       : [`The state's ${decides} cannot be read: ${completeSentence(problem)} This run replaces it.`]),
     ...(copy?.kind === 'unavailable' ? [`The state's ${copies} cannot be read: ${completeSentence(copy.why)}`] : []),
   ];
-  const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
+  const beside = (more: readonly string[]): StoredWithState => ({
+    savedBy,
+    orders,
+    lease,
+    warnings: [...warnings, ...more],
+  });
   const state = document === null ? null : parseStateAt(document, lane, now);
   if (state?.kind === 'newer') return { kind: 'newer', version: state.version, origin: decides };
   const since = places.standsIn ? readableCopy(copy, lane, now) : null;
@@ -119,7 +124,7 @@ export function judgeCopy(
 ): JudgedLane {
   if (copy.kind === 'unavailable')
     return { kind: 'unavailable', why: `The state's ${copies} cannot be read: ${completeSentence(copy.why)}` };
-  const beside: Beside = { savedBy: null, orders: [], lease: null, warnings: [] };
+  const beside: StoredWithState = { savedBy: null, orders: [], lease: null, warnings: [] };
   if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
   const parsed = parseStateAt(copy.document, lane, now);
   if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: copies };

@@ -66,7 +66,7 @@ const ISSUE = /^issues\/([1-9]\d{0,14})\.json$/;
 /** The file of the sub-tasks proposed for an issue, which earlier versions do not know. */
 export const PROPOSAL = /^proposals\/[1-9]\d{0,14}\.json$/;
 
-/** True if a file of the tree belongs to a snapshot; others are ignored. */
+/** Returns true if a file of the tree belongs to a snapshot; others are ignored. */
 export function isSnapshotFile(path: string): boolean {
   return (
     path === USAGE ||

@@ -90,7 +90,7 @@ const LIMIT: Readonly<Record<Exhausted, string>> = { cost: 'the maximum cost', t
 export function withBilledUsage(given: Analysis, bill: Bill): Analysis {
   const analysis = withMissingPrice(given, bill);
   if (bill.requests === 0) return analysis;
-  // A model without a price counts only tokens, so its cost is unknown.
+  // For a model without a price only tokens are counted, so its cost is unknown.
   const isPriced = bill.costUsd > 0 || bill.tokens === 0 || analysis.costUsd !== null;
   const isComplete = analysis.costUsd !== null && (analysis.tokens ?? 0) >= bill.tokens && bill.exhausted === null;
   return {

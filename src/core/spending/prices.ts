@@ -35,7 +35,7 @@ const LISTED: Readonly<Record<string, Price>> = {
 /** Matches the date of a model version, which costs the same as the model. */
 const DATE = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
 
-/** The user's prices by a part of a model's name; the longest matching part counts. */
+/** The user's prices by a part of a model's name; the longest matching part is used. */
 export type Prices = Readonly<Record<string, Price>>;
 
 const MILLION = 1_000_000;
@@ -71,7 +71,7 @@ export function priceOf(prices: Prices, model: string): Price | null {
 export function givenPriceOf(prices: Prices, model: string): Price | null {
   const name = model.toLowerCase();
   const fitting = Object.entries(prices).filter(([part]) => name.includes(part.toLowerCase()));
-  // The more expensive of two equally long parts counts, so that a limit is kept.
+  // The more expensive of two equally long parts is used, so that a limit is kept.
   const [best] = fitting.sort(([a, one], [b, other]) => b.length - a.length || other.output - one.output);
   return best?.[1] ?? null;
 }

@@ -22,7 +22,7 @@ export type AwaitedIssue =
 /** The state of an issue or pull request that is not a task of the lane. */
 export type IssueState = 'open' | 'closed' | 'missing';
 
-/** Tasks with their dependencies, and warnings about what people should correct. */
+/** Tasks with their dependencies, and warnings about mistakes that people should correct. */
 export interface SettledTasks<T extends QueuedTask> {
   readonly tasks: readonly T[];
   readonly warnings: readonly string[];

@@ -26,7 +26,7 @@ export type TaskId = string;
 /** A task's id, as a lane's state contains it. */
 export const storedTaskId = z.string().min(1).max(120);
 
-/** `queue` or `issue-N`. */
+/** Id of a lane: `queue` or `issue-N`. */
 export type LaneId = string;
 
 /** The lane that works on every task without a lane of its own. */
@@ -48,7 +48,7 @@ export function issueOfId(id: TaskId): number | null {
   return issue === undefined ? null : Number(issue);
 }
 
-/** True if the task is an issue. */
+/** Returns true if the task is an issue. */
 export function isIssueTask(id: TaskId): boolean {
   return issueOfId(id) !== null;
 }
@@ -59,7 +59,7 @@ export function nameOfLane(lane: LaneId): string {
   return issue === null ? 'the queue' : `issue #${issue}`;
 }
 
-/** True if the name is a valid lane id. */
+/** Returns true if the name is a valid lane id. */
 export function isLaneId(name: string): boolean {
   return name === QUEUE || issueOfId(name) !== null;
 }
@@ -80,8 +80,8 @@ export function formatPromptTaskId(sha256: string): TaskId {
 }
 
 /**
- * True if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of several do
- * (decide.ts).
+ * Returns true if the task is the user's prompt: open-ended, so that no single iteration finishes it; the claims of
+ * several do (decide.ts).
  */
 export function isPromptTask(id: TaskId): boolean {
   return /^prompt-[0-9a-f]{12}$/.test(id);
@@ -115,7 +115,7 @@ export function nameOfTaskId(id: TaskId): string {
     .replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
-/** True if the id of a task contains a hash, so that people know the task by its title alone. */
+/** Returns true if the id of a task contains a hash, so that people know the task by its title alone. */
 export function isHashedId(id: TaskId): boolean {
   return /^(?:plan|prompt)-|-[0-9a-f]{8,}$/.test(id);
 }
@@ -163,7 +163,7 @@ function hex(value: number): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }
 
-/** True if tasks of the source are entries in files. */
+/** Returns true if tasks of the source are entries in files. */
 export function isFileSource(source: string): source is FileSource {
   return fileSources.some((one) => one === source);
 }

@@ -165,7 +165,7 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
 }
 
 /**
- * True if the lane's work is done: every required task is, and at least one was. Without required tasks, the
+ * Returns true if the lane's work is done: every required task is, and at least one was. Without required tasks, the
  * prompt decides, and without a prompt all of the optional ones. Feedback of people and CI is required as well, but is
  * not part of the plan.
  */
@@ -179,7 +179,7 @@ export function isPlanComplete(all: readonly QueuedTask[], progress: ProgressByI
   return wanted.length > 0 && wanted.every((task) => isFinished(progressOf(progress, task.id)));
 }
 
-/** True if a task may be worked on now, as far as the lane knows. */
+/** Returns true if a task may be worked on now, as far as the lane knows. */
 export function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   return (
     task.obstacle === null &&

@@ -97,7 +97,10 @@ export function computeProgressAfter(
   }
 }
 
-/** Returns what may still be spent on a task when its iteration has spent `hereUsd`; null = it has no ceiling. */
+/**
+ * Returns the amount in US dollars that may still be spent on a task when its iteration has spent `hereUsd`; null if it
+ * has no ceiling.
+ */
 export function computeCeilingLeftUsd({ ceiling }: Pick<TaskProgress, 'ceiling'>, hereUsd: number): number | null {
   return ceiling === undefined ? null : Math.max(0, ceiling.usd - ceiling.spentUsd - hereUsd);
 }
@@ -106,7 +109,7 @@ function addToCeiling({ ceiling }: TaskProgress, costUsd: number | null): TaskPr
   return ceiling && { ...ceiling, spentUsd: ceiling.spentUsd + Math.max(0, costUsd ?? 0) };
 }
 
-/** Returns the state in which these tasks have the ceilings that people approved; what was spent stays. */
+/** Returns the state in which these tasks have the ceilings that people approved; amounts already spent stay. */
 export function withCeilings(
   state: LaneState,
   ceilings: ReadonlyMap<TaskId, number>,
@@ -137,8 +140,7 @@ export function explainGivenUp(
 }
 
 /**
- * Returns true if another task could be worked on. A task that only waits for a verification of the head does not
- * count.
+ * Returns true if another task could be worked on. A task that only waits for a verification of the head is ignored.
  */
 function hasOther(state: LaneState, { task, tasks, evidence }: IterationFacts, policy: Policy, now: number): boolean {
   const progress = reopenDueTasks(state.tasks, policy.circuit.cooldownMs, now);

@@ -133,7 +133,7 @@ export function applyWaitAnswer(facts: WaitFacts, answer: WaitAnswer): WaitFacts
 
 const noDependencies: TextDependencies = { issues: [], elsewhere: [], names: [] };
 
-/** True if a text may name a dependency; most do not, and need no parser. */
+/** Returns true if a text may name a dependency; most do not, and need no parser. */
 export function mayNameDependency(body: string): boolean {
   return REFERENCE.test(body) && WORDS.test(body);
 }
@@ -182,7 +182,7 @@ function warnOfLength(numbers: readonly number[]): readonly string[] {
 
 /**
  * Returns warnings about other repositories, which cannot be looked up here: only dependencies that GitHub itself
- * records count.
+ * records are used.
  */
 function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task[]): readonly string[] {
   const known = new Set(

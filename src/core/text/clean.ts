@@ -11,7 +11,7 @@ import { cutText } from './phrase.ts';
 
 /**
  * Returns the number of characters that were removed because a reader would not see them. Characters beyond the maximum
- * length do not count.
+ * length are not included.
  */
 export function countUnseenCharacters({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);
@@ -101,7 +101,7 @@ function createTally(): Tally {
   };
 }
 
-/** Applies the edits; of overlapping ones the first and longest counts. */
+/** Applies the edits; of overlapping ones the first and longest is used. */
 function edited(
   text: string,
   edits: readonly MarkdownEdit<CleanKind>[],

@@ -27,7 +27,7 @@ export type MergeObstacle =
 
 /** An open pull request in the order in which people merge them; plain data. */
 export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' | 'head' | 'isArmed' | 'createdAt'> {
-  /** null if nothing keeps people from merging it. */
+  /** The obstacle to a merge; null if nothing keeps people from merging it. */
   readonly obstacle: MergeObstacle | null;
   readonly needsReview: boolean;
   /** True if a review was requested although no rule requires one. */
@@ -43,7 +43,7 @@ export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' 
 export interface Train {
   readonly pulls: readonly TrainPull[];
   readonly isCompared: boolean;
-  /** null if no run has decided about auto-merge yet. */
+  /** The state of auto-merge; null if no run has decided about it yet. */
   readonly autoMerge: AutoMerge | null;
   /** The listed pull requests of these branches that are no longer open, and pull requests that revert one of them. */
   readonly closed: readonly ClosedPull[];
@@ -115,7 +115,7 @@ export function withPublished(
     behind: hasBase ? 'no' : known.behind,
     stale: isMoved ? [] : known.stale,
     needsReview: known.needsReview || isOvertaken,
-    // Runs push no commit while auto-merge is on.
+    // Runs push no commit while auto-merge is on, so it is off if the head has moved.
     isArmed: known.isArmed && !isMoved,
   } as const;
   return inOrder({ ...train, pulls: [...others, { ...known, ...published, ...standing }] });

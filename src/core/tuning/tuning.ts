@@ -15,7 +15,7 @@ export const spentSchema = z.object({
   unpriced: count.describe('Number of these iterations without a known cost.'),
 });
 
-/** Iterations and what they cost. An unknown cost is never counted as zero. */
+/** Iterations with their cost. An unknown cost is never counted as zero. */
 export type SpentIterations = Immutable<z.infer<typeof spentSchema>>;
 
 const taskSchema = z.object({ id: z.string(), title: z.string() });

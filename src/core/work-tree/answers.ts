@@ -21,11 +21,11 @@ const besideSchema = z.object({
   head: objectId.optional(),
 });
 
-/** See `besideSchema`. */
+/** Work outside of the work tree, see `besideSchema`. */
 export type BesideWork = z.infer<typeof besideSchema>;
 
 /** The reason for leaving out work that is not in the work tree, as a part of a sentence. */
-export const BESIDE = 'it is outside of the work tree, and only the work tree is published';
+export const OUTSIDE_WORK_TREE = 'it is outside of the work tree, and only the work tree is published';
 
 /** The reason why the tree of the work tree holds a substitute for a path's content. */
 const standInSchema = z.discriminatedUnion('is', [
@@ -35,7 +35,7 @@ const standInSchema = z.discriminatedUnion('is', [
   z.object({ is: z.literal('too-large'), bytes: z.int().nonnegative() }),
 ]);
 
-/** See `standInSchema`. */
+/** The reason for a substitute, see `standInSchema`. */
 export type StandIn = z.infer<typeof standInSchema>;
 
 /** Maximum size of a pack in bytes. GitHub rejects larger pushes, so unpacking a larger one would be pointless. */
@@ -90,17 +90,17 @@ const answers = {
   }),
   /** The number of bytes of the pack that follow. */
   pack: z.object({ kind: z.literal('pack'), bytes: z.int().positive().max(CHUNK_BYTES) }),
-  /** null if the wanted content is missing. */
   'put-back': z.object({
     kind: z.literal('put-back'),
+    /** The paths that were put back; null if the wanted content is missing. */
     paths: z.array(path).max(MOST_PATHS).nullable(),
     /**
-     * Paths that could not be put back, each with the state found there and the state that it counts as; null if the
-     * path does not exist.
+     * Paths that could not be put back: `found` is the entry there, `counted` the entry that replaces it in
+     * comparisons; null if the path does not exist.
      */
     left: z.array(z.object({ path, found: treeEntry.nullable(), counted: treeEntry.nullable() })).max(MOST_PATHS),
   }),
-  /** null if the patch would change nothing, or cannot be made. */
+  /** `patch` is null if the patch would change nothing, or cannot be made. */
   'patch-of': z.object({ kind: z.literal('patch-of'), patch: z.string().max(LARGEST_PATCH_CHARS).nullable() }),
   leave: z.object({ kind: z.literal('leave') }),
   'read-texts': z.object({ kind: z.literal('read-texts'), texts: z.record(path, z.string()) }),
@@ -163,7 +163,7 @@ export function explainStandIn(standIn: StandIn): string {
   }
 }
 
-/** Returns the name of the work for people and the agent. The agent chose that name. */
+/** Returns the name of the work for people and the agent. The agent chose the name. */
 export function nameOfBeside({ is, name }: BesideWork): string {
   const shown = toOneLine(name, MAX_NAME_CHARS - 40);
   const names = {

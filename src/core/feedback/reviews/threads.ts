@@ -48,7 +48,7 @@ export interface AskedThread {
   /** The last comment that requests something. */
   readonly asking: ThreadComment;
   readonly by: Author;
-  /** The readable comments, oldest first; `asking` is the last of them that is not Ralph's. */
+  /** The readable comments, oldest first; `asking` is the last of them that Ralph did not write. */
   readonly conversation: readonly ThreadMessage[];
   /** Number of comments by untrusted people. */
   readonly leftOut: number;
@@ -147,8 +147,8 @@ export function recoverAnswers(
 }
 
 /**
- * Returns the accounts whose permission decides which comments count: at most 30, without duplicates, the latest
- * writers first.
+ * Returns the accounts whose permission decides which comments are considered: at most 30, without duplicates, the
+ * latest writers first.
  */
 export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNow): readonly Author[] {
   const words = [
@@ -182,7 +182,7 @@ function askedThread(
   const considered = shown
     .flatMap((comment) => consideredOf(comment) ?? [])
     .toSorted((one, other) => one.saidAt - other.saidAt);
-  // An approval settles only its author's own requests.
+  // An approval settles only its author's own requests, so those of other authors still ask for an answer.
   const position = considered.findLastIndex(
     (one) => !one.isOurs && !one.isDismissed && !isApprovedSince(now, one.author, one),
   );
@@ -246,7 +246,7 @@ function commentAnsweredBy(text: string): number | null {
 
 /**
  * Returns true if the author's newest decision is an approval that is later than this text. An approval submitted
- * together with the text settles it unless the text is a request to Ralph. Dismissed reviews do not count.
+ * together with the text settles it unless the text is a request to Ralph. Dismissed reviews are ignored.
  */
 function isApprovedSince(
   { reviews }: PullRequestNow,
@@ -277,7 +277,7 @@ function accountKey({ login, id, kind }: Author): string {
   return id === null ? `${kind} ${login.toLowerCase()}` : String(id);
 }
 
-/** True if a comment contains only thanks or praise and waits for no answer. */
+/** Returns true if a comment contains only thanks or praise and waits for no answer. */
 export function isCourtesy(text: string): boolean {
   if (text.length > MAX_CHARS) return false;
   const words = text

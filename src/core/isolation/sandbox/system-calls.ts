@@ -92,7 +92,7 @@ export function buildCallFilter(processor: string): string | null {
     { code: LOAD, value: SEEN.arch },
     ...abis.map(({ arch }): Line => ({ code: IF_EQUAL, value: arch, to: String(arch) })),
     { code: RETURN, value: KILL },
-    ...abis.flatMap(linesOf),
+    ...abis.flatMap(filterLinesOf),
     { label: 'family' },
     { code: LOAD, value: SEEN.firstArgument },
     ...FAMILIES.map((family): Line => ({ code: IF_EQUAL, value: family, to: 'allow' })),
@@ -100,7 +100,7 @@ export function buildCallFilter(processor: string): string | null {
     { label: 'key' },
     { code: RETURN, value: refused(EPERM) },
     { label: 'unknown' },
-    // A tracer that skips a call replaces its number with this value.
+    // Allow this value, because a tracer that skips a call replaces its number with it.
     { code: IF_EQUAL, value: 0xffff_ffff, to: 'allow' },
     { label: 'unseen' },
     { code: RETURN, value: refused(ENOSYS) },
@@ -110,7 +110,7 @@ export function buildCallFilter(processor: string): string | null {
   return assembleLines(lines);
 }
 
-function linesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[] {
+function filterLinesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly Line[] {
   const each = (numbers: readonly number[], to: string): readonly Line[] =>
     numbers.map((number) => ({ code: IF_EQUAL, value: number, to }));
   return [

@@ -38,8 +38,8 @@ export function recordPush(
 }
 
 /**
- * Returns the state after a run whose commits did not reach the remote. Calls and attempts count, but no iteration
- * counts as progress; otherwise a lane whose pushes are always refused would never stop.
+ * Returns the state after a run whose commits did not reach the remote. Calls and attempts stay counted, but no
+ * iteration counts as progress; otherwise a lane whose pushes are always refused would never stop.
  */
 export function loseProgress(
   run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },

@@ -74,7 +74,7 @@ export function beginSteps(state: LaneState, call: IterationStart, policy: Polic
     reason: null,
     attempts: before.attempts + 1,
     startedTree: untouched ? call.tree : before.startedTree,
-    // Another lane's result for a task no longer counts once this lane works on the task.
+    // Another lane's result for a task is obsolete once this lane works on the task.
     answer: undefined,
     unmarked: undefined,
     retried: undefined,
@@ -221,7 +221,7 @@ function iterationSignals(
     done: claimsEverything && !overruled,
     vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
-    // An agent that finishes test tasks is making progress.
+    // An agent that finishes test tasks is making progress, so it is not halted for writing only tests.
     testOnly: verdict.testOnly && !verdict.taskDone,
     outputChars: hasAgentAnswered(facts) ? evidence.outputChars : null,
   };
@@ -271,7 +271,7 @@ function settleTask(
   return { ...settled, currentTask: next.state === 'in-progress' ? settled.currentTask : null };
 }
 
-/** Settles a task that an iteration finished in addition to its own; the iteration counts for both. */
+/** Settles a task that an iteration finished in addition to its own; the iteration is counted for both. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
   return withTask(
@@ -325,8 +325,8 @@ function withLimitsOfSteps(providers: Providers, { steps }: Pick<Evidence, 'step
 }
 
 /**
- * Returns true if the provider failed and another agent can be called or waited for. The failure then counts for the
- * provider's circuit instead of the lane's.
+ * Returns true if the provider failed and another agent can be called or waited for. The failure is then recorded in
+ * the provider's circuit and not in the circuit of the lane.
  */
 function isLeftToOtherAgent(
   { analysis, evidence: { end }, agentFailed }: JudgedFacts,

@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS } from '../../countdown.ts';
 
 /** A problem of a file; `message` follows the file's name or the position. */
 export interface PipelineProblem {
-  /** null if the problem concerns the whole file. */
+  /** Position of the problem; null if it concerns the whole file. */
   readonly at: TextPosition | null;
   readonly message: string;
 }
@@ -132,7 +132,7 @@ function isLiteral(token: string): boolean {
   return /^(?:\\.|\$?'|#.)/s.test(token);
 }
 
-/** True if a text is a single variable. */
+/** Returns true if a text is a single variable. */
 export function isReference(text: string): boolean {
   return /^\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}$/.test(text.trim());
 }

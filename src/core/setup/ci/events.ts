@@ -12,7 +12,7 @@ export function findCheckingEvent(workflow: YamlMap): CheckingEvent | null {
   return isRecord(push) && 'tags' in push && !('branches' in push) ? null : 'push';
 }
 
-/** True if a workflow runs for pull requests, or for pushes to every branch. */
+/** Returns true if a workflow runs for pull requests, or for pushes to every branch. */
 function checksPullRequests(workflow: YamlMap): boolean {
   const events = eventsOf(workflow);
   const push = events.get('push');

@@ -267,8 +267,8 @@ function actionsOf(step: CiStep): readonly string[] {
 }
 
 /**
- * Returns the checks of another job that need only the tools of the set-up, each with what must run before it:
- * the installations and, for tests, the builds.
+ * Returns the checks of another job that need only the tools of the set-up, each with the commands that must run before
+ * it: the installations and, for tests, the builds.
  */
 function offersOf(
   plan: Plan,

@@ -13,13 +13,13 @@ type State = TaskState;
 const MAX_LINES = 20_000;
 const MAX_TASKS = 1_000;
 
-/** Files that beads keeps beside its issues; never the database itself. */
+/** Files that beads keeps next to its issues; never the database itself. */
 const SIDE_FILES = /^\.beads\/(?:deletions|interactions|molecules|sync_base|.*\.(?:base|left|right))\.jsonl$/;
 
 /**
  * Parses the tasks of a beads database (path → text of `.beads/*.jsonl`), in the order of its lines. As beads itself
- * does, it reads `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children,
- * children for what blocks their parents.
+ * does, it reads `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children, and
+ * children wait for the tasks that block their parents.
  */
 export function parseBeads(files: Readonly<Record<string, string>>): {
   readonly tasks: readonly FileTask[];

@@ -10,7 +10,7 @@ type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
  * asked for and with which priority, and an item ticked in the base is always done. A task that the agent added to its
  * plan is a task of its own; one that it added and ticked at once is a note. Tasks that people removed from the base
  * since the lane left it (at `fork`) are dropped unless they are done. `lane` is null if the base has everything that
- * counts.
+ * is needed.
  */
 export function mergeFileTasks(
   base: readonly FileTask[],
