@@ -259,7 +259,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
     '<path>',
   ],
   [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
-  // Parsers print a line and a column in this form; these numbers are not a time.
+  // Parsers print a line and a column in this form, so these numbers are replaced before those of times.
   [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
   [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],

@@ -14,7 +14,7 @@ const FILES_WITH_PATHS: readonly RegExp[] = [
   /\.(?:pth|egg-link)$/,
   /(?:^|\/)__editable__[^/]*\.py$/,
   /(?:^|\/)pyvenv\.cfg$/,
-  // These files contain the path of the git directory of a work tree or a submodule.
+  // These files contain the path of a git directory: that of a work tree or of a submodule.
   /(?:^|\/)\.git$/,
 ];
 
@@ -124,7 +124,7 @@ export function namesPaths(path: string): boolean {
 /** Replaces the paths of moved folders in a text. A longer name that merely begins with a moved path stays. */
 export function replaceMovedPaths(text: string, moves: readonly MovedFolder[]): string {
   return moves.reduce((rest, { from, to }) => {
-    // The path may follow the end of another word, or the beginning of a URL.
+    // The path may follow the end of another word or the beginning of a URL, so other characters before it are allowed.
     const path = new RegExp(`(?<![\\p{L}\\p{N}_.~})-]|(?<!file:/)/)${escaped(from)}(?![\\p{L}\\p{N}_.-])`, 'gu');
     return rest.replace(path, () => to);
   }, text);

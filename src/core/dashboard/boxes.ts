@@ -25,9 +25,10 @@ export const tickSchema = z.object({
 /** A ticked box, which is an order only if the account that ticked it has permission. */
 export type Tick = Immutable<z.infer<typeof tickSchema>>;
 
-/** A version of the dashboard's text; `text` is null if GitHub does not return it. */
+/** A version of the dashboard's text. */
 export interface Revision {
   readonly by: Tick['by'];
+  /** The text; null if GitHub does not return it. */
   readonly text: string | null;
 }
 
@@ -150,8 +151,9 @@ export function isSameBox(one: DashboardBox, other: DashboardBox): boolean {
   return one.kind === other.kind && one.subject === other.subject;
 }
 
-/** A judged tick. `why` is a sentence if the tick could not be obeyed, and empty otherwise. */
+/** A judged tick. */
 export interface AnsweredTick extends Tick {
   readonly result: 'obeyed' | 'not-allowed' | 'failed';
+  /** The reason why the tick could not be obeyed, as a sentence; empty if it was obeyed. */
   readonly why: string;
 }

@@ -77,7 +77,8 @@ export function hasOwnToken(step: RalphStep): boolean {
 
 /** Returns the name of the input or secret that replaces the job's token, or null if there is none. */
 function ownTokenOf({ action, inputs }: RalphStep): string | null {
-  // The reusable workflow prefers a GitHub App to a token. A step with the action has neither of these secrets.
+  // The reusable workflow prefers a GitHub App to a token. A step with the action has neither of these secrets, so only
+  // its input decides.
   const names = callsRalph(action) ? ['app-client-id', 'token'] : ['github-token'];
   const isOwn = (text: string): boolean => text !== '' && !/github\.token|secrets\.GITHUB_TOKEN/i.test(text);
   return names.find((name) => isOwn(inputs[name] ?? '')) ?? null;

@@ -84,10 +84,12 @@ export function finishWithoutCall(state: LaneState, ids: readonly TaskId[], comm
   return { ...state, tasks: withChangedTasks(state.tasks, ids, (before) => ({ ...before, ...finished })) };
 }
 
-/** A run on a pull request: `head` is the examined commit, `tasks` are all of the run's tasks. */
+/** A run on a pull request. */
 interface ReviewedRun {
   readonly startedAt: number;
+  /** The examined commit. */
   readonly head: string;
+  /** All tasks of the run. */
   readonly tasks: readonly TaskId[];
   readonly checks: FeedbackRound['checks'];
 }
@@ -109,15 +111,14 @@ function hasRun({ passed, failed, running }: NonNullable<FeedbackRound['checks']
   return passed + failed + running > 0;
 }
 
-/**
- * Facts about a loop in another job, none of which that job can forge. `made` is the newest commit of each task;
- * `endedAt` is the latest possible instant of an answer.
- */
+/** Facts about a loop in another job, none of which that job can forge. */
 interface LoopElsewhere {
   readonly before: FeedbackMemory;
   readonly tasks: readonly Task[];
+  /** The newest commit of each task. */
   readonly made: Readonly<Record<TaskId, string>>;
   readonly baseBranch: string;
+  /** The latest possible instant of an answer. */
   readonly endedAt: number;
 }
 

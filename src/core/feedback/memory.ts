@@ -194,7 +194,7 @@ function isPosted({ answer }: FeedbackItem): boolean {
  * nothing else to do.
  */
 function unpostedIn({ items }: Pick<Feedback, 'items'>): readonly TaskId[] {
-  // Checks and conflicts are answered in the description of the pull request.
+  // Checks and conflicts are answered in the description of the pull request, so they are left out.
   return Object.entries(items).flatMap(([id, item]) => (isOfPeople(item.kind) && isUnposted(item) ? [id] : []));
 }
 

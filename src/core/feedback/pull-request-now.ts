@@ -30,9 +30,10 @@ export const holdSchema = z.object({
 /** The reason why no commit may be pushed to a pull request: people approved its head, or it is about to be merged. */
 export type Hold = Immutable<z.infer<typeof holdSchema>>;
 
-/** The author of a text; `id` is GitHub's number, null if GitHub does not give it. */
+/** The author of a text. */
 export interface Author {
   readonly login: string;
+  /** GitHub's number of the account; null if GitHub does not give it. */
   readonly id: number | null;
   readonly kind: 'user' | 'bot';
 }

@@ -21,14 +21,13 @@ export interface ThreadSubject {
   readonly suggestion: Suggestion | null;
 }
 
-/**
- * Lines of a file to replace, 1-based and inclusive. `old` is the text that the reviewer saw, `lines` the suggested
- * text.
- */
+/** Lines of a file to replace, 1-based and inclusive. */
 export interface Suggestion {
   readonly from: number;
   readonly to: number;
+  /** The text that the reviewer saw. */
   readonly old: readonly string[];
+  /** The suggested text. */
   readonly lines: readonly string[];
 }
 

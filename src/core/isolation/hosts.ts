@@ -21,12 +21,10 @@ export type HostsAsked =
       readonly localPorts: readonly number[];
     };
 
-/**
- * The rules of the proxy. `never` lists hosts of models, such as `MODEL_HOSTS`, which only the broker may reach even if
- * `allowed` contains them.
- */
+/** The rules of the proxy. */
 export interface EgressRules {
   readonly allowed: AllowedHosts;
+  /** Hosts of models, such as `MODEL_HOSTS`, which only the broker may reach even if `allowed` contains them. */
   readonly never: readonly string[];
 }
 
@@ -163,7 +161,7 @@ function parseHost(text: string): string | null {
   const address = parseAddress(host);
   if (address !== null) return address;
   const labels = host.split('.');
-  // A name that ends in a number is an address in a notation that resolvers interpret differently.
+  // A name that ends in a number is an address in a notation that resolvers interpret differently, so it is rejected.
   if (host.length > 253 || /^(?:\d+|0x[\da-f]*)$/.test(labels.at(-1) ?? '')) return null;
   return labels.every((label) => LABEL.test(label)) ? host : null;
 }

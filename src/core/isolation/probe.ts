@@ -194,9 +194,10 @@ export const wantedIsolations = ['auto', 'namespace', 'user', 'none'] as const;
 
 export type WantedIsolation = (typeof wantedIsolations)[number];
 
-/** A level that is not available; `why` is a clause such as `sudo asks for a password`. */
+/** A level that is not available. */
 export interface FailedLevel {
   readonly level: Exclude<IsolationLevel, 'none'>;
+  /** The reason as a clause, such as `sudo asks for a password`. */
   readonly why: string;
 }
 

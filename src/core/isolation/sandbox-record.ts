@@ -17,12 +17,10 @@ export const rootlessRecord = z.strictObject({
 /** The type of `rootlessRecord`. */
 export type RootlessRecord = z.infer<typeof rootlessRecord>;
 
-/**
- * Remains of a sandbox that could not be removed, in words for people; each entry of `leftovers` includes the command
- * that removes it.
- */
+/** Remains of a sandbox that could not be removed, in words for people. */
 export interface SandboxRemains {
   readonly processes: readonly string[];
+  /** Files and settings that remain, each with the command that removes it. */
   readonly leftovers: readonly string[];
 }
 

@@ -167,7 +167,7 @@ function lineOf(mount: Mount, root: string): string {
   const target = escaped(root + mount.path);
   if (mount.kind === 'bind')
     return `${escaped(mount.source)} ${target} none bind,${mount.access},nosuid,nodev,X-mount.mkdir=0755 0 0`;
-  // Forbid devices everywhere except in /dev, where the sandbox's own are made.
+  // Forbid devices everywhere except in /dev, where the sandbox has its own.
   const devices = mount.path === '/dev' ? '' : 'nodev,';
   return `ralph ${target} tmpfs mode=${mount.mode},nosuid,${devices}X-mount.mkdir=0755 0 0`;
 }

@@ -202,7 +202,7 @@ export function addIteration(change: BranchChange, iteration: IterationShare): B
     commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
     commitCount: before.commitCount + (commit === null ? 0 : 1),
     summary: capWords(signal.summary) ?? before.summary,
-    // A question is open only if the newest iteration asks it.
+    // A question is open only if the newest iteration asks it, so an earlier one is dropped.
     question: capWords(signal.asks),
     // The agent's last words are quoted if it forgets its status block.
     recommendation: capWords(signal.recommendation ?? signal.lastWords ?? null) ?? before.recommendation,

@@ -244,7 +244,7 @@ function declinesInARow(streak: number, facts: CircuitFacts): number {
 
 function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | null {
   if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
-  // Agent failures have the same limit as idle iterations.
+  // Agent failures have the same limit as idle iterations, so no setting of their own is needed.
   if (circuit.agentFailures >= policy.noProgress) return 'agent_error';
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';

@@ -144,7 +144,7 @@ export function keepSession<State extends WithSession>(
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
   // Resuming would send the same session, which is too long.
   if (agentError?.kind === 'prompt-too-long') return resetSession(state, 'prompt_too_long', now);
-  // The session may be the cause of the failed calls.
+  // The session may be the cause of the failed calls, so the next call begins a new one.
   if (call.agentFailed) return resetSession(state, 'agent_failed', now);
   if (policy.session === 'fresh' || sessionId === null || !isUsable(sessionId)) return state;
   const startedAt = state.session?.id === sessionId ? state.session.startedAt : now;

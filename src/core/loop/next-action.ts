@@ -124,11 +124,12 @@ export type LoopAction =
   /** Ends the run with a failure instead of a decision of the loop. */
   | { readonly kind: 'break-off'; readonly outcome: Outcome };
 
-/** All inputs of the next decision. `cancelled` and `endingBy` replace the corresponding fields of `run`. */
+/** All inputs of the next decision. */
 export interface LoopSituation extends Situation<Task> {
   readonly known: LoopFacts;
+  /** True if the run is cancelled; replaces the field of `run`. */
   readonly cancelled: boolean;
-  /** The person who asked to end this run only, after its iteration; null if nobody did. */
+  /** The person who asked to end this run only, after its iteration; null if nobody did. Orders come first. */
   readonly endingBy: string | null;
   /** The head and the hash of the verify commands. */
   readonly head: VerificationSubject;
@@ -160,7 +161,7 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   // The gate has just looked up people's changes, so a run looks again only after an iteration or a minute.
   const isLongAgo = run.iterations > 0 || now - run.startedAt > MINUTE_MS;
   if (isLongAgo && situation.canLook && known.lookedFor !== task.id) return { kind: 'look-at-people', task };
-  // A finished task may become done without a call.
+  // A finished task may become done without a call, so its verification comes first.
   const action = listUnverifiedTasks(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
   if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };

@@ -12,10 +12,11 @@ import { capText, namesOf, toOneLine } from '../text/phrase.ts';
 import { tryJson } from '../text/try-json.ts';
 import { type McpServer, parseValueParts, findVariablesIn } from './values.ts';
 
-/** A server's address; `path` is everything after the host. */
+/** A server's address. */
 interface McpAddress {
   readonly secure: boolean;
   readonly target: HostAndPort;
+  /** Everything after the host. */
   readonly path: string;
 }
 

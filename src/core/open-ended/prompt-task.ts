@@ -36,7 +36,8 @@ export function findNamedDocuments(texts: Texts, promptFile: string): readonly s
   if (prompt === null) return [];
   const found = [...prompt.text.matchAll(DOCUMENT)].flatMap(([, name = '']) => {
     const path = name.replace(/^(?:@?\.\/|@(?=[^/]*\/))/, '');
-    // `@specs/api.md` is a way to reference a file, but a root file may really be called `@AGENT.md`.
+    // `@specs/api.md` is a way to reference a file, but a root file may really be called `@AGENT.md`, so both names are
+    // tried.
     return path.startsWith('@') ? [path, path.slice(1)] : [path];
   });
   return [...new Set(found)].filter((path) => isDocument(path, texts)).slice(0, MAX_NAMED);
@@ -98,7 +99,7 @@ export function createPromptTask(
     comments: [],
     priority: 1,
     dependsOn: [],
-    // Listed tasks come first and never wait for an open-ended task.
+    // Listed tasks come first and never wait for an open-ended task, so it is optional.
     optional: true,
     obstacle: null,
   };

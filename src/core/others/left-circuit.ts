@@ -21,10 +21,12 @@ export const LEFT_CIRCUIT_PATHS: readonly string[] = ['.ralph/.circuit_breaker_s
 /** Maximum size in bytes; other Ralphs write a few hundred. */
 export const MAX_LEFT_CIRCUIT_BYTES = 16 * 1024;
 
-/** Another Ralph's circuit file. `text` is at most its last 16 KiB; `hash` is the hash of `text`. */
+/** Another Ralph's circuit file. */
 export interface LeftCircuit {
   readonly path: string;
+  /** The last 16 KiB of the file at most. */
   readonly text: string;
+  /** Hash of `text`. */
   readonly hash: string;
 }
 

@@ -32,18 +32,17 @@ export interface QueueNow {
   readonly maxNew: number;
 }
 
-/** A task that waits for a lane. `path` is a file that both touch; null if the files of either are unknown. */
+/** A task that waits for a lane. */
 export interface WaitingTask {
   readonly task: TaskId;
   readonly lane: LaneId;
+  /** A file that both touch; null if the files of either are unknown. */
   readonly path: string | null;
 }
 
-/**
- * The queue's own lane, the continued and new lanes besides it, and the tasks that wait for one of these. `own` is null
- * if the whole queue waits for an urgent lane.
- */
+/** The lanes that work side by side, and the tasks that wait for one of them. */
 export interface ChosenLanes {
+  /** The queue's own lane; null if the whole queue waits for an urgent lane. */
   readonly own: LaneFiles | null;
   readonly continued: readonly LaneFiles[];
   readonly begun: readonly LaneFiles[];
@@ -100,7 +99,7 @@ function ownLaneOf({ filesOf }: QueueNow, { id }: QueuedTask): LaneFiles {
 function conflictOf(one: LaneFiles, other: LaneFiles): WaitingTask | null {
   const { lane: task } = one;
   const { lane } = other;
-  // A lane without work touches no files.
+  // A lane without work touches no files, so it conflicts with no other lane.
   if (one.files?.size === 0 || other.files?.size === 0) return null;
   if (one.files === null || other.files === null) return { task, lane, path: null };
   const path = findSharedFile(one.files, other.files);

@@ -113,7 +113,8 @@ function filesNamed({ paths, sorted, byName, byStem }: FileIndex, word: string):
       MAX_NAMESAKES,
     );
   }
-  // A word with a dot that matches no file is a property or a host.
+  // A word with a dot that matches no file is a property or a host, so it is not compared with file names without their
+  // ending.
   return unlessAmbiguous(
     byName.get(word) ?? (word.includes('.') ? [] : (byStem.get(normalizedStem(word)) ?? [])),
     MAX_NAMESAKES,

@@ -5,9 +5,11 @@ import type { Windows } from '../lane/windows.ts';
 /** Assumed cost of a call in US dollars before a repository's first call. */
 const ASSUMED_COST_USD = 0.5;
 
-/** One lane's share of a run's limits: lane number `at` (from 0) of `of` lanes. */
+/** One lane's share of a run's limits. */
 export interface LaneShare {
+  /** Number of the lane, from 0. */
   readonly at: number;
+  /** Number of lanes. */
   readonly of: number;
 }
 

@@ -3,11 +3,9 @@ import type { Approval } from '../tasks/task.ts';
 import { namesOf } from '../text/phrase.ts';
 import { NOTICE_LABEL, isSameLabel } from './labels.ts';
 
-/**
- * An action on an issue; `by` is null if GitHub does not name the account. Instants are in ms; GitHub cuts them to
- * whole seconds.
- */
+/** An action on an issue. Instants are in ms; GitHub cuts them to whole seconds. */
 interface Act<Account> {
+  /** The account; null if GitHub does not name it. */
   readonly by: Account | null;
   readonly at: number;
 }
@@ -88,7 +86,7 @@ export function withGrant(
   const ofLabel = history.labelings.filter(isTask);
   const [made = null, ...later] = ofLabel;
   // A grant replaces only a first label that Ralph added; one that a person added stays. A cut history does not show
-  // who added the first label.
+  // who added the first label, so then the grant replaces none.
   const isReplaceable = made === null || (made.kind === 'labeled' && made.by?.kind === 'bot');
   if (grant === undefined) return history;
   const { by, at, isRequest } = grant;
@@ -96,7 +94,8 @@ export function withGrant(
   const counts =
     isRequest === true
       ? since.length <= 1 &&
-        // Ralph may add the label with a person's token. In a cut history, a removal before it may be missing.
+        // Ralph may add the label with a person's token, so a single label by anybody is accepted. In a cut history, a
+        // removal before it may be missing, so only a label by a bot is.
         since.every((act) => act.kind === 'labeled' && (act.by?.kind === 'bot' || !history.truncated))
       : later.length === 0 && isReplaceable && !history.truncated;
   if (!counts) return history;
@@ -246,14 +245,13 @@ function mayHideEdits<Account>({ edits, truncated }: ConsentHistory<Account>, si
   return truncated && since.length > 0 && !showsOlder;
 }
 
-/**
- * An issue that waits for the label to be added again. `by` added it before; `editor` is null if GitHub does not name
- * the editor.
- */
+/** An issue that waits for the label to be added again. */
 export interface ApprovalNotice {
   readonly issue: number;
   readonly labels: readonly string[];
+  /** The account that added the label before. */
   readonly by: string;
+  /** The account that changed the text; null if GitHub does not name it. */
   readonly editor: string | null;
   readonly at: number;
 }

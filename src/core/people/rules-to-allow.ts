@@ -60,7 +60,7 @@ function ruleForPart(part: string, allowed: readonly string[]): string | null {
   const [program = '', next] = words;
   const name = program.replace(/^.*\//, '');
   if (!/^[\w./-]{1,60}$/.test(program) || SHELLS.has(name)) return null;
-  // `env` alone prints variables; with arguments it runs any program.
+  // `env` alone prints variables; with arguments it runs any program, so no rule is suggested.
   if (name === 'env' && next !== undefined) return null;
   const command = allowed.some((rule) => covers(rule, part)) ? null : identifyCommand(words, name);
   return command === null ? null : `Bash(${command}:*)`;

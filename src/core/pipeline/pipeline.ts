@@ -25,12 +25,10 @@ export interface StepThresholds {
   readonly resetAfterMs: number;
 }
 
-/**
- * A file that marks a step as already run. The lane remembers only its name; `isOnBase` is true if the base branch has
- * it.
- */
+/** A file that marks a step as already run. The lane remembers only its name. */
 interface Marker {
   readonly file: string;
+  /** True if the base branch has the file. */
   readonly isOnBase: boolean;
 }
 

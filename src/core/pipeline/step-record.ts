@@ -163,9 +163,10 @@ const MAX_TAIL_CHARS = 400;
 
 const MAX_NOTED = 5;
 
-/** A finished step of this iteration; `message` is its agent's message, null if it has none. */
+/** A finished step of this iteration. */
 export interface EarlierStep {
   readonly record: Pick<StepRecord, 'name' | 'kind' | 'result' | 'tail'>;
+  /** The message of the step's agent; null if it has none. */
   readonly message: string | null;
 }
 
@@ -233,12 +234,11 @@ export function circuitOf({ circuits }: Pick<StepMemory, 'circuits'>, name: stri
 
 type PipelinePolicy = Pick<Policy, 'agentSteps' | 'otherSteps'>;
 
-/**
- * An open circuit that makes iterations useless until `resumeAt`. `step` is the required step with that circuit; null
- * if there is none, but no agent step may run.
- */
+/** An open circuit that makes iterations useless. */
 export interface OpenSteps {
+  /** The required step with the circuit; null if there is none, but no agent step may run. */
   readonly step: string | null;
+  /** Instant from which an iteration is useful again. */
   readonly resumeAt: number;
 }
 

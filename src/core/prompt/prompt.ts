@@ -108,7 +108,7 @@ export function composePrompt(parts: PromptParts): string {
     contextOf(parts),
     setup.trim(),
     promptTemplate.trim(),
-    // The built-in prompt contradicts none of the loop's rules.
+    // The built-in prompt contradicts none of the loop's rules, so they need no precedence.
     promptPath === null || aim === 'review'
       ? ''
       : renderPrecedenceRules({ ...parts, prompt: `${setup}\n${promptTemplate}` }),

@@ -55,12 +55,12 @@ export function isProofCutOff({ without }: Proof): boolean {
   return without.kind === 'undecided' && without.why === 'no-time';
 }
 
-/**
- * A sentence about a proof. `names`: the tests concerned. `concern`: the reason why a reviewer should look at it first.
- */
+/** A sentence about a proof. */
 export interface ProofSentence {
   readonly text: string;
+  /** The tests concerned. */
   readonly names: readonly string[];
+  /** The reason why a reviewer should look at it first; null if there is none. */
   readonly concern: 'proves-too-little' | 'old-form-fails' | null;
 }
 

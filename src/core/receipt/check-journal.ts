@@ -104,13 +104,13 @@ function recordFindings(receipt: RunReceipt, journal: Journal): readonly Receipt
     costUsd: sumOverEntries(entries, priceOfEntry),
     unpriced: countUnpriced(entries),
   };
-  // A call that never returned appears only in the record.
+  // A call that never returned appears only in the record, so sums are compared only if the numbers of calls are equal.
   const isWhole = used.calls === receipt.calls;
   const results = [
     start.state.headVerification,
     ...journal.events.flatMap(({ event }) => (event.kind === 'check' ? [event.check] : [])),
   ];
-  // GitHub recreates commits to sign them, with other ids.
+  // GitHub recreates commits to sign them, with other ids, so the last result is used if none is for the head.
   const ofHead = results.findLast((result) => result?.commit === head?.commit) ?? results.at(-1);
   const [said, known] = [outcome, end?.outcome].map((one) => `${one?.kind ?? 'none'} (${one?.reason ?? ''})`);
   // Only the record has what happened after the end of the loop: a kill, a failure, an order, a person's push, or a
@@ -151,7 +151,7 @@ function taskFindings(
   kindsOf: KindsOfDenial,
 ): readonly ReceiptFinding[] {
   const isWrong = createFindings(runId, 'record', 'bad');
-  // The end of a complete run also completes its prompt.
+  // The end of a complete run also completes its prompt, which no iteration does.
   const isComplete = journal.end?.outcome.kind === 'complete';
   const { state } = replayChanged(journal, (policy) => policy, kindsOf);
   const titles = Map.groupBy(journal.entries, ({ taskId }) => taskId.slice(0, 200));

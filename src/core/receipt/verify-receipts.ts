@@ -269,7 +269,7 @@ function judgeOrigin(at: {
   const owner = at.spans.find(({ span }) => span !== null && at.index >= span[0] && at.index < span[1]);
   const run = owner?.read.receipt.runId === named ? named : null;
   const claimed = at.spans.filter(({ read }) => read.receipt.runId === named);
-  // An attempt that was killed leaves commits but no record.
+  // An attempt that was killed leaves commits but no record, so a commit of such a run is not a contradiction.
   const isUnknown = claimed.length === 0 || claimed.some(({ read }) => read.receipt.runAttempt > 1) || at.isOutdated;
   const says = `${shortenCommit(id)} says that run ${String(named)} made it, but`;
   const isClaim = named !== null && run === null;

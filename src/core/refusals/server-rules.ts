@@ -12,10 +12,11 @@ interface RuleType {
   readonly does: string;
 }
 
-/** A rule of a git server. `type` is absent if rulesets do not have the rule. */
+/** A rule of a git server. */
 export interface ServerRule {
   readonly kind: RefusalKind;
   readonly rule: string;
+  /** The rule in GitHub's rulesets; absent if rulesets do not have it. */
   readonly type?: RuleType;
   /** Matches the words of GitHub or git for a push that breaks the rule. */
   readonly pattern: RegExp;

@@ -37,7 +37,7 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
     pattern:
       /(?:^|\/)(?:bin|scripts?|ci|hack|tools?|dev)\/(?:run[-_])?(?:tests?|check|verify|ci)(?:[-_][\w-]+)?(?:\.(?:py|rb|[cm]?[jt]s))?$/i,
   },
-  // npm and Cargo run the first ones when they build; Python runs the last ones at every start.
+  // npm and Cargo run the first of these files when they build; Python runs the last ones at every start.
   {
     kind: 'script-by-itself',
     pattern: /(?:^|\/)(?:binding\.gyp|package\.(?:json5|ya?ml)|build\.rs|(?:site|user)customize\.py|[^/]+\.pth)$/i,
@@ -91,13 +91,11 @@ const rules: readonly { readonly kind: LookAtKind; readonly pattern: RegExp }[] 
   },
 ];
 
-/**
- * The facts about a changed file that the rule for untested code uses. `after` is the text of a test file; it may be
- * null for other files.
- */
+/** The facts about a changed file that the rule for untested code uses. */
 interface ChangedFile {
   readonly path: string;
   readonly insertions: number;
+  /** The text of a test file; it may be null for other files. */
   readonly after: string | null;
 }
 
@@ -120,13 +118,14 @@ export interface LookAt {
   readonly files: readonly LookAtFile[];
 }
 
-/** A named file; `what` is a short description, null if the kind says everything. */
+/** A named file. */
 interface LookAtFile {
   readonly path: string;
+  /** A short description; null if the kind says everything. */
   readonly what: string | null;
 }
 
-/** A changed file. `before` and `after` are its texts if the rules read them; null if there is no text. */
+/** A changed file. */
 export interface ReviewedChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
@@ -138,7 +137,9 @@ export interface ReviewedChange {
   readonly bytes: number | null;
   /** True if the texts were not read because the run reached its limits for reading. */
   readonly unread: boolean;
+  /** The text before the change if the rules read it; null if there is no text. */
   readonly before: string | null;
+  /** The text after the change if the rules read it; null if there is no text. */
   readonly after: string | null;
 }
 
@@ -228,7 +229,8 @@ function findingsIn(change: ReviewedChange): readonly FileFinding[] {
     ...(marked === true ? [{ kind: 'conflict-markers', what: null } as const] : []),
     ...(isTestFile(path) && kind === 'deleted' ? [{ kind: 'deleted-test', what: null } as const] : []),
     ...textFindings(change),
-    // PyTorch stores weights in `.pth` files, an ending that Python uses for path files.
+    // PyTorch stores weights in `.pth` files, an ending that Python uses for path files, so binary ones are not
+    // scripts.
     ...kindsByPath(path)
       .filter((one) => !binary || one !== 'script-by-itself')
       .map((one) => ({ kind: one, what: null })),

@@ -149,7 +149,7 @@ function withoutComments(path: string, text: string): string {
       ]),
       /^[ \t]*--/,
     );
-  // PHP has both comment styles; in Rust and PHP `#[` is an attribute.
+  // PHP has both comment styles; in Rust and PHP `#[` is an attribute, so it does not begin a comment.
   return withoutLines(
     withoutBlocks(text, [['/*', '*/']]),
     /\.php$/i.test(path) ? /^[ \t]*(?:\/\/|#(?!\[))/ : /^[ \t]*\/\//,

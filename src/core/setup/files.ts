@@ -20,8 +20,9 @@ export type WantedFile =
   | { readonly kind: 'whole'; readonly path: string; readonly comment: 'yaml' | 'markdown'; readonly text: string }
   | { readonly kind: 'lines'; readonly path: string; readonly lines: readonly string[] };
 
-/** All choices of a person. `prompt` is true if init also writes a prompt for them to edit. */
+/** All choices of a person. */
 export interface SetupChoices extends WorkflowChoices {
+  /** True if init also writes a prompt for them to edit. */
   readonly prompt: boolean;
 }
 

@@ -48,7 +48,7 @@ export function planFileRemoval(wanted: WantedFile, before: string | null, diges
   const after = before.replaceAll(BLOCKS, (block, hash: string, lines: string, at: number) => {
     const others = othersOf(lines, { hash, wanted: wanted.lines, digest });
     if (others === null) return block;
-    // The line above the block may lack a line end.
+    // The line above the block may lack a line end, so one is added before the rest.
     return others !== '' && at > 0 && before[at - 1] !== '\n' ? `\n${others}` : others;
   });
   if (after === before) return { kind: 'left', path, wanted: null };

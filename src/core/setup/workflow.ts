@@ -240,7 +240,7 @@ function renderSingle(
  */
 export function proposeVerify({ stacks, learned }: Pick<Project, 'stacks' | 'learned'>): readonly string[] {
   if (learned !== null) return learned.verify;
-  // A native build at the root covers the stacks in its folders.
+  // A native build at the root covers the stacks in its folders, so they are left out.
   const isNative = ['cmake', 'make'].includes(stacks[0]?.packageManager ?? '');
   return stacks.flatMap((stack) => {
     if (stack.test === null || (isNative && stack.folder !== '')) return [];

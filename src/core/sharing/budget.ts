@@ -190,7 +190,8 @@ export function boundPolicy(policy: Policy, { calls, costUsd }: Pick<Reservation
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
   return {
     ...policy,
-    // An iteration makes at least one call; if it can make several, the reservation may not be enough for all of them.
+    // An iteration makes at least one call, so the reserved calls bound the iterations; they may not be enough for
+    // iterations with several calls.
     maxIterations: Math.min(policy.maxIterations, calls),
     maxCalls: policy.callsPerIteration > 1 ? calls : 0,
     maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd,
@@ -220,13 +221,11 @@ export function settleBudget(budget: Budget, runTag: string, spent: RunUsage, no
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
-/**
- * A run's effect on its lane. `isPublished` means that nothing is left for a later run to publish or to notify people
- * of.
- */
+/** A run's effect on its lane. */
 export interface LaneRun {
   readonly before: LaneState;
   readonly after: LaneState;
+  /** True if nothing is left for a later run to publish or to notify people of. */
   readonly isPublished: boolean;
 }
 

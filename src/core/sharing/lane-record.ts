@@ -165,7 +165,8 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
     newest.by === by &&
     newest.from === given.from &&
     newest.at === given.at;
-  // A run gives several orders for the boxes of the dashboard, each on a subject of its own.
+  // A run gives several orders for the boxes of the dashboard, each on a subject of its own, so subjects are compared
+  // as well.
   const isGiven =
     given.run !== null && record.orders.some((one) => one.run === given.run && subjectOf(one) === subjectOf(given));
   if (isRepeated || isGiven) return record;
@@ -181,6 +182,7 @@ function limitOrders(orders: readonly Order[]): readonly Order[] {
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );
-  // If all subjects differ, some are tasks, and the oldest order about a task is dropped: a pause is never lost.
+  // If all subjects differ, some are tasks, and the oldest order about a task is dropped, so that a pause is never
+  // lost.
   return orders.toSpliced(superseded === -1 ? orders.findIndex(({ task }) => task !== null) : superseded, 1);
 }

@@ -65,7 +65,8 @@ export function computeMaxLeaseMs(maxRunMs: number, jobs: 'one' | 'three'): numb
  */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
   if (lease.runTag === other.runTag) return false;
-  // GitHub starts an attempt only when the one before has ended.
+  // GitHub starts an attempt only when the one before has ended, so an earlier attempt's lease does not keep a later
+  // one out.
   if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
   // If the lease begins further in the future than it lasts, one of the two clocks is wrong, and a lane must not wait
   // for that.

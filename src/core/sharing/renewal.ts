@@ -2,14 +2,14 @@ import { keepOpenWindows, type Windows } from '../lane/windows.ts';
 import type { Policy } from '../policy.ts';
 import { boundPolicy, planReservation, sumWindows, type Budget, type Reservation, type RunUsage } from './budget.ts';
 
-/**
- * A run that renews its reservation. `spent` is its usage so far; `windows` are as it knew them; `policy` is without
- * the bounds of its earlier reservation.
- */
+/** A run that renews its reservation. */
 export interface RenewingRun {
   readonly run: Omit<Reservation, keyof RunUsage>;
+  /** The usage of the run so far. */
   readonly spent: RunUsage;
+  /** The usage windows as the run knew them. */
   readonly windows: Windows;
+  /** The policy without the bounds of the earlier reservation. */
   readonly policy: Policy;
 }
 

@@ -203,7 +203,8 @@ export function mergeReceivedState(
           const known = progressOf(before.tasks, id);
           const { answer, retried, ...now } = progressOf(received.tasks, id);
           if (!isOf(id)) return [id, known];
-          // Work on a task settles another lane's answer and a person's request; the job cannot add new ones.
+          // Work on a task settles another lane's answer and a person's request, but the job cannot add new ones, so
+          // both must be known.
           return [
             id,
             {
@@ -223,7 +224,7 @@ export function mergeReceivedState(
     ordersApplied: before.ordersApplied,
     lastRun: before.lastRun,
     refusedPush: before.refusedPush,
-    // Only the commits show which of the job's answers are true.
+    // Only the commits show which of the job's answers are true, so they are merged elsewhere.
     feedback: before.feedback,
     notified: before.notified,
     notifiedAt: before.notifiedAt,

@@ -43,19 +43,21 @@ export type ClaimAnswer =
   /** The lane has changed since the run restored it, and must be restored again. */
   | { readonly kind: 'changed' };
 
-/**
- * A run that claims a lane; `seen` is the snapshot that it knows. `named` are tasks that a person requested, so that
- * they no longer wait. `purpose` decides what is recorded: a run that answers feedback leaves the lane `unfinished` in
- * case it dies, and a run that only notifies people does not count as having read feedback. `reserve` changes the
- * counters together with the claim.
- */
+/** A run that claims a lane. */
 export interface Claiming {
   readonly lane: LaneId;
+  /** The snapshot that the run knows. */
   readonly seen: Snapshot;
   readonly lease: Lease;
   readonly now: number;
+  /** Tasks that a person requested, so that they no longer wait. */
   readonly named: readonly TaskId[];
+  /**
+   * The purpose, which decides what is recorded: a run that answers feedback leaves the lane `unfinished` in case it
+   * dies, and a run that only notifies people does not mark feedback as read.
+   */
   readonly purpose: 'tasks' | 'answers' | 'notice';
+  /** Changes the counters together with the claim. */
   readonly reserve: (budget: Budget) => Budget;
 }
 
@@ -172,9 +174,10 @@ function describeOutrun({ lease, sequence }: LaneRecord): string {
     : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
 }
 
-/** A copy whose sequence is only known when it is written: greater than `after`, and than the stored one. */
+/** A copy whose sequence is only known when it is written. */
 export interface Advancing {
   readonly lane: LaneId;
+  /** A sequence that the copy's own must exceed, in addition to the stored one. */
   readonly after: number;
   readonly document: (sequence: number) => string;
   readonly holder: LeaseHolder;
@@ -201,8 +204,9 @@ export function advanceInSnapshot({ lane, after, document, holder }: Advancing):
   };
 }
 
-/** A run that writes a lane's state without working on it. `seen` is the snapshot of its decision. */
+/** A run that writes a lane's state without working on it. */
 export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'> {
+  /** The snapshot of the run's decision. */
   readonly seen: Snapshot;
   readonly now: number;
   readonly why: string;

@@ -106,9 +106,10 @@ export interface ClosedPull {
   readonly commits: readonly { readonly id: string; readonly message: string; readonly email: string }[];
 }
 
-/** A commit of the base branch that reverts others: `message` says which. */
+/** A commit of the base branch that reverts others. */
 export interface RevertCommit {
   readonly at: number;
+  /** The message, which says what is reverted. */
   readonly message: string;
 }
 
@@ -133,7 +134,7 @@ export function withPublishedPull(snapshot: Snapshot, published: PublishedPull):
     peoplePushes: (known?.peoplePushes ?? 0) + (isNewPush ? 1 : 0),
     reviewRounds: (known?.reviewRounds ?? 0) + (isNewRound ? 1 : 0),
     reviewedAt: reviewedAt ?? known?.reviewedAt ?? null,
-    // A run does not load the tasks of earlier runs.
+    // A run does not load the tasks of earlier runs, so they are kept here.
     tasks: [...(known?.tasks ?? []).filter(({ id }) => !named.has(id)), ...tasks].slice(-MAX_TASKS_OF_PULL),
     // A pull request that is published is open, so an earlier `closed` is obsolete.
     end: known?.end?.kind === 'merged' ? known.end : null,
@@ -199,7 +200,7 @@ function fileOf({ number }: Pick<StoredPull, 'number'>): string {
 }
 
 function isNewsOf({ kind, at, commits }: ClosedPull, { end }: StoredPull): boolean {
-  // A pull request that was reopened and closed again ended later.
+  // A pull request that was reopened and closed again ended later, so a later end is news.
   if (end === null || at > end.at || kind !== end.kind) return true;
   return end.peopleCommits === null && commits.length > 0;
 }
@@ -267,7 +268,7 @@ function findRevert({ number, end }: StoredPull, reverts: readonly RevertCommit[
  */
 function revertsPull(message: string, number: number, commit: string | null): boolean {
   const [subject = ''] = message.split('\n', 1);
-  // A revert of a revert brings the change back.
+  // A revert of a revert brings the change back, so it is not matched.
   const quoted = /^Revert "(?!Revert )(.*)"/.exec(subject)?.[1] ?? '';
   const name = `#${String(number)}`;
   const isByNumber = quoted.endsWith(`(${name})`) || quoted.startsWith(`Merge pull request ${name} `);

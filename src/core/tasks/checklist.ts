@@ -69,7 +69,7 @@ function successorsOf(before: readonly FileTask[], after: readonly FileTask[]): 
   const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
   for (const [at, item] of before.entries()) {
     if (successors.has(item.task.id)) continue;
-    // New items may be above or below the old one.
+    // New items may be above or below the old one, so its place is counted from both ends.
     const atItsPlace = before.length > after.length ? [] : [after[at], after.at(at - before.length)];
     const successor = [...strangers].find(
       (stranger) =>

@@ -99,7 +99,7 @@ const ENTRY_FORM = new RegExp(`^(?:${[...fileSources, 'prompt'].join('|')})-([\\
  * has this id, so it is never done here.
  */
 export function idOfForeignIssue(name: string): TaskId {
-  // Names of owners contain no dot.
+  // Names of owners contain no dot, so different names stay different.
   return `elsewhere-${name
     .replace('/', '.')
     .replace('#', '.')
@@ -189,7 +189,7 @@ export function reopenDueTasks(
 ): Readonly<Record<TaskId, TaskProgress>> {
   const woken = Object.entries(tasks).flatMap(([id, progress]) => {
     const turn = nextTurnOf(progress, cooldownMs);
-    // No wait is that long: the clock of a machine was wrong.
+    // No wait is that long, so the clock of a machine was wrong and the task is due.
     const isDue = turn !== null && (turn <= now || isTooFarAhead(turn - MAX_WAIT_MS, now));
     return !isDue ? [] : [[id, { ...progress, state: 'todo', reason: null }] as const];
   });

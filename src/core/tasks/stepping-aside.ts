@@ -65,10 +65,12 @@ export function computeProgressAfter(
 ): TaskProgress {
   const { verdict, neutral, providerFailed } = judgement;
   const before = progressOf(state.tasks, facts.task.id);
-  // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task.
+  // A wrong key, a limit of the provider, a failed call or a red base is not an attempt at the task, so the attempt is
+  // given back.
   const refunded = verdict.baseIsRed || ((neutral || providerFailed || verdict.agentFailed) && !verdict.progress);
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  // A task without work of its own starts again from the current tree: changes made for other tasks are not its work.
+  // A task without work of its own starts again from the current tree, because changes made for other tasks are not its
+  // work.
   const { evidence } = facts;
   const ofCommands = before.startedTree === evidence.before.tree && !hasAgentChangedContent(evidence.steps);
   const startedTree = ofCommands || evidence.after.tree === before.startedTree ? null : before.startedTree;
@@ -162,7 +164,7 @@ function circuitFacts(
     isPromptTask(task.id) && judgement.claimsEverything && vetoes.length === 0 && discrepancies.length === 0;
   return {
     progress,
-    // "Nothing to do" is an answer, also if no work is left.
+    // "Nothing to do" is an answer even if no work is left, so it does not feed the circuit.
     neutral:
       judgement.neutral ||
       nothingToDo ||
@@ -179,7 +181,7 @@ function circuitFacts(
   };
 
   function outputFact(): CircuitFacts['output'] {
-    // A call that failed gave no answer, which differs from a short one.
+    // A call that failed gave no answer, which differs from a short one, so its length is not compared.
     if (!hasAgentAnswered({ analysis, evidence })) return 'unmeasured';
     return hasOutputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
       ? 'declined'

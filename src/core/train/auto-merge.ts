@@ -2,13 +2,11 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { LookAtKind } from '../review/manifest.ts';
 import type { ObjectId } from '../evidence.ts';
 
-/**
- * The state of GitHub's auto-merge for the next pull request to merge; `detail` is GitHub's sentence, or names of *Look
- * at first* kinds.
- */
+/** The state of GitHub's auto-merge for the next pull request to merge. */
 export interface AutoMerge {
   readonly number: number;
   readonly kind: 'armed' | Refused | Prevented;
+  /** GitHub's sentence, or names of *Look at first* kinds. */
   readonly detail: string;
 }
 
@@ -40,7 +38,8 @@ export function explainNotArmed(
   if (lastRun?.outcome !== 'complete' || lastRun.published === null) return not('incomplete');
   if (lastRun.published.head !== head) return not('person');
   if (headVerification?.kind !== 'passed' || headVerification.commit !== head) return not('unverified');
-  // New commits have overtaken an approval, and the newly requested reviews have not arrived yet.
+  // New commits have overtaken an approval, and the newly requested reviews have not arrived yet, so auto-merge must
+  // wait for them.
   if (feedback.overtaken !== null && feedback.overtaken.wasApproved !== false && (needsReview || isReviewRequested))
     return not('review-again');
   if (change.lookAt === null) return not('look-at', 'not measured');

@@ -39,9 +39,10 @@ export interface TrainPull extends Pick<WaitingPullRequest, 'number' | 'branch' 
   readonly stale: readonly string[];
 }
 
-/** Ralph's open pull requests, the next to merge first. `isCompared` is true once git has compared them. */
+/** Ralph's open pull requests, the next to merge first. */
 export interface Train {
   readonly pulls: readonly TrainPull[];
+  /** True once git has compared the pull requests. */
   readonly isCompared: boolean;
   /** The state of auto-merge; null if no run has decided about it yet. */
   readonly autoMerge: AutoMerge | null;
@@ -144,7 +145,7 @@ function toTrainPull(pull: WaitingPullRequest, compared: ComparedPull | undefine
     isArmed: pull.isArmed,
     conflictsWith: compared?.conflictsWith ?? [],
     behind: isBehind === null ? 'unknown' : isByRule ? 'rule' : isBehind ? 'left' : 'no',
-    // Pull requests with other obstacles are verified again before people merge them.
+    // Pull requests with other obstacles are verified again before people merge them, so no file is listed for them.
     stale: obstacle === null || obstacle === 'update' ? (compared?.changedInBase ?? []).slice(0, MAX_STALE) : [],
   };
 }

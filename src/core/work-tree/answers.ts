@@ -9,13 +9,11 @@ const MAX_NAME_CHARS = 200;
 
 const objectId = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 
-/**
- * Work that exists in the git directory but not in the work tree. `id` is its last commit, or for another work tree and
- * a submodule the tree of its files.
- */
+/** Work that exists in the git directory but not in the work tree. */
 const besideSchema = z.object({
   is: z.enum(['branch', 'ref', 'stash', 'head', 'work-tree', 'submodule']),
   name: z.string().min(1).max(4096),
+  /** Its last commit, or for another work tree and a submodule the tree of its files. */
   id: objectId,
   /** The commit that another work tree has checked out. */
   head: objectId.optional(),
@@ -179,7 +177,7 @@ export function nameOfBeside({ is, name }: BesideWork): string {
 
 /** Returns the items that are new or changed. */
 export function findNewBesideWork(before: readonly BesideWork[], now: readonly BesideWork[]): readonly BesideWork[] {
-  // The number of a stash changes when a newer one is made.
+  // The number of a stash changes when a newer one is made, so it is not a part of its identity.
   const identityOf = ({ is, name, id }: BesideWork): string => `${is} ${is === 'stash' ? '' : name} ${id}`;
   const known = new Set(before.map(identityOf));
   return now.filter((item) => !known.has(identityOf(item)));

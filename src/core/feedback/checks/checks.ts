@@ -103,7 +103,8 @@ export function areChecksUnstarted(
   const others = (checks: readonly CheckNow[]): readonly CheckNow[] => checks.filter((check) => !isOwn(check, own));
   const begun = others(head).filter(hasCheckBegun);
   const isExpected = others(base).some((check) => isOfActions(check) && startsByItself(check) && hasCheckBegun(check));
-  // The memory does not record which app the checks of an earlier head belonged to.
+  // The memory does not record which app the checks of an earlier head belonged to, so then any check that has begun is
+  // enough.
   const isMissing = isExpected ? !begun.some(isOfActions) : ranBefore && begun.length === 0;
   return isMissing && sincePushMs < STARTS_WITHIN_MS ? null : isMissing;
 }

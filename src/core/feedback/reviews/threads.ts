@@ -35,10 +35,11 @@ const ONLY_COURTESY = new RegExp(`^(?:(?:${COURTESIES})${FILLERS} ?)+$`);
 /** Returns true if an account is trusted: it has write permission or is an allowed bot. */
 type IsTrusted = (author: Author) => boolean;
 
-/** A readable comment of a thread as raw text; `isOurs` means that Ralph wrote it, from any account. */
+/** A readable comment of a thread as raw text. */
 interface ThreadMessage {
   readonly by: string;
   readonly text: string;
+  /** True if Ralph wrote the comment, from any account. */
   readonly isOurs: boolean;
 }
 
@@ -114,10 +115,11 @@ function answerTo(known: Known, id: TaskId, asked: number): FeedbackItem['answer
   return item?.asked === String(asked) ? item.answer : null;
 }
 
-/** Ralph's answer found in a thread. `asked` is the id of the answered comment. */
+/** Ralph's answer found in a thread. */
 export interface AnswerInThread {
   readonly thread: ThreadNow;
   readonly first: ThreadComment;
+  /** Id of the answered comment. */
   readonly asked: string;
   readonly answer: NonNullable<FeedbackItem['answer']>;
 }
@@ -157,7 +159,8 @@ export function listAuthorsToCheck({ threads, reviews, comments }: PullRequestNo
   ];
   const authors = new Map<string, Author>();
   for (const { by, text } of words.toSorted((a, b) => b.at - a.at)) {
-    // The marker is enough to identify Ralph's comments by bots; a person's account needs write permission as well.
+    // The marker is enough to identify Ralph's comments by bots, so their permission is not looked up; a person's
+    // account needs write permission as well.
     if (by === null || text.trim() === '' || (by.kind === 'bot' && isOwnComment(text))) continue;
     if (!authors.has(accountKey(by))) authors.set(accountKey(by), by);
   }

@@ -50,7 +50,7 @@ export function loseProgress(
   let { circuit } = before;
   for (let left = run.iterations; left > 0; left -= 1) {
     ({ circuit } = countAsIdle({ ...before, circuit }, policy, now));
-    // A circuit that was already open has been probed, and the probe failed.
+    // A circuit that was already open has been probed, and the probe failed, so no more iterations are recorded.
     if (circuit.kind === 'open') break;
   }
   const tasks = Object.fromEntries(

@@ -230,7 +230,8 @@ function iterationSignals(
 /** Books the time of an iteration outside of its calls, because calls are booked when they end. */
 function settleTime(state: LaneState, { evidence, startedAt }: IterationFacts, now: number): LaneState {
   const calls = listCallUsages(evidence);
-  // In journals of earlier versions, the only call of an iteration is booked with the iteration's whole time.
+  // In journals of earlier versions, the only call of an iteration is booked with the iteration's whole time, so
+  // nothing is left to book.
   if (calls === null) return state;
   const called = calls.reduce((sum, call) => sum + call.endedAt - call.startedAt, 0);
   const rest = { tokens: 0, costUsd: 0, durationMs: Math.max(0, now - startedAt - called) };
@@ -257,7 +258,7 @@ function settleTask(
   const { progress, taskDone } = judged.judgement.verdict;
   const after = computeProgressAfter(state, facts, judged);
   // A task that was worked on without being finished, or given back to a person, no longer has the content that was
-  // finished.
+  // finished, so a later verification must not make it done.
   const holds = !taskDone && !progress && facts.analysis.signal.status !== 'BLOCKED';
   // If the branch's file does not list the task as done, the task would seem open after the merge.
   const isOfFile = !isIssueTask(id) && !isFeedback(id);
@@ -291,7 +292,7 @@ function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
 
 function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit === before.circuit) return state;
-  // An iteration on an open circuit was its probe.
+  // An iteration on an open circuit was its probe, so the circuit counts as half-open before it.
   const from: CircuitView['kind'] =
     before.circuit.kind === 'open' ? 'half-open' : viewCircuit(before.circuit, policy.circuit, now).kind;
   const to = viewCircuit(state.circuit, policy.circuit, now).kind;

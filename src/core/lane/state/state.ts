@@ -39,7 +39,7 @@ export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
 /** Maximum stored length of a server's words, in characters. */
 export const MAX_REFUSAL_CHARS = 1000;
 
-// Caps prevent a manipulated document from inflating what is shown or stored.
+// Caps prevent a manipulated document from inflating texts that are shown or stored.
 const word = z.string().max(200);
 
 const objectId = z.string().max(64);

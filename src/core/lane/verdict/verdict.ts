@@ -185,7 +185,7 @@ export function needsVerification(
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
-  // On a red base, every answer of the agent is compared with the base's failures.
+  // On a red base, every answer of the agent is compared with the base's failures, so it is always verified.
   if (state.redBase !== null && analysis.agentError === null && analysis.usageLimit === null) return true;
   const claims = claimsDone(analysis) || claimsEverything(iteration) || (evidence.checklist?.finished ?? 0) > 0;
   return claims && inherited(state, evidence.after.tree) !== 'passed';
@@ -235,7 +235,7 @@ function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
   return (
     claimsDone(analysis) &&
     listFailingSteps(evidence.steps).length === 0 &&
-    // If all tasks are optional, the claims of several iterations decide instead.
+    // If all tasks are optional, the claims of several iterations decide instead of a single one.
     facts.tasks.some(({ optional }) => !optional) &&
     analysis.signal.status !== 'BLOCKED' &&
     !hasChangedSinceStart(state, facts) &&

@@ -1,9 +1,10 @@
 import { HOUR_MS, MINUTE_MS } from '../../countdown.ts';
 
-/** A problem of a file; `message` follows the file's name or the position. */
+/** A problem of a file. */
 export interface PipelineProblem {
   /** Position of the problem; null if it concerns the whole file. */
   readonly at: TextPosition | null;
+  /** The problem in words that follow the file's name or the position. */
   readonly message: string;
 }
 
@@ -109,7 +110,7 @@ function scanShell(command: string): {
   const names: string[] = [];
   const needed: string[] = [];
   let words = '';
-  // A command in `$(…)` has quotes of its own.
+  // A command in `$(…)` has quotes of its own, so each level is tracked.
   const inQuotes: boolean[] = [false];
   for (let at = 0; at < command.length;) {
     const quoted = inQuotes.at(-1) === true;

@@ -42,7 +42,7 @@ const PURPOSES: readonly (readonly [CommandPurpose, RegExp])[] = [
   ['tool', /GITHUB_(?:ENV|PATH)|^(?:curl|wget)\s.*\|\s*(?:(?:ba|da|z)?sh|python3?)\b/],
   // A command that must fail proves nothing about a change.
   ['check', /^!\s/],
-  // The name of the cloned repository says nothing about the purpose.
+  // The name of the cloned repository says nothing about the purpose, so it is not searched.
   ['before', /^git clone\s/],
   [
     'aside',
@@ -98,7 +98,7 @@ export function purposeOf(command: string): CommandPurpose {
     .map((part) => part.trim().replace(VARIABLES, ''))
     .filter((part) => !/^(?:cd|export|source|\.|pushd|popd|if|elif|for|while|until)(?:\s|$)|^$/.test(part));
   const purposes = parts.map((part) => {
-    // An option may name a check that it disables.
+    // An option may name a check that it disables, so options are removed.
     const bare = part.replaceAll(/\s-x\s+\S+/g, '').replaceAll(/\s-(?!-check)\S+/g, '');
     const isMet = ([purpose, pattern]: (typeof PURPOSES)[number]): boolean =>
       pattern.test(purpose === 'check' || purpose === 'slow' ? bare : part);

@@ -39,6 +39,6 @@ export function listPullRequestWorkflows(path: string, text: string): readonly s
   if (workflow === null || !checksPullRequests(workflow)) return [];
   const { name } = workflow;
   if (name === undefined || name === null || name === '') return [path];
-  // A name with several lines or an expression cannot be copied into a list.
+  // A name with several lines or an expression cannot be copied into a list, so it is left out.
   return typeof name === 'string' && !/\p{Cc}|\$\{\{/u.test(name) ? [name.trim()] : [];
 }

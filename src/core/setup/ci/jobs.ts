@@ -234,7 +234,7 @@ function usedSteps(uses: string, step: YamlMap, place: StepPlace): readonly CiSt
     return IS_SET_UP.test(local) ? [{ kind: 'use', action: `./${local}`, inputs, env: [] }] : [];
   if (depth >= MAX_DEPTH) return [];
   const known = entriesOf(inputsOf(mapIn(action, 'inputs'), given, env.contexts));
-  // An action receives all inputs as texts.
+  // An action receives all inputs as texts, so values of other types are converted.
   const asTexts = Object.fromEntries(known.map(([key, value]) => [key, scalarText(value)]));
   const contexts = { ...env.contexts, inputs: asTexts };
   const steps = stepsOf(listIn(runs, 'steps'), { ...place, env: { ...env, contexts }, defaults: [], depth: depth + 1 });

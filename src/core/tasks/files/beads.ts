@@ -198,7 +198,7 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
     comments: [],
     priority: bead.priority + 1,
     dependsOn,
-    // Deferred on purpose: nothing waits for it.
+    // The issue was deferred on purpose, so nothing waits for it.
     optional: bead.status === 'deferred',
     obstacle: null,
   };
@@ -249,7 +249,8 @@ function dependencies(
   return {
     of: (bead) => {
       const parents = [...above(bead)];
-      // A task does not inherit its parent's wait for another task below that parent, which may be its sibling.
+      // A task does not inherit its parent's wait for another task below that parent, because that task may be its
+      // sibling.
       const inherited = parents.flatMap((parent) =>
         blockers(parent).filter((id) => !above(beads.get(id) ?? parent).has(parent)),
       );

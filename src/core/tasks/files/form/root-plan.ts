@@ -109,9 +109,10 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
  */
 export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
-/** A task as it is written in its file; `state` is the one that the file gives. */
+/** A task as it is written in its file. */
 export interface FileTask {
   readonly task: Task;
+  /** The state that the file gives. */
   readonly state: TaskState;
 }
 
