@@ -109,11 +109,11 @@ export interface HistoryGroup extends HistoryTotals {
 export interface HistorySummary {
   readonly all: HistoryTotals;
   /**
-   * Oldest first. Finished tasks are in the week in which they ended, open ones in the week in which they were opened;
-   * empty weeks are omitted.
+   * The weeks, oldest first. Finished tasks are in the week in which they ended, open ones in the week in which they
+   * were opened; empty weeks are omitted.
    */
   readonly weeks: readonly HistoryGroup[];
-  /** Groups with the most merged tasks first. */
+  /** The groups by agent, those with the most merged tasks first. */
   readonly agents: readonly HistoryGroup[];
   readonly models: readonly HistoryGroup[];
   readonly labels: readonly HistoryGroup[];

@@ -219,9 +219,9 @@ type Settled =
   | { readonly kind: 'unusable'; readonly problem: string };
 
 /**
- * Decides the level after the attempts; `reached` is the level that works, or null. `mustLimit`: the network must be
- * limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones. `byOutsiders`:
- * people without write permission can cause this event, so `auto` does not fall back to `none`.
+ * Decides the level after the attempts; `reached` is the level that works, null if none does. `mustLimit`: the network
+ * must be limited (see `requiresNetworkLimit`), and levels that cannot limit it are among the `failed` ones.
+ * `byOutsiders`: people without write permission can cause this event, so `auto` does not fall back to `none`.
  */
 export function settleLevel(
   wanted: WantedIsolation,

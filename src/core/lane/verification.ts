@@ -265,7 +265,9 @@ export function reopenTasks(
   return isWanted ? { ...reopened, currentTask: reopened.currentTask ?? ids.at(-1) ?? null } : reopened;
 }
 
-/** Returns the state if no verification has run on the newest head: tasks finished since `before` wait for one. */
+/**
+ * Returns the state of a lane on whose newest head no verification has run: tasks finished since `before` wait for one.
+ */
 export function reopenDoneSince(state: LaneState, before: LaneState, now: number): LaneState {
   const ids = Object.keys(state.tasks).filter(
     (id) =>

@@ -69,7 +69,7 @@ export interface LoopFacts {
   // The following fields are valid until the next lengthy action.
   /** People's orders; null if the store has not been asked. */
   readonly orders: readonly Order[] | null;
-  /** The task for which the work tree is prepared, and its unfinished merge or null. */
+  /** The task for which the work tree is prepared, with its unfinished merge, if any; null if none is prepared. */
   readonly prepared: { readonly task: TaskId; readonly merge: MergeToFinish | null } | null;
   /** A decided end that must not be reconsidered, because the remaining budget is unknown; null if there is none. */
   readonly ending: Ending | null;

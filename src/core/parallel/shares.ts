@@ -46,7 +46,7 @@ export function countAffordableLanes(
   budget: { readonly windows: Windows; readonly policy: Policy; readonly costOfCallUsd: number | null },
 ): number {
   const { windows, policy, costOfCallUsd } = budget;
-  const free = planReservation({ ...NOBODY, tasks: [] }, windows, policy);
+  const free = planReservation({ ...UNUSED_FIELDS, tasks: [] }, windows, policy);
   const bounds = [
     wanted,
     policy.maxIterations,
@@ -69,4 +69,4 @@ function partOf(whole: number, { at, of }: LaneShare): number {
   return Math.floor(whole / of) + (at < whole % of ? 1 : 0);
 }
 
-const NOBODY = { runTag: '', lane: '', runUrl: '', runId: '', runAttempt: 1, expiresAt: 0 };
+const UNUSED_FIELDS = { runTag: '', lane: '', runUrl: '', runId: '', runAttempt: 1, expiresAt: 0 };

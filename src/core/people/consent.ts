@@ -33,7 +33,7 @@ interface ConsentQuestion<Account> {
   readonly demands: readonly string[];
   /** Hash of the current text. */
   readonly text: string;
-  /** The text that was last approved and when the work was asked for; null if not known. */
+  /** The text that was last approved and the instant at which the work was asked for; null if not known. */
   readonly approved: Pick<Approval, 'text' | 'at'> | null;
   readonly isTrusted: (account: Account) => boolean;
   /** Instant in ms. */

@@ -37,7 +37,7 @@ export interface Attempt {
   readonly isWorthAnother: boolean;
 }
 
-/** Maximum delay reached by doubling; a longer initial delay stays as it is. */
+/** Maximum delay in ms reached by doubling; a longer initial delay stays unchanged. */
 const MAX_DOUBLED_DELAY_MS = 30_000;
 
 const AT_LIMIT = "the provider's usage limit is reached";

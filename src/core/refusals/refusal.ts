@@ -32,7 +32,7 @@ export function parseRefusal(text: string): Refusal {
   const named = ORDER.map((kind) => broken.find((one) => one.kind === kind)).find((one) => one !== undefined);
   const first = named ?? (unnamedProtection.pattern.test(meant) ? unnamedProtection : undefined);
   if (first === undefined)
-    return meant === '' || JUDGED.test(meant)
+    return meant === '' || SERVER_JUDGEMENT.test(meant)
       ? { kind: 'branch', rule: UNKNOWN_RULE, files: filesIn(text), words, meaning: 'The server refused the push.' }
       : { kind: 'transient', rule: 'interrupted', files: [], words, meaning: 'git could not finish the push.' };
   const files = first.kind === 'content' || first === unnamedProtection ? filesIn(text) : [];
@@ -43,7 +43,7 @@ export function parseRefusal(text: string): Refusal {
  * Matches words that show that the server has judged a push; otherwise git failed on the way. A command that ran out of
  * time counts as judged, because a second attempt would take as long.
  */
-const JUDGED =
+const SERVER_JUDGEMENT =
   /^remote: |\b(?:returned error:|HTTP) 4\d\d\b|rejected|declined|denied|refus|forbid|atomic|not permitted|got no answer|no time is left/im;
 
 /** The rule of refusals in words that match no known rule. */

@@ -1,5 +1,5 @@
 /** Matches folders and files that agents and editors write for themselves. */
-const OWN =
+const AGENT_PATH =
   /(?:^|\/)(?:\.(?:claude|codex|gemini|qwen|copilot|cursor|opencode|aider|continue|kiro|junie|windsurf|vscode|idea|zed|fleet)(?:\/|$)|\.mcp\.json$|\.aider)/i;
 
 /**
@@ -37,5 +37,5 @@ export function parseLeftOutReason(why: string): LeftOutReason {
 
 /** Returns true if a path belongs to an agent's or editor's own settings, which tasks are rarely about. */
 export function isAgentFolder(path: string): boolean {
-  return OWN.test(path);
+  return AGENT_PATH.test(path);
 }

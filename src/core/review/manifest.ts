@@ -82,7 +82,7 @@ export function reviewManifest(before: string | null, after: string | null): rea
     ),
     ...finding('test-settings', wordsOfNames(changedSettings(before, after, TEST_SETTINGS))),
     ...finding('git-hook', wordsOfNames(changedSettings(before, after, GIT_HOOKS))),
-    // These settings name the program that runs every package command.
+    // These settings name the program that runs every package command, so a change of them changes its source.
     ...finding('package-source', wordsOfNames(changedSettings(before, after, ['packageManager', 'devEngines']))),
     ...(dependencies === '' ? [] : [{ kind: 'dependencies', what: dependencies } as const]),
   ];

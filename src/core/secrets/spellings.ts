@@ -73,7 +73,7 @@ export function createSpellingSearch(values: readonly string[]): (bytes: Uint8Ar
       if (end < WINDOW - 1 || mayStart[hash >>> 16] === 0) continue;
       const start = end - WINDOW + 1;
       for (const spelling of byHash.get(hash) ?? [])
-        if (startsWith(letters, start, spelling.letters) && standsThere(decoded, place(start), spelling)) return true;
+        if (startsWith(letters, start, spelling.letters) && matchesAt(decoded, place(start), spelling)) return true;
     }
     return false;
   };
@@ -157,7 +157,7 @@ function hex(bytes: Uint8Array): string {
  * Returns true if the spelling, including its letter case, begins at `start`, and only separators stand between its
  * letters.
  */
-function standsThere(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
+function matchesAt(decoded: Uint8Array, start: number, { exact }: Spelling): boolean {
   if (exact === null) return true;
   let at = start;
   let from = 0;

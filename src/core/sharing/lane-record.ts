@@ -45,7 +45,7 @@ const schema = z.object({
   goesOn: z.enum(['unfinished', 'unanswered']).nullable().default(null),
   /** Sequence of the document for which a run found nothing to do; null if there is none. */
   restsAt: countSchema.nullable().default(null),
-  /** The pull request as a run last examined it; null if none did. */
+  /** The pull request as a run last examined it; null if no run examined it. */
   looked: lookSchema.nullable().default(null),
 });
 

@@ -226,8 +226,8 @@ function openerOf({ circuit }: LaneState): readonly TaskId[] {
 }
 
 /**
- * Returns the newest comment that asks a person about the issue, or null. A queue comment about several issues counts
- * as null: work on one issue must not hide requests about others.
+ * Returns the newest comment that asks a person about the issue; null if there is none, or if it is a queue comment
+ * about several issues, because work on one issue must not hide requests about others.
  */
 function noticeOf({ lane, notified, tasks }: LaneState, id: TaskId): LaneAnswer['notice'] {
   const kind = needKindOf(progressOf(tasks, id));
@@ -256,7 +256,7 @@ export function listLanesNeedingWork(
     readonly prefix: string;
     readonly looked: readonly ExaminedPullRequest[];
     readonly now: number;
-    /** Number of the pull request whose base branch must be merged into it, or null. */
+    /** Number of the pull request whose base branch must be merged into it; null if there is none. */
     readonly toUpdate: number | null;
   },
 ): readonly LaneInNeed[] {

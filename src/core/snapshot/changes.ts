@@ -213,7 +213,8 @@ export interface Amending extends Pick<Advancing, 'lane' | 'document' | 'holder'
 }
 
 /**
- * Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers whether it did.
+ * Replaces the state of a lane that no other run has, if it is unchanged since the decision. Answers true if it was
+ * replaced.
  */
 export function amendInSnapshot({ lane, document, holder, seen, now, why }: Amending): SnapshotChange<boolean> {
   return (snapshot) => {
@@ -291,8 +292,8 @@ export function mayHold(
 }
 
 /**
- * Leaves an order for the lane's next run, even if a run works on the lane now. Answers why the order cannot be kept,
- * or null. Issues that wait for the probe of a circuit that the order closes no longer wait, on any lane.
+ * Leaves an order for the lane's next run, even if a run works on the lane now. Answers why the order cannot be kept;
+ * null if it is kept. Issues that wait for the probe of a circuit that the order closes no longer wait, on any lane.
  */
 export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange<string | null> {
   return (snapshot) => {
@@ -315,7 +316,7 @@ export function orderInSnapshot(lane: LaneId, given: OrderGiven): SnapshotChange
   };
 }
 
-/** Changes the counters that all lanes share. Answers why that is impossible, or null. */
+/** Changes the counters that all lanes share. Answers why that is impossible; null if they are changed. */
 export function changeUsage(
   change: (budget: Budget) => Budget,
   { message, now }: { readonly message: string; readonly now: number },

@@ -27,7 +27,7 @@ const MAX_LISTED = 500;
 const TAKEN_MS = 10 * MINUTE_MS;
 
 const keptTickSchema = tickSchema.extend({
-  /** The run that is obeying the tick; null if none is. */
+  /** The run that is obeying the tick; null if no run is obeying it. */
   taken: z
     .object({ runTag: z.string().max(200), until: instantSchema })
     .nullable()

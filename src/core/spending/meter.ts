@@ -73,7 +73,7 @@ function fits({ tokens, costUsd }: CallLimits, spent: Spent): boolean {
 /** The usage of an agent call, as counted between the agent and the model. */
 export interface Bill extends Spent {
   readonly requests: number;
-  /** The limit that ended the call; null if none did. */
+  /** The limit that ended the call; null if no limit ended it. */
   readonly exhausted: Exhausted | null;
   /** Other reasons for refused requests, in order, each once. */
   readonly refused: readonly string[];

@@ -42,7 +42,7 @@ export function toIssueLane(issue: number): LaneId {
   return taskIdOfIssue(issue);
 }
 
-/** Returns the number of the issue whose task or lane has this id, or null. */
+/** Returns the number of the issue whose task or lane has this id; null for any other id. */
 export function issueOfId(id: TaskId): number | null {
   const issue = /^issue-([1-9]\d{0,14})$/.exec(id)?.[1];
   return issue === undefined ? null : Number(issue);

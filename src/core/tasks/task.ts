@@ -253,7 +253,7 @@ export function isListed(task: Task): task is ListedTask {
   return task.source.kind !== 'feedback';
 }
 
-/** Returns the number of the issue that the task is, or null. */
+/** Returns the number of the issue that the task is; null for any other task. */
 export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;
 }

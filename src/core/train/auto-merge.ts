@@ -17,9 +17,9 @@ type Refused = 'at-once' | 'not-allowed' | 'refused';
 type Prevented = 'unknown' | 'incomplete' | 'unverified' | 'person' | 'look-at' | 'review-again';
 
 /**
- * Returns why auto-merge must not be armed for a pull request, or null. Null requires that its work is complete, is
- * verified in a clean clone at its head, and has no person's commit on top and no *Look at first* kind that prevents
- * auto-merge. `state` is null if the lane's state is unknown.
+ * Returns why auto-merge must not be armed for a pull request; null if it may be. Null requires that its work is
+ * complete, is verified in a clean clone at its head, and has no person's commit on top and no *Look at first* kind
+ * that prevents auto-merge. `state` is null if the lane's state is unknown.
  */
 export function explainNotArmed(
   state: LaneState | null,

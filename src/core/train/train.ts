@@ -76,7 +76,10 @@ export function findNextPull({ pulls: [first] }: Train): TrainPull | null {
   return first !== undefined && rankOf(first) === 0 ? first : null;
 }
 
-/** Returns the number of the next pull request to merge if a rule requires its branch to be updated first, or null. */
+/**
+ * Returns the number of the next pull request to merge if a rule requires its branch to be updated first; null
+ * otherwise.
+ */
 export function findPullToUpdate(train: Train): number | null {
   const next = findNextPull(train);
   return next?.obstacle === 'update' ? next.number : null;

@@ -68,7 +68,7 @@ const KILL = 0x8000_0000;
 const refused = (error: number): number => 0x0005_0000 + error;
 
 /** Offsets in the data about a call that a filter receives. */
-const SEEN = { number: 0, arch: 4, firstArgument: 16 };
+const CALL_DATA = { number: 0, arch: 4, firstArgument: 16 };
 const LOAD = 0x20;
 const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
@@ -89,12 +89,12 @@ export function buildCallFilter(processor: string): string | null {
   const abis = ABIS[processor];
   if (abis === undefined) return null;
   const lines: readonly Line[] = [
-    { code: LOAD, value: SEEN.arch },
+    { code: LOAD, value: CALL_DATA.arch },
     ...abis.map(({ arch }): Line => ({ code: IF_EQUAL, value: arch, to: String(arch) })),
     { code: RETURN, value: KILL },
     ...abis.flatMap(filterLinesOf),
     { label: 'family' },
-    { code: LOAD, value: SEEN.firstArgument },
+    { code: LOAD, value: CALL_DATA.firstArgument },
     ...FAMILIES.map((family): Line => ({ code: IF_EQUAL, value: family, to: 'allow' })),
     { code: RETURN, value: refused(EAFNOSUPPORT) },
     { label: 'key' },
@@ -115,7 +115,7 @@ function filterLinesOf({ arch, keys, sockets, unseen, otherAbi }: Abi): readonly
     numbers.map((number) => ({ code: IF_EQUAL, value: number, to }));
   return [
     { label: String(arch) },
-    { code: LOAD, value: SEEN.number },
+    { code: LOAD, value: CALL_DATA.number },
     ...(otherAbi === null ? [] : [{ code: IF_AT_LEAST, value: otherAbi, to: 'unknown' } as const]),
     ...each(sockets, 'family'),
     ...each(keys, 'key'),

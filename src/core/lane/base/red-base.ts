@@ -134,7 +134,8 @@ export function compareWithBase(base: RedBase | null, verification: Verification
   const known = new Set(base.failures);
   const tests = base.failures.some((failure) => failure.startsWith('…')) ? failuresOf(report) : [];
   const failures = tests.length > 0 ? tests : failuresIn(verification.tail);
-  // If the base may have more failures than are kept, a failing test cannot be identified as new.
+  // If the base may have more failures than are kept, a failing test cannot be identified as new, so no new failures
+  // are listed.
   const isWhole = tests.length === 0 || base.failures.length < MAX_FAILURES;
   const newlyRed = isWhole ? failures.filter(({ fingerprint }) => !known.has(fingerprint)) : [];
   return {

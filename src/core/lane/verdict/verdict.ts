@@ -191,7 +191,7 @@ export function needsVerification(
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
-/** Returns the CLI's own words if its access is wrong (key, credit, model), or null. */
+/** Returns the CLI's own words if its access is wrong (key, credit, model); null otherwise. */
 export function accessErrorOf(analysis: Analysis): string | null {
   const { agentError, usageLimit } = analysis;
   if (agentError === null || usageLimit !== null) return null;

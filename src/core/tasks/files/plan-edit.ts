@@ -189,7 +189,7 @@ function numberOf({ priority }: NewTask): number {
   return (priority === null ? null : priorityOfWord(priority)) ?? NORMAL_PRIORITY;
 }
 
-/** Returns the priority of the innermost heading that gives one, or null. */
+/** Returns the priority of the innermost heading that gives one; null if no heading does. */
 function priorityOf({ headings }: OutlineSection): number | null {
   return headings.map(({ text }) => priorityOfHeading(text)).findLast((priority) => priority !== null) ?? null;
 }
