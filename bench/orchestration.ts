@@ -180,6 +180,7 @@ async function loopOn(
         state: createInitialState(LANE.id, Date.now()),
         policy: run.config.policy,
         claimedAt: Date.now(),
+        startBy: Infinity,
         pipeline: null,
         mcpServers: [],
         proposes: null,

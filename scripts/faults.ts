@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { faultRows } from '../test/loop/stage/fault-rows.ts';
-import { playFault } from '../test/loop/stage/play-fault.ts';
+import { faultRows } from '../test/loop/stage/faults/fault-rows.ts';
+import { playFault } from '../test/loop/stage/faults/play-fault.ts';
 
 const HELP = `Usage: npm run faults [-- --every]
 

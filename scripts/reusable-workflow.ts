@@ -271,7 +271,7 @@ jobs:
       statuses: read # the same for CI that sets commit statuses
       actions: read # read the log of a failed job
     outputs: {
-      handed-over: '\${{ steps.ralph.outputs.handed-over }}', handoff-digest: '\${{ steps.ralph.outputs.handoff-digest }}',
+      handed-over: '\${{ steps.ralph.outputs.handed-over }}', handoff-digest: '\${{ steps.ralph.outputs.handoff-digest }}', handoff-parallel: '\${{ steps.ralph.outputs.handoff-parallel }}',
       handoff-digests: '\${{ steps.ralph.outputs.handoff-digests }}', handoff-branches: '\${{ steps.ralph.outputs.handoff-branches }}',
 ${OF_STEP} }
 ${APP_ENV}
@@ -299,7 +299,7 @@ ${WEBHOOK.map((entry) => `          ${entry}`).join('\n')}
     needs: gate
     # Also when the run was cancelled: what the gate claimed is given back.
     if: always() && needs.gate.outputs.handed-over == 'true'
-    strategy: { fail-fast: false, matrix: { branch: '\${{ fromJSON(needs.gate.outputs.handoff-branches) }}' } }
+    strategy: { fail-fast: false, max-parallel: '\${{ fromJSON(needs.gate.outputs.handoff-parallel) }}', matrix: { branch: '\${{ fromJSON(needs.gate.outputs.handoff-branches) }}' } }
     permissions: { contents: write, issues: write, pull-requests: write${logsIn ? ', id-token: write' : ''} } # what its ${
       logsIn ? 'jobs need; id-token only `loop`' : 'job `publish` needs'
     }
@@ -422,7 +422,7 @@ ${ENV_STEP}
         uses: $/${JOB_FOLDER}
         # ${logsIn ? 'The login ended with the job of the loop' : 'The keys are searched for in what is published'}; no agent runs here.
         with: {
-          phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}',
+          phase: publish, handoff-branch: '\${{ inputs.branch }}', github-token: '\${{ ${TOKEN} }}', handoff-digest: '\${{ inputs.digest }}', loop-result: '\${{ needs.loop.result }}',
           ${WEBHOOK.join(', ')}${logsIn ? '' : TO_STEP} }
       # With the setting \`receipts\`: a job of the caller can sign it.
       - if: always() && steps.ralph.outputs.receipt-path

@@ -423,7 +423,7 @@ async function mergeabilityOf(repository: string, { headSha, baseSha }: StoredPu
 
 async function readBranches(repository: string): Promise<Record<string, string>> {
   const lines = (
-    await git(repository, ['for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads'])
+    await git(repository, ['for-each-ref', '--format=%(refname:lstrip=2) %(objectname)', 'refs/heads'])
   ).split('\n');
   return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(' ') as [string, string]));
 }

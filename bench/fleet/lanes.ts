@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config/config.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/core/countdown.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/core/countdown.ts';
 import { bookCall, bookUsage } from '../../src/core/lane/ledger.ts';
 import { serializeState } from '../../src/core/lane/state/serialize-state.ts';
 import { createInitialState, type LaneState } from '../../src/core/lane/state/state.ts';
@@ -12,6 +12,7 @@ import { parseBudgetIn, emptySnapshot, parseRecordIn, type Snapshot } from '../.
 import { type LaneId, QUEUE, type TaskId, taskIdOfIssue } from '../../src/core/tasks/ids.ts';
 import { untouchedProgress } from '../../src/core/tasks/queue.ts';
 import type { QueuedTask } from '../../src/core/tasks/task.ts';
+import { MAX_NEW } from '../../src/gate/lane/plan-lanes.ts';
 import { claimLanes, type LaneClaim, releaseLane, type WantedClaim } from '../../src/gate/lane/claim.ts';
 import type { SnapshotPlace } from '../../src/ports/state.ts';
 import { createSnapshotStore } from '../../src/state/snapshot-store.ts';
@@ -36,6 +37,8 @@ export interface LanesSetting {
 export interface PlayedLanes {
   readonly minutes: number;
   readonly calls: number;
+  /** Maximum number of calls at the same time. */
+  readonly atOnce: number;
   readonly problems: readonly string[];
 }
 
@@ -46,7 +49,7 @@ const GATE_MS = MINUTE_MS;
 const JOBS_MS = 2 * MINUTE_MS;
 /** Interval of the schedule; short, so that the total time is that of the work. */
 const SCHEDULE_MS = 5 * MINUTE_MS;
-const HORIZON_MS = 22 * HOUR_MS;
+const HORIZON_MS = 6 * DAY_MS;
 const MIDNIGHT = Date.parse('2026-11-21T00:00:00Z');
 
 interface SimulatedTask extends QueuedTask {
@@ -72,7 +75,8 @@ interface Event {
 export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   const random = createRandom(setting.seed);
   const money = { 'max-cost-usd-per-day': '10000', 'max-cost-usd': '40' };
-  const config = { ...configOf({ ...money, ...setting.inputs }), parallel: setting.parallel };
+  const single = configOf({ ...money, ...setting.inputs });
+  const config = { ...single, parallel: setting.parallel, handoff: { ...single.handoff, phase: 'gate' as const } };
   const tasks = createTasks(setting, random);
   const states = new Map<LaneId, LaneState>();
   const calls: Call[] = [];
@@ -80,7 +84,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   const events: Event[] = [];
   let now = MIDNIGHT;
   let runs = 0;
-  let settledUsd = 0;
+  const settledUsd = new Map<number, number>();
   let snapshot: Snapshot = emptySnapshot;
   const store = createSnapshotStore({
     place: placeOf(
@@ -104,7 +108,9 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       return lease !== null && keepsOut(lease, { runTag, ...context }, now);
     };
     const open = tasks.filter(({ callsLeft }) => callsLeft > 0);
-    if (open.length === 0 || isHeld(QUEUE)) return;
+    if (open.length === 0) return;
+    if (now < MIDNIGHT + HORIZON_MS) events.push({ at: now + SCHEDULE_MS, act: run });
+    if (isHeld(QUEUE)) return;
     const ofQueue = open.filter(({ id, lane }) => lane !== id);
     const own = (of: readonly SimulatedTask[]): readonly LaneFiles[] =>
       of.filter(({ id, lane }) => lane === id).map(({ id, files }) => ({ lane: id, files }));
@@ -116,9 +122,10 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       ...{ currentTask: null, maxIterations: config.policy.maxIterations, changed: [] },
       filesOf: (id) => tasks.find((task) => task.id === id)?.files ?? null,
       mayLeave: () => true,
-      busy: own(tasks).filter(({ lane }) => isHeld(lane)),
+      busy: tasks.flatMap(({ id, files }) => (isHeld(id) ? [{ lane: id, files }] : [])),
       ...{ urgent: [], continuable: own(open).filter(({ lane }) => !isHeld(lane)) },
-      ...{ maxBeside: config.parallel - (ofQueue.length > 0 ? 1 : 0), maxNew: config.parallel },
+      maxBeside: config.parallel - (ofQueue.length > 0 ? 1 : 0) - tasks.filter(({ id }) => isHeld(id)).length,
+      maxNew: MAX_NEW,
     });
     const lanes = [
       ...(ofQueue.length > 0 ? [QUEUE] : []),
@@ -139,6 +146,8 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
     checkLimits(config);
     const taken = lanes.filter((_, at) => claims[at]?.kind === 'claimed');
     const waiting = chosen.waiting.filter(({ lane }) => taken.includes(lane)).map(({ task }) => task);
+    // GitHub begins a job of the matrix in its order whenever fewer than \`parallel\` are at work.
+    const machines = Array.from({ length: config.parallel }, () => now + GATE_MS);
     for (const [at, lane] of lanes.entries()) {
       const claim = claims[at];
       if (claim?.kind !== 'claimed') continue;
@@ -147,27 +156,37 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       );
       // The gate ends a run without a call and releases its claims.
       if (claim.policy.maxIterations === 0) await releaseLane({ ...deps, runTag: runTagOfLane(runTag, lane) }, lane);
-      else work(lane, list, { claim, deps: { ...deps, runTag: runTagOfLane(runTag, lane) } });
+      else {
+        const machine = machines.indexOf(Math.min(...machines));
+        const from = machines[machine] ?? now;
+        machines[machine] = work(lane, list, { claim, from, deps: { ...deps, runTag: runTagOfLane(runTag, lane) } });
+      }
     }
   }
 
-  /** Makes the calls of a lane, and settles it at its end, unless its job is killed. */
+  /** Makes the calls of a lane, and settles it at its end, unless its job is killed. Returns the end of its jobs. */
   function work(
     lane: LaneId,
     list: readonly SimulatedTask[],
     {
       claim,
+      from,
       deps,
-    }: { readonly claim: Extract<LaneClaim, { kind: 'claimed' }>; readonly deps: Parameters<typeof releaseLane>[0] },
-  ): void {
+    }: {
+      readonly claim: Extract<LaneClaim, { kind: 'claimed' }>;
+      readonly from: number;
+      readonly deps: Parameters<typeof releaseLane>[0];
+    },
+  ): number {
     const before = states.get(lane) ?? createInitialState(lane, now);
     const isKilled = random() < setting.killed;
-    const most = isKilled ? Math.floor(random() * claim.policy.maxIterations) : claim.policy.maxIterations;
-    let at = now + GATE_MS + JOBS_MS;
+    const all = isKilled ? Math.floor(random() * claim.policy.maxIterations) : claim.policy.maxIterations;
+    const most = from + JOBS_MS > claim.startBy ? 0 : all;
+    let at = from + JOBS_MS;
     let ledger = before.ledger;
     let made = 0;
     for (const task of list)
-      while (task.callsLeft > 0 && made < most && at + CALL_MS < now + config.policy.maxRunMs) {
+      while (task.callsLeft > 0 && made < most && at + CALL_MS < from + config.policy.maxRunMs) {
         calls.push({ task, lane, from: at });
         task.lane = lane;
         task.callsLeft -= 1;
@@ -178,22 +197,23 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
       }
     const lease = leaseOn(lane);
     const end = at + JOBS_MS;
-    if (lease === null) return;
+    if (lease === null) return end;
     if (isKilled) {
       if (random() < 0.5) events.push({ at: end, act: async () => void (await releaseLane(deps, lane, false)) });
-      return;
+      return end;
     }
     const after: LaneState = { ...before, ledger, sequence: before.sequence + 1 };
     events.push({
       at: end,
       act: async () => {
         states.set(lane, after);
-        settledUsd += made;
+        settledUsd.set(dayOf(now), (settledUsd.get(dayOf(now)) ?? 0) + made);
         const document = serializeState(after);
         const saving = { lane, sequence: after.sequence, document, saver: lease, now, stored: null };
         await store.update(finishInSnapshot({ ...saving, run: { before, after, isPublished: true } }));
       },
     });
+    return end;
   }
 
   function checkFiles(beside: readonly LaneFiles[]): void {
@@ -209,7 +229,7 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
     if (used > policy.maxCallsPerHour) problems.push(`${String(used)} calls are reserved for one hour.`);
   }
 
-  for (let at = MIDNIGHT; at < MIDNIGHT + HORIZON_MS; at += SCHEDULE_MS) events.push({ at, act: run });
+  events.push({ at: MIDNIGHT, act: run });
   for (;;) {
     const next = events.toSorted((one, other) => one.at - other.at)[0];
     if (next === undefined) break;
@@ -221,10 +241,23 @@ export async function playLanes(setting: LanesSetting): Promise<PlayedLanes> {
   if (left.length > 0) problems.push(`${left.map(({ id }) => id).join(', ')}: not done at the end.`);
   problems.push(...workedTwice(calls));
   const counted = parseBudgetIn(snapshot, now);
-  const day = counted.kind === 'budget' ? (counted.budget.windows.day?.costUsd ?? 0) : Infinity;
-  if (day !== settledUsd) problems.push(`$${String(day)} are counted, but $${String(settledUsd)} were settled.`);
+  const day = counted.kind === 'budget' ? counted.budget.windows.day : null;
+  const countedUsd = day?.costUsd ?? 0;
+  const settled = day === null ? 0 : (settledUsd.get(dayOf(day.openedAt)) ?? 0);
+  if (countedUsd !== settled)
+    problems.push(`$${String(countedUsd)} are counted, but $${String(settled)} were settled.`);
   const last = Math.max(...calls.map(({ from }) => from)) + CALL_MS + JOBS_MS;
-  return { minutes: (last - MIDNIGHT) / MINUTE_MS, calls: calls.length, problems };
+  return { minutes: (last - MIDNIGHT) / MINUTE_MS, calls: calls.length, atOnce: countAtOnce(calls), problems };
+}
+
+function countAtOnce(calls: readonly Call[]): number {
+  return Math.max(
+    ...calls.map(({ from }) => calls.filter((one) => one.from <= from && from < one.from + CALL_MS).length),
+  );
+}
+
+function dayOf(instant: number): number {
+  return Math.floor(instant / DAY_MS);
 }
 
 function createTasks({ tasks, callsOfTask, files }: LanesSetting, random: () => number): readonly SimulatedTask[] {
@@ -276,23 +309,20 @@ const NO_CONTEXT = {
   },
 };
 
+/** Limits that no queue of the table reaches, so that the number of lanes alone decides on the time. */
+export const UNLIMITED = { 'max-iterations': '1000', 'max-calls-per-hour': '10000', 'max-cost-usd': '10000' };
+
 /** Renders the time of as many independent tasks as there are lanes, and of a longer queue, against one lane. */
 export async function renderLanes(seed: number): Promise<string> {
   const minutesOf = async (parallel: number, tasks: number): Promise<number> => {
-    const inputs = { 'max-iterations': '80' };
+    const inputs = UNLIMITED;
     const setting = { seed, tasks, callsOfTask: 2, files: 'apart', killed: 0, inputs } as const;
     return (await playLanes({ ...setting, parallel })).minutes;
   };
   const lines: string[] = [];
-  for (const [parallel, tasks] of [
-    [2, 2],
-    [3, 3],
-    [5, 5],
-    [10, 10],
-    [20, 20],
-    [3, 12],
-    [5, 20],
-  ] as const) {
+  for (const [parallel, tasks] of [2, 3, 5, 10, 20].flatMap((lanes) =>
+    [1, 2, 4, 10].map((times) => [lanes, lanes * times] as const),
+  )) {
     const [one, many] = [await minutesOf(1, tasks), await minutesOf(parallel, tasks)];
     lines.push(
       `| ${String(tasks)} | ${String(parallel)} | ${String(one)} | ${String(many)} | ${((100 * many) / one).toFixed(0)} % |`,

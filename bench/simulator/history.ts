@@ -53,6 +53,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
         ...intakeOf(state, of, scene),
         policy: config.policy,
         claimedAt: scene.now,
+        startBy: Infinity,
         pipeline: null,
         mcpServers: [],
         proposes: null,
@@ -103,7 +104,10 @@ function intakeOf(
   state: LaneState,
   of: Case,
   { world }: Scene,
-): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt' | 'pipeline' | 'mcpServers' | 'proposes'> {
+): Omit<
+  Extract<Intake, { kind: 'work' }>,
+  'policy' | 'claimedAt' | 'startBy' | 'pipeline' | 'mcpServers' | 'proposes'
+> {
   return {
     kind: 'work',
     lane: {

@@ -23,6 +23,7 @@ export const OWN_PROGRAM = {
   source: null,
   provider: { ...NO_CLOUD, variables: /^(?!)/, keys: [], keyForms: [] },
   hosts: [],
+  capsCost: false,
   isCounted: false,
   directLogin: null,
   coAuthor: null,

@@ -181,10 +181,7 @@ export function chooseAgents(texts: AgentTexts): {
       ...(withoutPath === undefined
         ? []
         : [
-            {
-              name: 'agent-path',
-              why: `is empty: the agent \`${withoutPath}\` is your own program, so give its path`,
-            },
+            { name: 'agent-path', why: `is empty: the agent \`${withoutPath}\` is your own program, so give its path` },
           ]),
       ...order.flatMap((of) => agentVersionProblem(of, texts)),
     ],

@@ -137,6 +137,8 @@ interface HandoffConfig {
    * lane; empty if there is a single hand-over without such a folder.
    */
   readonly lane: string;
+  /** GitHub's result of the loop's job, for the job that publishes; empty in other jobs. */
+  readonly loopResult: '' | 'success' | 'failure' | 'cancelled' | 'skipped';
   readonly login: LoginTerm;
 }
 
@@ -206,9 +208,10 @@ export function leaseOf(
     readonly runTag: string;
   },
   now: number,
+  before = 0,
 ): Lease {
   const { config, context, runTag } = run;
   const { runId, runAttempt, runUrl } = context;
-  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config));
+  const durationMs = computeMaxLeaseMs(config.policy.maxRunMs, jobsOf(config), before);
   return { runTag, runId, runAttempt, runUrl, acquiredAt: now, durationMs };
 }

@@ -225,6 +225,11 @@ export const JOB_ROWS: readonly SettingGroup[] = [
         'With `phase: gate`, `each` makes a hand-over for each branch, in folders `queue` and `issue-N`, as `parallel` needs; the jobs after it name the one that they take. Empty: one hand-over, without such a folder.',
       ],
       [
+        'loop-result',
+        '',
+        "With `phase: publish`: GitHub's result of the job with `phase: loop`. After `skipped`, which says that the job never began, nothing counts as used.",
+      ],
+      [
         'login-ends',
         '',
         'With `phase: loop`: when the login ends that the job asked for, for example `2026-01-31T12:00:00Z`, or `none` if it got none. The run then needs isolation, and ends before that. Empty: the agent has a stored key.',

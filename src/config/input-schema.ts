@@ -70,6 +70,7 @@ export const inputTable: InputTable<Settings> = {
         .string()
         .refine((lane) => lane === '' || lane === 'each' || isLaneId(lane), 'must be `each`, `queue` or `issue-N`'),
     ),
+    loopResult: createInput('loop-result', z.enum(['', 'success', 'failure', 'cancelled', 'skipped'])),
     login: createInput('login-ends', loginTermField()),
   },
   isolation: {

@@ -49,6 +49,8 @@ export const verificationSchema = z.discriminatedUnion('kind', [
     asOnBase: z.boolean().optional(),
     /** Failures that the red base does not have. */
     newlyRed: z.array(z.string().max(300)).max(MAX_NEWLY_RED).optional(),
+    /** Failures of the red base that are left; absent unless some were fixed and there are no other failures. */
+    leftOfBase: z.array(z.string().max(64)).max(20).exactOptional(),
   }),
 ]);
 

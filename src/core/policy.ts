@@ -138,3 +138,11 @@ export function countMaxCalls(policy: Pick<Policy, 'maxIterations' | 'callsPerIt
   const most = maxIterations * callsPerIteration;
   return maxCalls > 0 ? Math.min(maxCalls, most) : most;
 }
+
+/** Tolerance in US dollars, because sums of floating-point numbers are rounded. */
+const ROUNDING_USD = 1e-9;
+
+/** Returns true if a cost has reached a limit in US dollars; 0 means that there is no limit. */
+export function isCostReached(costUsd: number, limitUsd: number): boolean {
+  return limitUsd > 0 && costUsd >= limitUsd - ROUNDING_USD;
+}

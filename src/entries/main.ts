@@ -196,13 +196,14 @@ export async function runMain(): Promise<void> {
   /** Leaves the run to other jobs, which continue it and show people how it ended. */
   function leaveTo(
     { lanes, report, beside }: Extract<RunEnd, { kind: 'handed-over' }>,
-    config: Pick<Config, 'failOn' | 'handoff'>,
+    config: Pick<Config, 'failOn' | 'handoff' | 'parallel'>,
   ): void {
     const [{ branch, digest }] = lanes;
     const known = report === null ? { branch } : outputsOf(report);
     const each = {
       'handoff-branches': JSON.stringify(lanes.map(({ lane }) => lane)),
       'handoff-digests': JSON.stringify(Object.fromEntries(lanes.map((one) => [one.lane, one.digest]))),
+      'handoff-parallel': String(config.parallel),
     };
     const handed = { 'handed-over': 'true', 'handoff-digest': digest, ...(config.handoff.lane === 'each' ? each : {}) };
     const unwritten = failureIn(() => {

@@ -26,6 +26,7 @@ export interface GateDeps {
     | 'history'
     | 'revertsIn'
     | 'editedMerges'
+    | 'branchesWith'
   >;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   /** Finds the start of a lane's branch for this run. */

@@ -24,7 +24,7 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   const isOfQueue = intent.kind === 'work-queue' || intent.kind === 'dashboard';
   const ticked = isOfQueue ? await obeyTicks(deps) : NO_TICKS;
   const { wantsRun } = ticked;
-  const { intake, runTag, beside } =
+  const { intake, runTag, beside, over } =
     intent.kind === 'work-queue'
       ? await workQueueOnLanes(deps, { asked: wantsRun, byHand: wantsRun || intent.actor !== null, purpose: FOR_TASKS })
       : await follow(deps, intent, ticked);
@@ -37,6 +37,7 @@ export async function runGate(deps: GateDeps, { asker, intent }: EventMeaning): 
   return {
     intake: { ...intake, notes: { ...intake.notes, found: otherRalphs, train, dashboard: ticked.seen } },
     runTag,
+    over,
     beside: beside.map((lane) => ({ ...lane, intake: { ...lane.intake, notes: { ...lane.intake.notes, train } } })),
   };
 }
@@ -61,7 +62,7 @@ async function follow(
     case 'recheck':
       return gateResultOfLane(deps, await recheckApproval(deps, intent.issue));
     case 'end-lane':
-      return gateResultOfLane(deps, await endLane(deps, intent));
+      return endLane(deps, intent);
     case 'answer':
       return gateResultOfLane(deps, await answerFeedback(deps, intent));
     case 'command':

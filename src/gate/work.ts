@@ -39,6 +39,8 @@ interface AskedIssue {
   readonly approvedText: IssueText | null;
 }
 
+const FOR_WAITING: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
+
 /**
  * Works every eligible task on the lane `queue`. `asked`: a person asks for it now; `byHand`: a person started the run.
  */
@@ -100,12 +102,18 @@ async function examineWaitingFirst(
 ): Promise<ExaminedWaiting> {
   const { listed, request, admit } = found;
   if (asked || purpose.kind !== 'tasks') return nothingExamined;
-  const answers: RunPurpose = { kind: 'answers', failedOn: null, of: 'waiting' };
   // Without a task, nothing was decided on the queue yet.
   const none = { issues: [], files: null, prompt: null };
-  const queue = request === null ? requestWith(deps, { asked, byHand, purpose: answers }, none) : null;
+  const queue = request === null ? requestWith(deps, { asked, byHand, purpose: FOR_WAITING }, none) : null;
   const issues = listed.kind === 'listed' ? listed.issues : [];
-  return examineWaiting(deps, { issues, request: queue, admit });
+  return examineWaiting(deps, { issues, request: () => Promise.resolve(queue), admit });
+}
+
+/** Takes up the first open pull request that needs work, and nothing else: without one, no new task begins. */
+export async function workWaiting(deps: GateDeps): Promise<ExaminedWaiting> {
+  const by = { asked: false, byHand: false, purpose: FOR_WAITING };
+  const request = async (): Promise<WorkRequest | null> => queueRequest(deps, by, await listTaskIssues(deps));
+  return examineWaiting(deps, { issues: [], request, admit: admitWork });
 }
 
 /** Returns the end of a run in a repository without the task label, or null if the label exists or that is unknown. */

@@ -98,7 +98,10 @@ export function createPullRequestMethods(client: Client, log: Log): PullRequestM
     openPullRequest: (request) =>
       ask(
         { doing: `open a pull request of ${request.head} into ${request.base}`, needs: ['pull-requests: write'] },
-        async (octokit, at) => seen(await open(octokit, at, { request, log })),
+        async (octokit, at) => {
+          const opened = await open(octokit, at, { request, log });
+          return opened === null ? null : seen(opened);
+        },
       ),
 
     updatePullRequest: (number, { title, body }) =>
@@ -196,7 +199,7 @@ async function open(
   octokit: Octokit,
   at: RepositoryName,
   { request, log }: { readonly request: Request; readonly log: Log },
-): Promise<PullAnswer> {
+): Promise<PullAnswer | null> {
   try {
     return (
       await octokit.rest.pulls.create({
@@ -213,6 +216,7 @@ async function open(
       );
       return open(octokit, at, { request: { ...request, draft: false }, log });
     }
+    if (isInvalid(error, /\bno commits between\b/i)) return null;
     // GitHub may have opened the pull request at an earlier attempt whose answer was lost.
     const existing = isInvalid(error, /pull request already exists/i)
       ? await newestOf(octokit, at, request.head)

@@ -34,7 +34,8 @@ import type { LaneStart, OpenedLane, WithheldChange } from '../ports/repository.
 
 /**
  * The gate's hand-over to the loop, or the end of the run that the gate decided; plain data. `policy` is the user's,
- * limited by what this run reserved. `claimedAt` is the instant from which the claim and the run's time count.
+ * limited by what this run reserved. `claimedAt` is the instant from which the claim and the run's time count, and
+ * `startBy` the last one at which another job can begin the calls.
  */
 export type Intake =
   | {
@@ -45,6 +46,7 @@ export type Intake =
       readonly state: LaneState;
       readonly policy: Policy;
       readonly claimedAt: number;
+      readonly startBy: number;
       /** The steps of each iteration; null = an iteration calls the agent. */
       readonly pipeline: Pipeline | null;
       /** Servers of the agent's tools, as the base branch and the inputs name them. */
@@ -65,7 +67,7 @@ export type Intake =
     };
 
 /** Reasons to notify people that ended with the event, and the thread in which the notice may be. */
-interface Over {
+export interface Over {
   readonly thread: number;
   readonly needs: readonly Need[];
   readonly why: Settlement;
@@ -186,17 +188,18 @@ export interface LaneIntake {
 
 /**
  * The gate's decision about an event. `runTag` is the tag under which the lane of `intake` is claimed; `beside` are the
- * other lanes of the run, empty unless `intake` is work.
+ * other lanes of the run, empty unless `intake` is work. `over` is what ended before that work; null if nothing did.
  */
 export interface GateResult {
   readonly intake: Intake;
   readonly runTag: string;
   readonly beside: readonly LaneIntake[];
+  readonly over: Over | null;
 }
 
 /** Returns the result of a gate that works on one lane, or on none. */
 export function gateResultOfLane({ runTag }: { readonly runTag: string }, intake: Intake): GateResult {
-  return { intake, runTag, beside: [] };
+  return { intake, runTag, beside: [], over: null };
 }
 
 /**
@@ -208,7 +211,7 @@ export interface HandedIntake {
   readonly kind: 'intake';
   /** The run tag under which the lane is claimed and usage reserved. */
   readonly runTag: string;
-  /** The lanes that the run works on in parallel, including this one. */
+  /** The lanes of the run in order, including this one. */
   readonly lanes: readonly LaneId[];
   readonly intake: WorkIntake;
   /** Tip of the lane's branch, which the gate has created if it did not exist; null when there is none yet. */

@@ -9,6 +9,7 @@ import type { Finding } from '../core/doctor/finding.ts';
 import type { IsolationFacts } from '../core/isolation/probe.ts';
 import type { CircuitOpener } from '../core/others/left-circuit.ts';
 import type { Outcome, RunBound } from '../core/outcome.ts';
+import type { CallFailure } from '../core/analysis/failure-words.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
 import type { HeldHead, IsolationSource, Receipt } from './intake.ts';
@@ -132,6 +133,8 @@ export interface ReportSetting {
   readonly testOnlyPercent: number;
   /** Set when reviews of the pull request are answered. */
   readonly answersReviews: boolean;
+  /** The search that makes issues tasks as well; null when there is none. */
+  readonly issueQuery: string | null;
 }
 
 /** The findings of `doctor`; empty when it was not asked for. */
@@ -161,6 +164,8 @@ export interface LaneFacts {
   /** People's decisions on the pull request's head as the run began; null when there are none, or not read. */
   readonly held: HeldHead | null;
   readonly circuit: CircuitWord;
+  /** The failed call that opened the circuit; null when it is not open, or none did. */
+  readonly failure: CallFailure | null;
   /** The cause that last opened the circuit. */
   readonly openedBy: CircuitOpener;
   /** Number of calls left in the repository's current window. */

@@ -110,8 +110,8 @@ export type ReceivedWork =
       readonly commits: HandedFile | null;
       readonly session: HandedFile | null;
     }
-  /** The loop's job ended before a call. */
-  | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' }> }
+  /** The loop's job ended before a call, or never began. */
+  | { readonly kind: 'failed'; readonly outcome: Extract<Outcome, { kind: 'failed' | 'cancelled' }> }
   /** `why` is a sentence. */
   | { readonly kind: 'unusable'; readonly why: string };
 
@@ -241,7 +241,7 @@ function receive({ work, commits, session }: WorkParcel, handed: HandedIntake, n
 
 /**
  * Creates the work of a loop that handed over nothing usable: nothing in it is done. With `spent: 'reservation'`, the
- * run's whole reservation counts as used.
+ * run's whole reservation counts as used; with a state, the usage in that state.
  */
 export function createLostWork(
   { intake, ...handed }: HandedIntake,
@@ -249,11 +249,14 @@ export function createLostWork(
     outcome,
     spent,
     now,
-  }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation'; readonly now: number },
+  }: { readonly outcome: Outcome; readonly spent: 'nothing' | 'reservation' | LaneState; readonly now: number },
 ): Work {
   const work = beginWork(intake, handed, now);
-  const state = spent === 'nothing' ? work.state : withReservationUsed(work.state, intake.policy, now);
-  return { ...work, state, outcome };
+  const { state } = work;
+  if (spent === 'nothing') return { ...work, outcome };
+  if (spent === 'reservation') return { ...work, state: withReservationUsed(state, intake.policy, now), outcome };
+  const { windows, ledger } = spent;
+  return { ...work, state: { ...state, windows, ledger }, outcome };
 }
 
 /** Returns the reported outcome, with its sentences attributed to the loop; null when no loop can end with it. */

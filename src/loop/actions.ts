@@ -76,7 +76,7 @@ export async function performAction(
       // A run that is stopped early must not wait for the verification of the base.
       const signal = AbortSignal.any([deps.signal, deps.ending]);
       const { report, ...verified } = await verifyBase({ ...deps, signal }, work, opened.base);
-      return after({ ...run, baseTests: report }, verified, { stage: 'base-verified' });
+      return after({ ...run, baseTests: report }, verified, { stage: 'base-verified', isBaseVerified: true });
     }
     case 'merge-repaired-base':
       return after(run, continuing(await mergeRepairedBase(deps, work, opened)), { stage: 'base-merged' });

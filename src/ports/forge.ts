@@ -159,6 +159,8 @@ export interface WishWrites {
     branch: string,
     head: ObjectId,
   ): Promise<{ readonly kind: 'armed' | 'at-once' | 'not-allowed'; readonly detail: string }>;
+  /** Switches auto-merge of a branch's pull request off if this token's account switched it on; returns whether. */
+  disarmAutoMerge(branch: string): Promise<boolean>;
   /** Rewrites descriptions of pull requests: one request, and a second one if any of them changes. */
   rewriteBodies(numbers: readonly number[], rewrite: (number: number, body: string) => string): Promise<void>;
   /** Returns an issue as a dashboard; null when it no longer exists. Takes one request. */
@@ -274,7 +276,7 @@ interface DecidingForge {
   /**
    * Returns this repository's pull requests whose head begins with `prefix`: open ones among the 200 open ones that
    * changed last, and closed ones, with those that revert any of them, among the 50 closed ones that changed last.
-   * Takes one request as a rule.
+   * Takes one request as a rule; asks again after two seconds while GitHub computes whether one can be merged.
    */
   waitingPullRequests(
     prefix: string,
@@ -296,13 +298,14 @@ interface DecidingForge {
   checkMayOpenPullRequests(baseBranch: string): Promise<void>;
   /** Throws UserError if this token could not update that pull request; changes nothing. */
   checkMayUpdatePullRequest(number: number): Promise<void>;
+  /** Opens a pull request; returns null if the base has all commits of the branch. */
   openPullRequest(request: {
     readonly title: string;
     readonly body: string;
     readonly head: string;
     readonly base: string;
     readonly draft: boolean;
-  }): Promise<PullRequest>;
+  }): Promise<PullRequest | null>;
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Marks a draft as ready for review (GraphQL). */
   markReady(number: number): Promise<void>;

@@ -77,6 +77,10 @@ export interface Repository {
    * if git cannot tell. Takes one fetch.
    */
   editedMerges(asked: readonly JudgedPull[]): Promise<readonly ObjectId[]>;
+  /**
+   * Returns those of these branches whose history has the commit; empty if git cannot tell. Takes one fetch.
+   */
+  branchesWith(commit: ObjectId, branches: readonly string[]): Promise<readonly string[]>;
   /** Like `namesOf`, but always relative to the repository root. */
   namesAtRoot(names: readonly string[]): Promise<readonly string[]>;
   /** Records the content of the work tree now; what was withheld before counts as unchanged. */

@@ -7,7 +7,7 @@ import { chooseNextTask, progressOf } from '../core/tasks/queue.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { completeSentence } from '../core/text/phrase.ts';
 import { textOf } from '../errors.ts';
-import { type Intake, createUntouchedWork, type Work } from '../handover/intake.ts';
+import { type Intake, createUntouchedWork, type Over, type Work } from '../handover/intake.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock } from '../ports/machine.ts';
 import { renderFeedbackSection, countPeoplesChars, withPeoplesText } from '../report/pages/feedback-section.ts';
@@ -66,6 +66,8 @@ interface Beginning {
 interface LiveStatus {
   /** Shows the state as an iteration begins. */
   readonly showLive: (work: Work, begins: Beginning) => Promise<void>;
+  /** Shows that the run begins with a task once one of its machines is free. */
+  readonly showQueued: (work: Work, task: Task) => Promise<void>;
   /** Shows the state as a wait for the end of a limit begins. */
   readonly showWait: (work: Work, until: Extract<Outcome, { kind: 'parked' }>) => Promise<void>;
 }
@@ -82,7 +84,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
     (error: unknown) => [`The answer could not be written: ${completeSentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
-  await settleOver(deps, intake);
+  await settleOver(deps, intake.over);
   await settleConfiguration(deps, intake);
   const { notified, warnings } = await notifyAtGate(deps, intake);
   const unshown = await showOutOfRounds(deps, intake);
@@ -107,7 +109,7 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
  * Settles notifications about a closed issue or pull request at once, without waiting for the lane's next run, which
  * only removes them from the state.
  */
-async function settleOver({ forge, redact, clock }: PublishDeps, { over }: EndIntake): Promise<void> {
+export async function settleOver({ forge, redact, clock }: PublishDeps, over: Over | null): Promise<void> {
   if (over === null) return;
   const { thread, needs, why } = over;
   const [about = ''] = needs.map((need) => need.about);
@@ -194,6 +196,7 @@ export function createLiveStatus({ forge, config, context, clock, debug, redact 
   let failures = 0;
   return {
     showLive: (work, begins) => show(work, { kind: 'iterates', ...begins }),
+    showQueued: (work, task) => show(work, { kind: 'queued', task }),
     showWait: (work, { reason, resumeAt }) => {
       const { state, tasks } = work;
       const task = chooseNextTask(tasks, state.tasks, state.currentTask);

@@ -13,6 +13,7 @@ import {
   notifiesAnybody,
   peopleOf,
   type NotificationMemory,
+  withKnownNeeds,
   withNotification,
 } from '../core/people/notifications.ts';
 import { type TaskId, taskIdOfIssue } from '../core/tasks/ids.ts';
@@ -31,7 +32,15 @@ import {
 import { buildWebhookMessage, renderWebhook } from '../report/outward/webhook.ts';
 import { withTimeLimit } from './answers.ts';
 import type { PublishDeps } from './deps.ts';
-import { askersOf, findOpenThread, issueOfNeeds, tasksOfNeeds, threadOfLane, type WorkedEnd } from './recipients.ts';
+import {
+  askersOf,
+  findOpenThread,
+  issueOfNeeds,
+  listNeedsKnownElsewhere,
+  tasksOfNeeds,
+  threadOfLane,
+  type WorkedEnd,
+} from './recipients.ts';
 
 /** Maximum number of issues waiting for approval that a run notifies people of. */
 export const MAX_NOTICES = 10;
@@ -76,7 +85,10 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
     await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   let mustRetry = plan.notify.length > 0 && notifiesAnybody(deps.config);
   await attempt('Nobody could be notified', async () => {
-    ({ mustRetry, ...known } = await notify(deps, end, { needs: plan.notify, known, warn }));
+    const elsewhere = await listNeedsKnownElsewhere(deps, end, plan.notify);
+    known = withKnownNeeds(known, elsewhere, deps.clock.now());
+    const needs = plan.notify.filter((need) => !elsewhere.includes(need));
+    ({ mustRetry, ...known } = await notify(deps, end, { needs, known, warn }));
   });
   return { ...known, mustRetry, warnings };
 }

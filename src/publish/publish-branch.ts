@@ -172,7 +172,10 @@ async function lostBranch(
   return { kind, remoteHead: left, outcome: end, work };
 }
 
-/** Deletes the branch if it was created for work that was never done. */
+/**
+ * Deletes the branch if it was created for work that was never done, and returns the head of what is published: null
+ * for such a branch, also if the server does not let it be deleted.
+ */
 async function withoutEmptyBranch(
   { remote, stepWithinMs }: PublishDeps,
   { lane, base, remoteHead }: Work,
@@ -181,7 +184,8 @@ async function withoutEmptyBranch(
   const deleted = await withTimeLimit(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
     rejectedBy,
   );
-  return deleted.kind === 'deleted' || deleted.kind === 'gone' ? null : remoteHead;
+  // A person has pushed to it.
+  return deleted.kind === 'moved' ? remoteHead : null;
 }
 
 /** Treats an error as a rejection: a remote that cannot be reached has accepted nothing. */

@@ -180,7 +180,7 @@ async function openOrUpdate(deps: PublishDeps, work: Work, report: WorkedReport)
   const pullRequest = isOurs
     ? newest
     : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
-  return setDraftState(deps, work, pullRequest);
+  return pullRequest === null ? null : setDraftState(deps, work, pullRequest);
 }
 
 /** Makes the pull request a draft or ready for review, depending on how the run ended. */

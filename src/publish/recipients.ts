@@ -3,6 +3,7 @@ import type { LaneState } from '../core/lane/state/state.ts';
 import { labellerOf } from '../core/people/consent.ts';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import type { Need } from '../core/people/notifications.ts';
+import { listLanesOnRedBase } from '../core/snapshot/snapshot.ts';
 import { issueOfId, QUEUE, type TaskId } from '../core/tasks/ids.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { isListed, issueOfTask, type Task } from '../core/tasks/task.ts';
@@ -119,4 +120,24 @@ export async function findOpenThread(
 function isAtRest(label: string): boolean {
   const name = label.toLowerCase();
   return Object.hasOwn(lifecycleLabels, name) && name !== 'ralph:working';
+}
+
+/**
+ * Returns the needs that people know from another branch: a base on which `verify` fails, which a branch of the same
+ * run may have found a moment ago.
+ */
+export async function listNeedsKnownElsewhere(
+  { store, config }: Pick<PublishDeps, 'store' | 'config'>,
+  { work }: WorkedEnd,
+  needs: readonly Need[],
+): Promise<readonly Need[]> {
+  const ofBase = needs.filter(({ kind }) => kind === 'base_is_red');
+  if (ofBase.length === 0 || config.stateStore === 'none') return [];
+  const read = await store.read();
+  const others = read.kind === 'snapshot' ? listLanesOnRedBase(read.snapshot, work.lane.id) : [];
+  const isKnown = others.some(
+    ({ redBase, notified }) =>
+      redBase?.commands === work.state.redBase?.commands && notified.some(({ kind }) => kind === 'base_is_red'),
+  );
+  return isKnown ? ofBase : [];
 }

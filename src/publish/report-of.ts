@@ -185,6 +185,7 @@ function laneFactsOf(
   | 'redBase'
   | 'held'
   | 'circuit'
+  | 'failure'
   | 'openedBy'
   | 'callsRemaining'
   | 'restored'
@@ -201,6 +202,7 @@ function laneFactsOf(
     redBase: state.redBase,
     held: notes.held,
     circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
+    failure: state.circuit.kind === 'open' ? (state.circuit.failure ?? null) : null,
     openedBy: circuitOpenerOf(state.transitions),
     callsRemaining: countCallsRemaining(state.windows, config.policy, now),
     restored: notes.restored,

@@ -1,5 +1,6 @@
-import { type AutoMerge, explainNotArmed } from '../core/train/auto-merge.ts';
-import { findNextPull, type Train } from '../core/train/train.ts';
+import type { LaneState } from '../core/lane/state/state.ts';
+import { type AutoMerge, explainNotArmed, isPushedByOthers } from '../core/train/auto-merge.ts';
+import { findNextPull, type Train, type TrainPull } from '../core/train/train.ts';
 import { renderTrainPart, withTrainPart } from '../report/sentences/train.ts';
 import type { PublishDeps } from './deps.ts';
 
@@ -21,21 +22,35 @@ export async function publishTrain(deps: PublishDeps, seen: Train, alone: number
 
 /**
  * Arms GitHub's auto-merge for the pull request that is next, where the settings and its lane allow that, unless
- * another one is armed that can be merged. Nothing is merged here.
+ * another one is armed that can be merged. One that an earlier run armed is disarmed if others have pushed since.
+ * Nothing is merged here.
  */
 async function armNextPull(deps: PublishDeps, train: Train): Promise<Train> {
-  const { autoMerge: prevents, branchPrefix } = deps.config;
-  const next = findNextPull(train);
-  if (prevents === null || next?.obstacle !== null) return train;
-  const { number, branch, head } = next;
+  const { autoMerge: prevents } = deps.config;
+  if (prevents === null) return train;
   const ended = (autoMerge: AutoMerge): Train => ({ ...train, autoMerge });
-  const armedBefore = train.pulls.find(({ isArmed, obstacle }) => isArmed && obstacle === null);
-  if (armedBefore !== undefined) return ended({ number: armedBefore.number, kind: 'armed', detail: '' });
-  const restored = (await deps.store.restore(branch.slice(branchPrefix.length))).lane;
-  const prevented = explainNotArmed(restored.kind === 'found' ? restored.state : null, next, prevents);
+  const armedBefore = train.pulls.filter(({ isArmed }) => isArmed);
+  for (const pull of armedBefore) {
+    const disarmed = isPushedByOthers(await stateOf(deps, pull), pull.head)
+      ? await deps.forge.disarmAutoMerge(pull.branch)
+      : null;
+    if (disarmed?.kind === 'refused') return ended({ number: pull.number, kind: 'still-armed', detail: disarmed.why });
+    if (disarmed?.value === true) return ended({ number: pull.number, kind: 'person', detail: '' });
+  }
+  const mergeable = armedBefore.find(({ obstacle }) => obstacle === null);
+  if (mergeable !== undefined) return ended({ number: mergeable.number, kind: 'armed', detail: '' });
+  const next = findNextPull(train);
+  if (next?.obstacle !== null) return train;
+  const { number, branch, head } = next;
+  const prevented = explainNotArmed(await stateOf(deps, next), next, prevents);
   if (prevented !== null) return ended(prevented);
   const armed = await deps.forge.armAutoMerge(branch, head);
   if (armed.kind === 'refused') return ended({ number, kind: 'refused', detail: armed.why });
   deps.log.info(`Auto-merge of pull request #${String(number)}: ${armed.value.kind}`);
   return ended({ number, ...armed.value });
+}
+
+async function stateOf({ store, config }: PublishDeps, { branch }: TrainPull): Promise<LaneState | null> {
+  const { lane } = await store.restore(branch.slice(config.branchPrefix.length));
+  return lane.kind === 'found' ? lane.state : null;
 }

@@ -1,18 +1,27 @@
-import { describeFailure } from '../core/analysis/failure-words.ts';
+import { type CallFailure, describeFailure } from '../core/analysis/failure-words.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { RunReport } from '../handover/report.ts';
-import { iterationsOf } from './facts.ts';
+import { iterationsOf, laneOf } from './facts.ts';
 import { formatCount } from './format.ts';
 
-/** Describes how the last failed call failed, with its own words in `backticks`; null when no call failed. */
+/**
+ * Describes how the last failed call failed, in this run or the one that opened the circuit, with its own words in
+ * `backticks`; null when no call failed.
+ */
 export function describeLastFailure(report: RunReport): string | null {
   const last = iterationsOf(report).findLast(({ verdict }) => verdict.agentFailed);
-  return last === undefined ? null : quoteAgentFailure(last);
+  if (last !== undefined) return quoteAgentFailure(last);
+  const failure = laneOf(report)?.failure ?? null;
+  return failure === null ? null : quoteFailure(failure);
 }
 
 /** Returns text such as `the agent failed (exit code 1): ` followed by the agent's own words in `backticks`. */
 export function quoteAgentFailure({ analysis, evidence }: JournalEntry): string {
-  const { how, words } = describeFailure({ analysis, end: evidence.end });
+  return quoteFailure(describeFailure({ analysis, end: evidence.end }));
+}
+
+/** Returns how a call failed, with its own words in `backticks`. */
+export function quoteFailure({ how, words }: CallFailure): string {
   return words === null ? how : `${how}: \`${words.replaceAll('`', "'")}\``;
 }
 

@@ -45,6 +45,7 @@ export function settingOfRun(
     train,
     testOnlyPercent: config.testOnlyPercent,
     answersReviews: config.answers.reviews,
+    issueQuery: config.issueQuery?.text ?? null,
   };
 }
 

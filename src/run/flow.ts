@@ -8,7 +8,7 @@ import type { GateResult, Intake, Work, WorkIntake } from '../handover/intake.ts
 import type { RunReport } from '../handover/report.ts';
 import { textOf } from '../errors.ts';
 import type { PublishDeps } from '../publish/deps.ts';
-import { createLiveStatus, publishEnd } from '../publish/end.ts';
+import { createLiveStatus, publishEnd, settleOver } from '../publish/end.ts';
 import { lookAtLane, lookAtTask } from '../publish/people-now.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { withTimeLimit } from '../publish/answers.ts';
@@ -122,7 +122,10 @@ const neverAborts = new AbortController().signal;
 /** The gate's decision about the event, with what the loop needs to begin. */
 type Entered =
   | { readonly kind: 'ended'; readonly report: RunReport }
-  | ({ readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake } & Omit<GateResult, 'intake'>);
+  | ({ readonly kind: 'work'; readonly stages: Stages; readonly intake: WorkIntake } & Omit<
+      GateResult,
+      'intake' | 'over'
+    >);
 
 async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal): Promise<Entered> {
   const { connect } = deps;
@@ -132,13 +135,14 @@ async function enter(deps: ActionDeps, recording: Recording, signal: AbortSignal
   const stages = await connectStages(deps, { exporters: null, stepWithinMs: null });
   const examine: GateDeps['examine'] = (known) => connect.examine(known, { ...connect, signal });
   const { readLeftCircuit } = deps.machine;
-  const { intake, ...lanes } = await runGate(
+  const { intake, over, ...lanes } = await runGate(
     { ...stages, repository, examine, readLeftCircuit, claiming: recording.claiming },
     meaning,
   );
-  return intake.kind === 'end'
-    ? { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) }
-    : { kind: 'work', stages, intake, ...lanes };
+  if (intake.kind === 'end')
+    return { kind: 'ended', report: await endInGate(deps, recording, { publishing: stages, intake }) };
+  await settleOver(stages, over);
+  return { kind: 'work', stages, intake, ...lanes };
 }
 
 /** Finds the address of the step's log. If that fails, the run's own page serves instead. */

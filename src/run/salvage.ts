@@ -68,6 +68,9 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
     deps.log.warning(
       `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${completeSentence(lane.why)} The post step tries again.`,
     );
+  // Publishing may have deleted a branch that was made for commits that never reached it; post must not take that for
+  // a person's order.
+  if (!isOnRemote) recording.tryToKeep({ ...work, remoteHead: report.headSha });
   // If commits are only on this machine, or a lane is still claimed, post must try as well.
   recording.tryToRecord(recording.claimed().length === 0 && isOnRemote ? 'ended' : 'work');
   return report;

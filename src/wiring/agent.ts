@@ -14,7 +14,7 @@ import { AGENTS, type AgentName } from '../core/agent-names.ts';
 import type { ConfiguredAgent } from '../config/config.ts';
 import type { AgentNeeds } from '../run/deps.ts';
 import { buildMcpToolRules } from '../core/mcp/values.ts';
-import { describeMissingPrice } from '../core/spending/prices.ts';
+import { describeMissingPrice, describeUnboundCost } from '../core/spending/prices.ts';
 import { UserError } from '../errors.ts';
 import type { BrokerOptions } from '../isolation/broker.ts';
 import {
@@ -147,9 +147,12 @@ export async function openLogin(
   const { directLogin } = AGENTS[name];
   if (login.broker === null && isolation.agentSandbox !== null && directLogin !== null)
     throw new UserError('configuration', directLogin);
+  const isLimited = maxCostUsd + maxCostUsdPerDay > 0;
   // Checked before a call, so that nothing is spent.
-  if (maxCostUsd + maxCostUsdPerDay > 0 && model !== null && login.hasPrice?.(model) === false)
+  if (isLimited && model !== null && login.hasPrice?.(model) === false)
     throw new UserError('configuration', describeMissingPrice(model));
+  const { title, cost, tokens, capsCost } = AGENTS[name];
+  if (isLimited && login.broker === null && !capsCost) world.log.warning(describeUnboundCost(title, { cost, tokens }));
   return login;
 }
 

@@ -105,6 +105,8 @@ export interface BranchesJob extends Pick<SceneJob, 'event' | 'inputs'> {
   readonly publish?: (branch: string) => Pick<SceneJob, 'when'> | 'never';
 }
 
+const NO_JOBS: BranchJobs = { loop: null, publish: null };
+
 /** Runs the gate of the reusable workflow. */
 export function runGateOfBranches(
   scene: Scene,
@@ -118,7 +120,7 @@ export function runGateOfBranches(
   });
 }
 
-/** Runs the jobs of the reusable workflow, those of its branches side by side. */
+/** Runs the jobs of the reusable workflow, those of its branches side by side, with as many machines as it says. */
 export async function runBranches(scene: Scene, job: BranchesJob = {}): Promise<BranchesRun> {
   const { event = events.schedule() } = job;
   const runId = String(5000 + scene.testbed.github.requests.length);
@@ -138,15 +140,19 @@ export async function runBranches(scene: Scene, job: BranchesJob = {}): Promise<
       },
       env: { ANTHROPIC_API_KEY: phase === 'loop' ? KEY : '', ...setting.env, GITHUB_RUN_ID: runId, GITHUB_JOB: phase },
     });
-  const jobs = await Promise.all(
-    named.map(async (branch): Promise<[string, BranchJobs]> => {
+  const jobs = new Map<string, BranchJobs>();
+  const waiting = named.values();
+  const machines = Array.from({ length: Number(gate.outputs['handoff-parallel']) }, async () => {
+    for (const branch of waiting) {
       const how = job.loop?.(branch) ?? {};
       const loop = how === 'never' ? null : await play('loop', branch, { persistCredentials: false, ...how });
       const end = job.publish?.(branch) ?? {};
       const publish = end === 'never' ? null : await play('publish', branch, { checkout: 'none', ...end });
-      return [branch, { loop, publish }];
-    }),
-  );
+      jobs.set(branch, { loop, publish });
+    }
+  });
+  await Promise.all(machines);
   const finish = named.length < 2 ? null : await play('finish', named[0] ?? '', { checkout: 'none' });
-  return { gate, branches: Object.fromEntries(jobs), finish };
+  const branches = Object.fromEntries(named.map((branch) => [branch, jobs.get(branch) ?? NO_JOBS]));
+  return { gate, branches, finish };
 }

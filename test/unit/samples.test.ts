@@ -201,7 +201,7 @@ test.each<[string, readonly object[]]>([
 
 test('snapshot-v1.json: each lane, what waits, and which lanes continue', () => {
   const snapshot = parseSnapshot(textOf('snapshot-v1.json'));
-  const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000 };
+  const at = { runTag: 'new', runId: '9', runAttempt: 1, now: 1795266000000, allowed: [] };
   expect(listLanes(snapshot).toSorted()).toEqual(['issue-3', 'issue-4', 'queue']);
   expect(listWaitingIssues(snapshot)).toMatchObject([
     { lane: 'issue-3', task: 'issue-3', attempts: 3, isAsked: false },

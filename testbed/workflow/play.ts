@@ -215,7 +215,10 @@ async function playCalled(
   };
 }
 
-/** Plays the workflow of a job for each leg of its matrix, in order. An output is that of the last leg that sets it. */
+/**
+ * Plays the workflow of a job for each leg of its matrix, one after another, which any `max-parallel` allows. An output
+ * is that of the last leg that sets it.
+ */
 async function playLegs(
   stage: Stage,
   job: Job,
@@ -223,6 +226,8 @@ async function playLegs(
 ): Promise<PlayedJobs> {
   const { uses = '', strategy } = job;
   if (!uses.startsWith('$/')) throw new Error(`The sandbox does not know the workflow ${uses}.`);
+  const most = Number(interpolate(strategy?.['max-parallel'] ?? '1', contexts));
+  if (!(most >= 1)) throw new Error(`max-parallel of ${name} is not a number of jobs.`);
   let all: PlayedJobs = { jobs: {}, outputs: {} };
   for (const matrix of legsOf(strategy?.matrix ?? {}, contexts)) {
     const values = Object.values(matrix).join(', ');

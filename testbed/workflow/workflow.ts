@@ -46,7 +46,13 @@ const job = z
     uses: z.string(),
     with: texts,
     secrets: texts,
-    strategy: z.strictObject({ 'fail-fast': z.literal(false), matrix: z.record(z.string(), z.string()) }),
+    strategy: z
+      .strictObject({
+        'fail-fast': z.literal(false),
+        'max-parallel': z.string(),
+        matrix: z.record(z.string(), z.string()),
+      })
+      .partial({ 'max-parallel': true }),
   })
   .partial()
   .extend({ steps: z.array(step).default([]) })

@@ -13,7 +13,16 @@ export const claudeAgent = {
       '@anthropic-ai/claude-code/cli.js',
     ],
   },
-  ...{ resume: true, tokens: true, cost: true, denials: true, toolRules: 'each', turnLimit: true, isCounted: true },
+  ...{
+    resume: true,
+    tokens: true,
+    cost: true,
+    denials: true,
+    toolRules: 'each',
+    turnLimit: true,
+    capsCost: true,
+    isCounted: true,
+  },
   provider: {
     variables:
       /^(ANTHROPIC_(API_KEY|AUTH_TOKEN|BASE_URL|MODEL|CUSTOM_HEADERS|SMALL_FAST_MODEL|DEFAULT_[A-Z]+_MODEL)|CLAUDE_CODE_OAUTH_TOKEN|CLAUDE_CODE_USE_(BEDROCK|VERTEX)|IS_SANDBOX)$/,

@@ -13,6 +13,7 @@ export const codexAgent = {
     ],
   },
   ...{ resume: true, tokens: true, cost: false, denials: false, toolRules: 'sandbox', turnLimit: false },
+  capsCost: false,
   isCounted: true,
   provider: {
     ...NO_CLOUD,

@@ -10,7 +10,16 @@ export const copilotAgent = {
     programs: ({ os, cpu }) => [`@github/copilot-${os}-${cpu}/copilot`, '@github/copilot/npm-loader.js'],
   },
   // GitHub's service chooses models by itself, and nobody counts its requests.
-  ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: false },
+  ...{
+    resume: true,
+    tokens: true,
+    cost: false,
+    denials: true,
+    toolRules: 'each',
+    turnLimit: false,
+    capsCost: false,
+    isCounted: false,
+  },
   provider: {
     ...NO_CLOUD,
     // GH_TOKEN and GITHUB_TOKEN, which the CLI would accept, are left out: a job's token does not work for Copilot, and

@@ -6,7 +6,16 @@ export const geminiAgent = {
   // Gemini CLI is JavaScript on every platform.
   source: { name: '@google/gemini-cli', version: '0.61.0', programs: () => ['@google/gemini-cli/bundle/gemini.js'] },
   // A setting could limit the turns, but Ralph controls the settings of this CLI.
-  ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
+  ...{
+    resume: true,
+    tokens: true,
+    cost: false,
+    denials: true,
+    toolRules: 'each',
+    turnLimit: false,
+    capsCost: false,
+    isCounted: true,
+  },
   provider: {
     ...NO_CLOUD,
     telemetryName: 'gcp.gemini',

@@ -1,10 +1,10 @@
-import { computeMaxTokens, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
-import { costOf, priceOf, type Prices } from '../../core/spending/prices.ts';
+import { computeMaxInput, NO_SPENDING, type Spent } from '../../core/spending/meter.ts';
+import { computeMaxSearches, costOf, MAX_SEARCH_USD, priceOf, type Prices } from '../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../ports/broker.ts';
-import { findBearerKey, createProtocol, headersOf, shortenRequest } from '../passing/protocol.ts';
+import { findBearerKey, createProtocol, headersOf, isGiven, shortenRequest } from '../passing/protocol.ts';
 import { createAccount, estimateTokens } from '../passing/usage.ts';
-import { asString, type JsonObject } from '../reading/json-value.ts';
-import { reachesOut } from './reaches-out.ts';
+import { asArray, asObject, asString, type JsonObject } from '../reading/json-value.ts';
+import { reachesOut, searchesByItself, WEB_SEARCH } from './reaches-out.ts';
 import {
   findOpenAiApi,
   asksForModels,
@@ -89,12 +89,20 @@ export function createOpenAiProtocol(options: ProtocolOptions): ModelProtocol {
       const text = written(sent);
       if (text === null) return 'a request that nests too deep';
       const model = asString(sent['model']) ?? '';
-      const asked: PricedRequest = { api, model, tier: sent['service_tier'], chars: body.length, prices };
+      const asked: PricedRequest = {
+        ...{ api, model, tier: sent['service_tier'], chars: body.length, prices },
+        search: searchIn(sent, model),
+      };
       const costs = {
         model,
-        expected: spentBy({ input: estimateTokens(asked.chars), cached: 0, output: expectedOutput(sent) }, asked),
+        expected: spentBy({ ...usualCounts(asked), output: expectedOutput(sent) }, asked),
         atMost: spentBy(
-          { input: computeMaxTokens(body), cached: 0, output: mostOutput(sent) },
+          {
+            input: computeMaxInput(body, asked.search.most),
+            cached: 0,
+            output: mostOutput(sent),
+            searches: asked.search.most,
+          },
           { ...asked, tier: isLeftToProject(asked.tier) ? 'priority' : asked.tier },
         ),
         account: (contentType: string) => openAccount(contentType, asked),
@@ -121,6 +129,40 @@ interface PricedRequest {
   readonly tier: unknown;
   readonly chars: number;
   readonly prices: Prices;
+  readonly search: Search;
+}
+
+/** The searches on the provider's servers that a request allows. */
+interface Search {
+  /** The maximum number. */
+  readonly most: number;
+  /** The number for an answer that reports none. */
+  readonly usual: number;
+  readonly usdEach: number;
+}
+
+/** List prices of one search in US dollars; the older tool costs more with models that do not reason. */
+const SEARCH_USD = 0.01;
+const OLDER_SEARCH_USD = 0.025;
+
+function searchIn(sent: JsonObject, model: string): Search {
+  // Each answer searches, and each gateway has its own price.
+  if (isGiven(sent['web_search_options']) || searchesByItself(model))
+    return { most: computeMaxSearches([null]), usual: 1, usdEach: MAX_SEARCH_USD };
+  const types = asArray(sent['tools']).map((tool) => asString(asObject(tool)?.['type']) ?? '');
+  const found = types.filter((type) => WEB_SEARCH.test(type));
+  const limit = sent['max_tool_calls'];
+  const isOlder = found.some((type) => type.includes('preview')) && !/^(?:gpt-[5-9]|o\d)/.test(model);
+  return {
+    most: found.length === 0 ? 0 : computeMaxSearches([isAboveZero(limit) ? limit : null]),
+    usual: 0,
+    usdEach: isOlder ? OLDER_SEARCH_USD : SEARCH_USD,
+  };
+}
+
+/** Returns the expected usage without an answer. */
+function usualCounts({ chars, search }: PricedRequest): OpenaiTokenCounts {
+  return { input: estimateTokens(chars), cached: 0, output: 0, searches: Math.min(search.most, 1) };
 }
 
 /**
@@ -146,22 +188,24 @@ function isAboveZero(value: unknown): value is number {
 }
 
 function openAccount(contentType: string, asked: PricedRequest): ReturnType<typeof createAccount> {
-  return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier }, chars) => {
+  return createAccount(createOpenAiUsage(asked.api, contentType), ({ usage, since, tier, searches: seen }, chars) => {
     // A project may use another tier than the request asks for.
     const served = { ...asked, tier: isDearer(asked.tier) ? asked.tier : tier };
-    if (usage !== null) return spentBy({ ...usage, output: usage.output + (since ?? 0) }, served);
+    const searches = Math.max(seen, usage?.searches ?? 0, asked.search.usual);
+    if (usage !== null) return spentBy({ ...usage, searches, output: usage.output + (since ?? 0) }, served);
     // Usage is reported at the end; until then, and if the provider reports none, the characters so far are the
     // estimate.
-    return spentBy({ input: estimateTokens(asked.chars), cached: 0, output: since ?? estimateTokens(chars) }, served);
+    return spentBy({ ...usualCounts(asked), searches, output: since ?? estimateTokens(chars) }, served);
   });
 }
 
 /** Returns the usage; without a known price for the model, only tokens count. */
-function spentBy(counts: OpenaiTokenCounts, { model, tier, prices }: PricedRequest): Spent {
+function spentBy(counts: OpenaiTokenCounts, { model, tier, prices, search }: PricedRequest): Spent {
   const tokens = counts.input + counts.output;
   if (tokens === 0) return NO_SPENDING;
   const { output: outputTokens } = counts;
-  return { tokens, outputTokens, costUsd: (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1) };
+  const ofTokens = (costOf(prices, model, counts) ?? 0) * (isDearer(tier) ? PRIORITY : 1);
+  return { tokens, outputTokens, costUsd: ofTokens + counts.searches * search.usdEach };
 }
 
 /** Returns true if a tier is more expensive: any unusual name counts as the fast one. */

@@ -5,7 +5,8 @@ import type { OpenAiApi } from './usage.ts';
 /** Tools that the agent's CLI runs itself, or that only contain such tools, which are checked as well. */
 const OWN = new Set<unknown>(['function', 'custom', 'local_shell', 'apply_patch', 'namespace']);
 
-const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
+/** Types of the tool that searches on the provider's servers. */
+export const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
 /** Models that search by themselves, as OpenAI and OpenRouter name them. */
 const SEARCHING = /-search-(?:preview|api)|deep-research|:online/i;
@@ -149,7 +150,8 @@ function toolProblem(tool: unknown, mayWebSearch: boolean): string | null {
   return `the tool ${describeValue(type)} of the provider's servers`;
 }
 
-function searchesByItself(model: unknown): boolean {
+/** True if a model searches on the provider's servers without a tool. */
+export function searchesByItself(model: unknown): boolean {
   return typeof model === 'string' && SEARCHING.test(model);
 }
 

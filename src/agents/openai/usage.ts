@@ -55,6 +55,8 @@ export interface OpenaiTokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
+  /** Searches that the provider's servers have run. */
+  readonly searches: number;
 }
 
 /** The reported usage of an answer so far. */
@@ -65,6 +67,8 @@ interface ReportedUsage {
   readonly since: number | null;
   /** The tier of the answer; null if it is not reported yet. */
   readonly tier: string | null;
+  /** Searches of the provider's servers that were seen in the answer. */
+  readonly searches: number;
 }
 
 /**
@@ -79,50 +83,56 @@ export function createOpenAiUsage(api: OpenAiApi, contentType: string): UsageRea
   let usage: OpenaiTokenCounts | null = null;
   let since: number | null = null;
   let tier: string | null = null;
+  let searches = 0;
   const push = createEventData(MAX_CHARS, (data) => {
     const event = api === 'responses' ? responseEvent(data) : chatEvent(data);
     usage = mergeCounts(usage, event.usage);
     tier = event.tier ?? tier;
+    searches += event.searches;
     if (event.usage !== null) since = null;
     else if (event.chars !== null) since = (since ?? 0) + Math.max(1, estimateTokens(event.chars));
   });
-  return { push, counts: () => ({ usage, since, tier }), isComplete: () => usage !== null && since === null };
+  return { push, counts: () => ({ usage, since, tier, searches }), isComplete: () => usage !== null && since === null };
 }
 
 function readAnswer(answer: string): Pick<UsageReader<ReportedUsage>, 'counts' | 'isComplete'> {
   const whole = answer.endsWith('}') ? parseJsonObject(answer) : null;
   const usage = countsIn(whole);
-  return { counts: () => ({ usage, since: null, tier: tierIn(whole) }), isComplete: () => usage !== null };
+  return { counts: () => ({ usage, since: null, tier: tierIn(whole), searches: 0 }), isComplete: () => usage !== null };
 }
 
 /**
- * The part of one event that matters for the usage: reported tokens, the number of characters that it adds, and the
- * tier; null for what it lacks.
+ * The part of one event that matters for the usage: reported tokens, the number of characters that it adds, the tier,
+ * and the number of searches that it ends; null for what it lacks.
  */
 interface EventUsage {
   readonly usage: OpenaiTokenCounts | null;
   readonly chars: number | null;
   readonly tier: string | null;
+  readonly searches: number;
 }
 
-const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null };
+const NO_USAGE: EventUsage = { usage: null, chars: null, tier: null, searches: 0 };
 
 // Only events contain this: inside a text, its quotation marks would be escaped.
 const RESPONSE_END = /"type": ?"response\.(?:completed|incomplete|failed)"/;
 
 const RESPONSE_DELTA = /"type": ?"response\.[a-z_.]+\.delta"/;
 
+const ITEM_END = /"type": ?"response\.output_item\.done"/;
+
 const CHAT_USAGE = /"usage": ?\{/;
 
 const CHAT_DELTA = /"delta": ?\{/;
 
 function responseEvent(data: string): EventUsage {
+  if (ITEM_END.test(data)) return { ...NO_USAGE, searches: isSearch(parseJsonObject(data)?.['item']) ? 1 : 0 };
   const isDelta = RESPONSE_DELTA.test(data);
   if (!isDelta && !RESPONSE_END.test(data)) return NO_USAGE;
   const event = parseJsonObject(data);
   if (isDelta) return { ...NO_USAGE, chars: asString(event?.['delta'])?.length ?? 0 };
   const response = asObject(event?.['response']);
-  return { usage: countsIn(response), chars: null, tier: tierIn(response) };
+  return { ...NO_USAGE, usage: countsIn(response), tier: tierIn(response) };
 }
 
 function chatEvent(data: string): EventUsage {
@@ -130,7 +140,14 @@ function chatEvent(data: string): EventUsage {
   const event = parseJsonObject(data);
   const deltas = asArray(event?.['choices']).map((choice) => asObject(asObject(choice)?.['delta']));
   const chars = deltas.reduce((sum, delta) => sum + (delta === null ? 0 : charsIn(delta, 0)), 0);
-  return { usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };
+  return { ...NO_USAGE, usage: countsIn(event), chars: chars === 0 ? null : chars, tier: tierIn(event) };
+}
+
+/** True if an item of an answer is a search that is charged; opening a page that was found is not. */
+function isSearch(value: unknown): boolean {
+  const item = asObject(value);
+  const action = asObject(item?.['action'])?.['type'];
+  return item?.['type'] === 'web_search_call' && (action === undefined || action === 'search');
 }
 
 function tierIn(answer: JsonObject | null): string | null {
@@ -165,7 +182,12 @@ function countsIn(answer: JsonObject | null): OpenaiTokenCounts | null {
     countOf(details, 'cached_tokens'),
     countOf(usage, 'cached_tokens', 'prompt_cache_hit_tokens'),
   );
-  return { input, cached, output };
+  const searches = Math.max(
+    asArray(answer?.['output']).filter(isSearch).length,
+    countOf(asObject(usage['server_tool_use']), 'web_search_requests'),
+    countOf(usage, 'num_search_queries'),
+  );
+  return { input, cached, output, searches };
 }
 
 /** Returns the largest of the counts with these names. */

@@ -22,7 +22,16 @@ export const opencodeAgent = {
       `opencode-${os}-${cpu}-musl/bin/opencode`,
     ],
   },
-  ...{ resume: true, tokens: true, cost: true, denials: true, toolRules: 'each', turnLimit: false, isCounted: true },
+  ...{
+    resume: true,
+    tokens: true,
+    cost: true,
+    denials: true,
+    toolRules: 'each',
+    turnLimit: false,
+    capsCost: false,
+    isCounted: true,
+  },
   provider: {
     ...NO_CLOUD,
     variables: /^(ANTHROPIC_(API_KEY|BASE_URL)|OPENAI_(API_KEY|BASE_URL))$/,

@@ -5,7 +5,16 @@ export const qwenAgent = {
   title: 'Qwen Code',
   // Qwen Code is JavaScript on every platform.
   source: { name: '@qwen-code/qwen-code', version: '0.24.4', programs: () => ['@qwen-code/qwen-code/cli-entry.js'] },
-  ...{ resume: true, tokens: true, cost: false, denials: true, toolRules: 'each', turnLimit: true, isCounted: true },
+  ...{
+    resume: true,
+    tokens: true,
+    cost: false,
+    denials: true,
+    toolRules: 'each',
+    turnLimit: true,
+    capsCost: false,
+    isCounted: true,
+  },
   provider: {
     ...NO_CLOUD,
     telemetryName: 'openai',

@@ -11,6 +11,7 @@ const LIMIT = new RegExp(
     String.raw`\b(?:hit|reached|exceeded) (?:a|its|your|the) (?:(?!(?:size|context|length|input|output|image|file|memory)\b)[\w.'’-]+ ){0,4}(?:limits?|quota|cap|allowance)\b`,
     String.raw`\bquota[ _](?:exceeded|reached)\b|\binsufficient_quota\b|\bexceeded your current quota\b|\bno quota\b`,
     String.raw`\bexhausted your (?:daily quota|quota|capacity)\b`,
+    String.raw`\busage (?:is|has been|was) exhausted\b|\bspend(?:ing)? (?:cap|limit) (?:has been |was |is )?(?:reached|exceeded)\b`,
     String.raw`\busage_limit_(?:reached|exceeded)\b|\b(?:usage limit|(?:free|plan|api|token|model) usage) (?:has been |was )?(?:reached|exceeded)\b`,
     String.raw`\b(?:daily|weekly|monthly|five-hour|5-hour|session|key) (?:[\w-]+ ){0,2}limit (?:has been |was )?(?:reached|exceeded)\b`,
   ].join('|'),
@@ -24,8 +25,9 @@ const BY_PERSON =
 /** Statuses with which a limit is reported; others have their own meaning, whatever the text. */
 const LIMIT_STATUSES: readonly (number | null)[] = [null, 400, 402, 403, 429];
 
-/** Texts of a provider without capacity, whatever its status. */
-const OVERLOADED: readonly ErrorForm[] = [
+/** Texts of a provider without capacity, and of a request that it can never take, whatever the status. */
+const BEYOND_CAPACITY: readonly ErrorForm[] = [
+  ['prompt-too-long', /\brequest too large\b.{0,200}\brequested \d/i],
   [
     'server',
     /\boverloaded(?:_error)?\b|\bat capacity\b|\bno capacity available\b|\bMODEL_CAPACITY_EXHAUSTED\b|\bhigh demand\b/i,
@@ -34,14 +36,17 @@ const OVERLOADED: readonly ErrorForm[] = [
 
 /** Other texts of providers, for statuses that are too vague. */
 const SHARED: readonly ErrorForm[] = [
-  ['rate-limit', /\brate.?limit(?:s|ed)?\b|\bresource(?: has been |[ _])exhausted\b/i],
+  [
+    'rate-limit',
+    /\brate.?limit(?:s|ed)?\b|\bresource(?: has been |[ _])exhausted\b|\bThrottlingException\b|\bServiceQuotaExceeded/i,
+  ],
   [
     'auth',
-    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\bapi key (?:is )?(?:not valid|expired)\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b/i,
+    /\brefresh[ _]token\b.{0,40}\b(?:used|reused|expired|revoked|invalid)|\baccess token could not be refreshed\b|\btoken (?:has |is )?expired\b|\b(?:sign(?:ing)?|log(?:ging)?) in again\b|\binvalid_(?:api_key|grant)\b|\b(?:incorrect|invalid) api key\b|\bapi key (?:is |has been |was )?(?:not valid|expired|disabled|revoked|deleted)\b|\bAPI_KEY_INVALID\b|\b(?:country|region|location)\b.{0,40}\bnot supported\b|\borgani[sz]ation has been disabled\b/i,
   ],
   [
     'billing',
-    /\binsufficient (?:credits?|balance|funds)\b|\b(?:credit|account) balance is too low\b|\bout of credits\b|\bbilling (?:hard )?limit\b|\bpayment required\b|\bbilling to be enabled\b/i,
+    /\binsufficient (?:credits?|balance|funds)\b|\b(?:credit|account) balance is too low\b|\bout of credits\b|\bbilling (?:hard )?limit\b|\bpayment required\b|\bbilling to be enabled\b|\bArrearage\b|\baccount is in good standing\b/i,
   ],
   [
     'prompt-too-long',
@@ -49,7 +54,11 @@ const SHARED: readonly ErrorForm[] = [
   ],
   [
     'model',
-    /\bmodels?\b.{0,200}\b(?:does not exist|not found|(?:is |are )?not (?:available|supported)|is unavailable)\b|\bmodel_not_(?:found|available)\b|\bunknown model\b/i,
+    /\bmodels?\b.{0,200}\b(?:does not exist|not found|(?:is |are )?not (?:available|supported)|isn['’]t (?:available|supported)|is unavailable|(?:has been|was) retired|no longer (?:available|supported)|identifier is invalid)\b|\bmodel_not_(?:found|available)\b|\bunknown model\b/i,
+  ],
+  [
+    'server',
+    /\b(?:ECONN(?:REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)\b|\bsocket hang up\b|\bfetch failed\b|\bstream disconnected before completion\b/,
   ],
 ];
 
@@ -61,7 +70,7 @@ export function classifyFailure(failure: AgentFailure, { reported }: Pick<Dialec
   const { text, status } = failure;
   const kind =
     (reportsLimit(failure) ? 'rate-limit' : null) ??
-    kindIn(OVERLOADED, text) ??
+    kindIn(BEYOND_CAPACITY, text) ??
     kindIn(reported, text) ??
     kindOfStatus(status) ??
     kindIn(SHARED, text) ??

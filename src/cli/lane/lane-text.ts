@@ -182,7 +182,8 @@ function describeCircuit(
       until <= now
         ? `has cooled down${byDefault === '' ? '' : `,${byDefault}`}: the next run probes with one iteration`
         : `cools down until ${formatInstantFrom(until, now)}${byDefault}, then one iteration probes`;
-    return `open (${circuit.reason})${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ${renderContinuation('circuit', 'terminal')}${sameLane}`;
+    const failure = circuit.failure === undefined ? '' : `: ${circuit.failure},`;
+    return `open (${circuit.reason})${failure}${left} since ${formatIso(circuit.openedAt)}; ${then}; to close it now: ${renderContinuation('circuit', 'terminal')}${sameLane}`;
   }
   return `closed${circuit.noProgress === 0 ? '' : `, ${formatCount(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }

@@ -11,6 +11,7 @@ import { completeSentence } from '../../core/text/phrase.ts';
 import { DAY_MS, HOUR_MS } from '../../core/countdown.ts';
 import type { ReadSnapshot, RestoredState, StateStore, Unavailable } from '../../ports/state.ts';
 import { describeNewerState, describeUnreachablePlace } from '../../report/overview/build-overview.ts';
+import { quoteFailure } from '../../report/agent-failures.ts';
 import { toPlainLine } from '../arguments.ts';
 import type { ReportedLane, LaneStatusReport, PlaceReport } from './lane-schema.ts';
 import { viewLane } from '../../core/snapshot/judged.ts';
@@ -135,7 +136,15 @@ function reportOf(
     circuit:
       circuit.kind === 'closed'
         ? { kind: 'closed', noProgress: circuit.noProgress, totalOpens: circuit.totalOpens }
-        : { kind: 'open', reason: circuit.reason, openedAt: iso(circuit.openedAt), totalOpens: circuit.totalOpens },
+        : {
+            ...{
+              kind: 'open',
+              reason: circuit.reason,
+              openedAt: iso(circuit.openedAt),
+              totalOpens: circuit.totalOpens,
+            },
+            ...(circuit.failure === undefined ? {} : { failure: quoteFailure(circuit.failure) }),
+          },
     pause: pause === null ? null : { by: pause.by, at: iso(pause.at) },
     park: park === null || park.resumeAt <= now ? null : { reason: park.reason, resumeAt: iso(park.resumeAt) },
     session:

@@ -206,6 +206,7 @@ const NOT_HERE: ReadonlySet<string> = new Set([
   'handoff-path',
   'handoff-digest',
   'handoff-branch',
+  'loop-result',
   'command',
   'state-store',
   ...KEY_INPUTS,

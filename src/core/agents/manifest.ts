@@ -25,6 +25,8 @@ export interface AgentManifest {
   readonly toolRules: 'each' | 'sandbox' | 'none';
   /** True if an option among `agent-args` can limit the number of turns. */
   readonly turnLimit: boolean;
+  /** True if the agent's own program ends a call that reaches a cost limit, even without the broker. */
+  readonly capsCost: boolean;
   /** False if the agent may bypass the broker, which counts requests, and choose its model by itself. */
   readonly isCounted: boolean;
   readonly provider: ProviderVariables;

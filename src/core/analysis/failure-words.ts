@@ -15,11 +15,14 @@ export function describeAgentFailure(call: FailedCall): string {
   return words === null ? how : `${how}: ${words}`;
 }
 
-/** Returns a description of the failure, and the agent's own words about it on one line, or null if there are none. */
-export function describeFailure({ analysis: { agentError }, end }: FailedCall): {
+/** The failure of a call. `words` are the agent's own words on one line; null if there are none. */
+export interface CallFailure {
   readonly how: string;
   readonly words: string | null;
-} {
+}
+
+/** Describes how a call failed. */
+export function describeFailure({ analysis: { agentError }, end }: FailedCall): CallFailure {
   const why = describeFailedEnd(end);
   if (agentError === null) return { how: `the agent failed (${why === '' ? 'no result' : why})`, words: null };
   return {

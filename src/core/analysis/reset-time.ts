@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../countdown.ts';
 
 /** Matches words that announce a time from which calls are possible again. */
-const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry(?:ing)?|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|back)\b`;
+const ANNOUNCES = String.raw`\b(?:re-?sets?|try(?: it)? again|retry(?:ing)?|wait(?:ing)?|available(?: again)?|(?:re)?gain access|renews?|refresh(?:es|ed)?|lifted|resumes?|continues?|again|unlocks?|unlocked|cool-?down|back)\b`;
 
 const SECOND_MS = 1_000;
 
@@ -31,18 +31,23 @@ const ONE_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})(?![a-
 
 const GLUED_PART = new RegExp(String.raw`(\d{1,9}(?:\.\d{1,9})?)\s?(${UNIT})`, 'gi');
 
-/** Matches a single unit such as `an hour` or `a minute`. */
+/** The numbers from two to twelve. */
+const NUMBER_WORDS = ['two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+
+/** Matches a number of units in words such as `an hour` or `three days`. */
 const ONE = new RegExp(
-  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:an?|one) (minute|hour|day|week)\b`,
+  String.raw`${ANNOUNCES}[^\n\d]{0,40}?\b(?:in|after|for) (?:(an?|one)|(${NUMBER_WORDS.join('|')})) (minute|hour|day|week)s?\b`,
   'i',
 );
 
 /** Matches a provider's field or a header. */
 const FIELD =
-  /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
+  /["']?\b(?:(resets?_in|reset_after|resets?_in_seconds|resets?_after_seconds|retry[-_]after|retryDelay|retry_after_seconds|(?:x-)?ratelimit-reset(?:-[a-z]{1,20})?)|(retry[-_]after[-_]ms))["']?\s{0,4}[:=]\s{0,4}["']?(\d{1,12}(?:\.\d{1,9})?)(s|ms)?["']?(?![\w:-])/i;
 
 /** The first three letters of each month. */
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+const MONTH = String.raw`(?:${MONTHS.join('|')})[a-z]{0,6}`;
 
 const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
@@ -56,41 +61,46 @@ const YEAR_10000 = 253_402_300_800_000;
 const CLOCK = String.raw`(?:(?<hour>\d{1,2})(?::(?<minute>\d{2})(?::\d{2})?)?\s?(?<half>[ap]\.?m\b\.?)?(?![\w:])|(?<word>noon|midnight)\b)`;
 
 /** Matches `Oct 9`, `Nov 25th, 2026`, `9 Oct 2026`, `Thursday`, `tomorrow`. */
-const DATE = String.raw`(?:(?:(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
+const DATE = String.raw`(?:(?:(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?)(?:day)?)\b,? ?)?(?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\.?(?:,? (?<thenYear>\d{4})\b)?)?|(?<tomorrow>tomorrow))`;
 
-const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s(?<shortZone>UTC|GMT|Z|[ECMP][SD]?T|CET|Pacific(?: [Tt]ime)?|CEST|BST|IST|JST)\b)?`;
+const ZONE = String.raw`(?:\s?\((?<zone>[^()]{1,64})\)|\s?(?<shortZone>(?:UTC|GMT)\s?[+-]\d{1,2}(?::?\d{2})?(?!\d)|[+-]\d{2}:?\d{2}|UTC|GMT|Z|[ECMP][SD]?T|CES?T|BST|IST|JST|AE[SD]?T|SGT|KST|(?:Pacific|Eastern|Central|Mountain)(?: (?:Standard |Daylight )?Time)?)\b)?`;
 
 const RESET = new RegExp(
   String.raw`${ANNOUNCES}(?:[ -](?:at|on|by|until|after|time(?: is)?:?))*["']?:? ?["']?(?:${DATE})(?:,? at |, | )?${CLOCK}${ZONE}`,
   'i',
 );
 
-/** Matches a day without a time, which begins at its midnight. */
+/** Matches a day or weekday without a time, which begins at its midnight. */
 const RESET_DAY = new RegExp(
-  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after))*:? (?:(?<month>[a-z]{3,9})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?<firstDay>\d{1,2})(?:st|nd|rd|th)? (?<thenMonth>[a-z]{3,9})\b\.?(?:,? (?<thenYear>\d{4})\b)?)${ZONE}`,
+  String.raw`${ANNOUNCES}(?: (?:at|on|by|until|after))*:? (?:(?<month>${MONTH})\.? (?<day>\d{1,2})(?:st|nd|rd|th)?(?![\d:])(?:,? (?<year>\d{4})\b)?|(?:the )?(?<firstDay>\d{1,2})(?:st|nd|rd|th)?(?: of)? (?<thenMonth>${MONTH})\b\.?(?:,? (?<thenYear>\d{4})\b)?|(?:(?:this|next) )?(?<weekday>(?:sun|mon|tues|wednes|thurs|fri|satur)day)\b|(?<tomorrow>tomorrow)\b)${ZONE}`,
   'i',
 );
 
 /** Matches `2026-12-01 at 00:00 UTC`, `2026-11-27T09:00:00Z`, `2026-12-01`. */
 const RESET_ISO = new RegExp(
-  String.raw`(?:${ANNOUNCES}|\bresets?_?at\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?(?:\s?\(([^()]{1,64})\))?)?`,
+  String.raw`(?:${ANNOUNCES}|\b(?:next_?)?resets?_?(?:at|time|date)\b)[^\n\d]{0,20}(\d{4}-\d{2}-\d{2})(?:(?:T| at |,? )(\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?\s?(Z|UTC|[+-]\d{2}:?\d{2})?(?:\s?\(([^()]{1,64})\))?)?`,
   'i',
 );
 
 /** Matches a provider's field in seconds, or in ms if the number is too large for seconds. */
-const RESET_EPOCH = /["']?\bresets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
+const RESET_EPOCH = /["']?\b(?:next_)?resets?(?:_?at|_time)?["']?\s{0,4}[:=]?\s{0,4}["']?(\d{10,13})\b/i;
 
 /** The time zones that providers name with a word. */
 const ZONE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^(?:GMT|Z)$/i, 'UTC'],
-  [/^(?:P[SD]?T|Pacific(?: time)?)$/i, 'America/Los_Angeles'],
-  [/^E[SD]?T$/i, 'America/New_York'],
-  [/^C[SD]?T$/i, 'America/Chicago'],
-  [/^M[SD]?T$/i, 'America/Denver'],
+  [/^(?:P[SD]?T|Pacific(?: .*)?)$/i, 'America/Los_Angeles'],
+  [/^(?:E[SD]?T|Eastern(?: .*)?)$/i, 'America/New_York'],
+  [/^(?:C[SD]?T|Central(?: .*)?)$/i, 'America/Chicago'],
+  [/^(?:M[SD]?T|Mountain(?: .*)?)$/i, 'America/Denver'],
   [/^CES?T$/i, 'Europe/Berlin'],
   [/^BST$/i, 'Europe/London'],
   [/^IST$/i, 'Asia/Kolkata'],
   [/^JST$/i, 'Asia/Tokyo'],
+  [/^KST$/i, 'Asia/Seoul'],
+  [/^SGT$/i, 'Asia/Singapore'],
+  // The zone is without summer time, which AEDT names.
+  [/^AEST$/i, '+10:00'],
+  [/^AE[DT]?T$/i, 'Australia/Sydney'],
 ];
 
 /**
@@ -221,7 +231,7 @@ type Zone = Intl.DateTimeFormat;
 function zoneNamed(name: string): Zone | null {
   try {
     return new Intl.DateTimeFormat('en-US', {
-      timeZone: ZONE_WORDS.find(([word]) => word.test(name.trim()))?.[1] ?? name.trim(),
+      timeZone: ZONE_WORDS.find(([word]) => word.test(name.trim()))?.[1] ?? offsetNamed(name) ?? name.trim(),
       hourCycle: 'h23',
       year: 'numeric',
       month: 'numeric',
@@ -233,6 +243,12 @@ function zoneNamed(name: string): Zone | null {
   } catch {
     return null;
   }
+}
+
+/** Returns an offset such as `UTC+2`, `GMT+05:30` or `+0200` in the form `+02:00`; null for any other name. */
+function offsetNamed(name: string): string | null {
+  const [, sign, hours, minutes = '00'] = /^\s*(?:UTC|GMT)?\s?([+-])(\d{1,2})(?::?(\d{2}))?\s*$/i.exec(name) ?? [];
+  return sign === undefined || hours === undefined ? null : `${sign}${hours.padStart(2, '0')}:${minutes}`;
 }
 
 function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: number } {
@@ -266,8 +282,9 @@ function relativeReset(text: string): number | null {
   }
   const spans = SPAN.exec(text)?.[1];
   if (spans !== undefined) return limitWait(sumSpans(spans));
-  const one = ONE.exec(text)?.[1];
-  return one === undefined ? null : unitMs(one);
+  const [, one, several, unit] = ONE.exec(text) ?? [];
+  if (unit === undefined) return null;
+  return unitMs(unit) * (one === undefined ? NUMBER_WORDS.indexOf(several?.toLowerCase() ?? '') + 2 : 1);
 }
 
 function sumSpans(spans: string): number {

@@ -204,12 +204,13 @@ export function isUnposted({ answer }: Pick<FeedbackItem, 'answer'>): boolean {
 }
 
 /**
- * Returns true if a run without a call has something to post: an earlier run's unposted answer, or a change of
- * `unstarted`.
+ * Returns true if a run without a call has something to post: an earlier run's unposted answer, a change of
+ * `unstarted`, or feedback that was settled without Ralph, such as a check that passes now.
  */
 export function hasAnswersToPost(now: Feedback, before: Feedback): boolean {
   const isSaid = (now.unstarted === null) === (before.unstarted === null);
-  return unpostedIn(now).length > 0 || !isSaid;
+  const isSettled = Object.keys(before.items).some((id) => !Object.hasOwn(now.items, id));
+  return unpostedIn(now).length > 0 || !isSaid || isSettled;
 }
 
 /**

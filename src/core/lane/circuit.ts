@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
+import type { CallFailure } from '../analysis/failure-words.ts';
 import { isTooFarAhead } from '../countdown.ts';
 import type { Evidence } from '../evidence.ts';
 import { hasCalledAgent } from '../pipeline/step-record.ts';
 import { type CircuitPolicy, countSchema, type Immutable, instantSchema } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
+import { cutText } from '../text/phrase.ts';
 
 /** Number of iterations in a window. */
 export const WINDOW_SIZE = 5;
@@ -56,6 +58,11 @@ const TRACKED_ERRORS = 10;
 /** Maximum length of a fingerprint in characters; longer ones are cut. */
 export const MAX_FINGERPRINT_CHARS = 400;
 
+/** Maximum length in characters of the description of a failed call. */
+const MAX_HOW_CHARS = 100;
+/** Maximum length in characters of the agent's own words about a failed call. */
+const MAX_FAILURE_CHARS = 400;
+
 /** The reasons for an open circuit. */
 export const circuitReasons = [
   'no_progress',
@@ -94,6 +101,10 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     openedAt: instantSchema,
     /** The task whose iteration opened the circuit; null if unknown. */
     taskId: storedTaskId.nullable().default(null),
+    /** The failed call that opened the circuit; absent if no failed call opened it. */
+    failure: z
+      .object({ how: z.string().max(MAX_HOW_CHARS), words: z.string().max(MAX_FAILURE_CHARS).nullable() })
+      .exactOptional(),
   }),
 ]);
 
@@ -155,8 +166,8 @@ export interface CircuitFacts {
    * wrong key.
    */
   readonly neutral: boolean;
-  /** True if the agent failed and nothing changed, which points to the environment rather than the task. */
-  readonly agentFailed: boolean;
+  /** The agent's failure if nothing changed, which points to the environment rather than the task; otherwise null. */
+  readonly failure: CallFailure | null;
   readonly questionOnly: boolean;
   readonly fingerprints: readonly string[];
   readonly countedDenials: number;
@@ -194,18 +205,18 @@ export function recordInCircuit(circuit: Circuit, facts: CircuitFacts, policy: C
   if (circuit.kind === 'open') {
     return facts.progress
       ? createClosedCircuit(circuit.totalOpens)
-      : openCircuit(circuit, reasonOfProbe(facts), facts.taskId, now);
+      : openCircuit(circuit, reasonOfProbe(facts), facts, now);
   }
   const next = countIteration(circuit, facts);
   const reason = tripReason(next, policy);
-  if (reason !== null) return openCircuit(next, reason, facts.taskId, now);
+  if (reason !== null) return openCircuit(next, reason, facts, now);
   const recovered = facts.progress && viewCircuit(circuit, policy, now).kind === 'half-open';
   return recovered ? createClosedCircuit(circuit.totalOpens) : next;
 }
 
-function reasonOfProbe({ countedDenials, agentFailed }: CircuitFacts): CircuitReason {
+function reasonOfProbe({ countedDenials, failure }: CircuitFacts): CircuitReason {
   if (countedDenials > 0) return 'permission_denied';
-  return agentFailed ? 'agent_error' : 'no_progress';
+  return failure === null ? 'no_progress' : 'agent_error';
 }
 
 /** Returns the circuit closed by a person or `circuit-auto-reset`. */
@@ -216,11 +227,11 @@ export function closeCircuit(circuit: Circuit): Circuit {
 function countIteration(circuit: Closed, facts: CircuitFacts): Closed {
   // The first question since the last progress is forgiven, because the next prompt says that nobody can answer.
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
-  const isIdle = !facts.progress && !facts.agentFailed && !(facts.returned && !circuit.probes);
+  const isIdle = !facts.progress && facts.failure === null && !(facts.returned && !circuit.probes);
   return {
     ...circuit,
     noProgress: facts.progress ? 0 : circuit.noProgress + (isIdle ? 1 : 0),
-    agentFailures: facts.agentFailed ? circuit.agentFailures + 1 : 0,
+    agentFailures: facts.failure === null ? 0 : circuit.agentFailures + 1,
     // An error in an iteration with progress starts no streak.
     errorStreaks: facts.progress ? [] : continueStreaks(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
@@ -252,8 +263,18 @@ function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | nul
   return circuit.probes && circuit.noProgress > 0 ? 'no_progress' : null;
 }
 
-function openCircuit(circuit: Circuit, reason: CircuitReason, taskId: TaskId | null, now: number): Circuit {
-  return { kind: 'open', totalOpens: circuit.totalOpens + 1, reason, openedAt: now, taskId };
+function openCircuit(
+  { totalOpens }: Circuit,
+  reason: CircuitReason,
+  { taskId, failure }: CircuitFacts,
+  now: number,
+): Circuit {
+  const opened = { kind: 'open', totalOpens: totalOpens + 1, reason, openedAt: now, taskId } as const;
+  return failure === null || reason !== 'agent_error' ? opened : { ...opened, failure: capFailure(failure) };
+}
+
+function capFailure({ how, words }: CallFailure): CallFailure {
+  return { how: cutText(how, MAX_HOW_CHARS), words: words === null ? null : cutText(words, MAX_FAILURE_CHARS) };
 }
 
 /** Returns the windows and streaks after one more iteration. */

@@ -9,7 +9,7 @@ import { selectHintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome, RunBound } from '../outcome.ts';
 import { isAllWithdrawn } from '../people/withdrawal.ts';
 import { findOpenSteps, findStepRefusal, type StepRecord } from '../pipeline/step-record.ts';
-import type { Policy } from '../policy.ts';
+import { isCostReached, type Policy } from '../policy.ts';
 import { chooseAgent, findLongestRefusedAgent, type ChosenAgent } from '../agents/providers.ts';
 import type { LaneState } from './state/state.ts';
 import { reopenDueTasks, isPromptTask, QUEUE } from '../tasks/ids.ts';
@@ -366,7 +366,7 @@ export function findReachedRunLimit(
   // says.
   const outOfTime = run.last?.end.kind === 'timeout' && run.last.end.of === 'run';
   if (outOfTime || run.startedAt + policy.maxRunMs - now < MIN_CALL_MS) return { kind: 'limit', reason: 'minutes' };
-  if (policy.maxCostUsd > 0 && run.costUsd >= policy.maxCostUsd) return { kind: 'limit', reason: 'cost' };
+  if (isCostReached(run.costUsd, policy.maxCostUsd)) return { kind: 'limit', reason: 'cost' };
   return null;
 }
 
@@ -378,7 +378,7 @@ export function findObstacle({ windows, startedAt, calls, costUsd }: Used, polic
   const window = findExhaustedWindow(windows, policy, now);
   if (window !== null) return `its limit is reached (${window.reason})`;
   if (policy.maxCalls > 0 && calls >= policy.maxCalls) return 'the run has no calls left';
-  if (policy.maxCostUsd > 0 && costUsd >= policy.maxCostUsd) return 'the run has no money left';
+  if (isCostReached(costUsd, policy.maxCostUsd)) return 'the run has no money left';
   return startedAt + policy.maxRunMs - now < MIN_CALL_MS ? 'the run has no time left' : null;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PassingLimit } from '../outcome.ts';
-import { amountSchema, countSchema, type Immutable, instantSchema, type Policy } from '../policy.ts';
+import { amountSchema, countSchema, type Immutable, instantSchema, isCostReached, type Policy } from '../policy.ts';
 import { boundUsage, type Usage } from './ledger.ts';
 import { DAY_MS, HOUR_MS, isTooFarAhead } from '../countdown.ts';
 
@@ -49,7 +49,7 @@ export function findExhaustedWindow(
     reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + HOUR_MS });
   if (hour !== null && policy.maxTokensPerHour > 0 && hour.tokens >= policy.maxTokensPerHour)
     reached.push({ reason: 'tokens_per_hour', resumeAt: hour.openedAt + HOUR_MS });
-  if (day !== null && policy.maxCostUsdPerDay > 0 && day.costUsd >= policy.maxCostUsdPerDay)
+  if (day !== null && isCostReached(day.costUsd, policy.maxCostUsdPerDay))
     reached.push({ reason: 'cost_per_day', resumeAt: dayStart(day.openedAt) + DAY_MS });
   return reached.sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
 }

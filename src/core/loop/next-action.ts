@@ -63,6 +63,7 @@ export interface LoopFacts {
   /** The task for which people's changes were looked up before its call; null if there is none. */
   readonly lookedFor: TaskId | null;
   readonly isHeadVerified: boolean;
+  readonly isBaseVerified: boolean;
   /** True if the run asked for more than its reservation. */
   readonly hasAskedForMore: boolean;
 
@@ -81,6 +82,7 @@ export const NOTHING_KNOWN: LoopFacts = {
   failure: null,
   lookedFor: null,
   isHeadVerified: false,
+  isBaseVerified: false,
   hasAskedForMore: false,
   orders: null,
   prepared: null,
@@ -165,6 +167,9 @@ function beforeCall(situation: LoopSituation, step: Iterate): LoopAction {
   const action = listUnverifiedTasks(state).includes(task.id) ? dueHeadVerification(situation, null) : null;
   if (action !== null) return action;
   if (known.stage === 'unopened') return { kind: 'open-branch' };
+  // The failures of the last iterations may be those of the base, so the base is verified again.
+  const doubtsBase = run.iterations > 0 && state.baseVerification === null && !known.isBaseVerified;
+  if (doubtsBase && situation.policy.verifies) return { kind: 'verify-base' };
   if (known.prepared?.task !== task.id) return { kind: 'prepare-merge', task };
   return { kind: 'iterate', step, startedAt: now, merge: known.prepared.merge, orders: known.orders ?? [] };
 }

@@ -3,6 +3,9 @@ import { isEligible, chooseNextTask, progressOf, listTasksWithinReach } from '..
 import { isBegun, type QueuedTask, type TaskProgress } from '../tasks/task.ts';
 import { type PredictedFiles, findSharedFile } from './predict-files.ts';
 
+/** Maximum number of lanes per machine in a run. People cannot stop a lane that waits, which may take hours. */
+const MAX_PER_MACHINE = 4;
+
 /** A lane and the files that its work probably touches. */
 export interface LaneFiles {
   readonly lane: LaneId;
@@ -26,9 +29,12 @@ export interface QueueNow {
   readonly urgent: readonly LaneFiles[];
   /** Unfinished lanes that this run can continue, in the order of the queue. */
   readonly continuable: readonly LaneFiles[];
-  /** Maximum number of lanes besides the queue. */
+  /** Number of machines for lanes other than the queue. */
   readonly maxBeside: number;
-  /** Maximum number of new lanes among them. */
+  /**
+   * Maximum number of new lanes. Some may wait for a machine, except while other runs use machines too, or next to an
+   * urgent lane, which leaves the queue a small share.
+   */
   readonly maxNew: number;
 }
 
@@ -75,10 +81,16 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
     );
   for (const one of queue.continuable) if (continued.length < queue.maxBeside && isFree(one)) continued.push(one);
   const left = own === null ? [] : open.filter((task) => !stays(task));
+  const machines = queue.maxBeside;
+  const most = Math.min(
+    queue.maxNew,
+    busy.length + urgent.length > 0
+      ? machines - continued.length
+      : countNewLanes(open.length, machines, continued.length),
+  );
   for (const task of left.filter(mayLeave)) {
     const one = ownLaneOf(queue, task);
-    const hasRoom = begun.length < Math.min(queue.maxNew, queue.maxBeside - continued.length);
-    if (hasRoom && isFree(one)) begun.push(one);
+    if (begun.length < most && isFree(one)) begun.push(one);
   }
   const waiting = left
     .filter(({ id }) => begun.every(({ lane }) => lane !== id))
@@ -88,6 +100,19 @@ export function chooseLanes(queue: QueueNow): ChosenLanes {
         .slice(0, 1),
     );
   return { own, continued, begun, waiting };
+}
+
+/**
+ * Returns the number of new lanes with which the run ends soonest. `machines` take them one after another, after the
+ * `continued` lanes, while the queue takes the other tasks. Assumes that a task takes twice as long as the set-up of a
+ * machine.
+ */
+function countNewLanes(tasks: number, machines: number, continued: number): number {
+  if (machines < 1) return 0;
+  const lengthWith = (lanes: number): number =>
+    Math.max(2 * (tasks - lanes) + 1, 3 * Math.ceil((lanes + continued) / machines));
+  const numbers = Array.from({ length: Math.min(tasks, machines * MAX_PER_MACHINE - continued + 1) }, (_, at) => at);
+  return numbers.reduce((best, lanes) => (lengthWith(lanes) < lengthWith(best) ? lanes : best), 0);
 }
 
 /** Returns an issue's own lane, whose id is the task's id. */

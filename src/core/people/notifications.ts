@@ -92,6 +92,16 @@ export function withNotification<Known extends NotificationMemory>(
   };
 }
 
+/** Adds needs of which people were notified elsewhere, by a comment that is settled there. */
+export function withKnownNeeds<Known extends NotificationMemory>(
+  known: Known,
+  needs: readonly Need[],
+  at: number,
+): Known {
+  if (needs.length === 0) return known;
+  return { ...withNotification(known, needs, { thread: null, comment: null, at }), notifiedAt: known.notifiedAt };
+}
+
 /** Returns the first line of the comment that notifies of these needs, in any order. */
 export function markerOf(needs: readonly Need[]): string {
   const names = needs.map(({ kind, about }) => `${kind}:${about.replaceAll(/[^\w.-]+/g, '_')}`).sort();

@@ -255,9 +255,9 @@ export const serverRules: readonly ServerRule[] = [
     meaning: 'A rule of the repository forbids rewriting the branch.',
   },
   createAccessRule(
-    /archived so it is read-only|(is|was) archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b/i,
-    'The repository accepts no pushes, because it is archived, locked or disabled.',
-    'Unarchive it, or switch the workflow off.',
+    /archived so it is read-only|(is|was) archived|locked for migration|(repository|'[^']*'|has been|is) disabled\b|(returned error:|HTTP) 30[1278]\b/i,
+    'The repository accepts no pushes, because it is archived, locked, disabled, or renamed while this run worked.',
+    'Unarchive it, or switch the workflow off; after a renaming, a new run knows the new name.',
   ),
   createAccessRule(
     /SAML SSO|single sign-on/i,

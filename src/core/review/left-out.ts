@@ -19,7 +19,7 @@ export const LEFT_OUT_CLAUSES = {
 } as const;
 
 /** Formats a reason so that it can follow the names of this many files. */
-export function formatReason(why: string, files: number): string {
+export function formatLeftOutReason(why: string, files: number): string {
   return files === 1 ? why : why.replace(/^it\b/, 'each');
 }
 

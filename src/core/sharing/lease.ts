@@ -50,13 +50,26 @@ export function deriveRunTag(runTag: string, lane: LaneId): string {
 const PUBLISH_MS = 10 * MINUTE_MS;
 
 /** Maximum total time in ms for the jobs of a split run to wait for their runners and set themselves up. */
-export const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
+const MAX_WAIT_FOR_JOBS_MS = 60 * MINUTE_MS;
 
 /**
- * Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones.
+ * Returns the maximum time for which a run of up to `maxRunMs` holds its lane, in one job or in three consecutive ones,
+ * if its machine first works on `before` other lanes.
  */
-export function computeMaxLeaseMs(maxRunMs: number, jobs: 'one' | 'three'): number {
-  return Math.min(maxRunMs + PUBLISH_MS + (jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0), MAX_LEASE_MS);
+export function computeMaxLeaseMs(maxRunMs: number, jobs: 'one' | 'three', before = 0): number {
+  return Math.min(computeMaxStartMs(maxRunMs, jobs, before) + maxRunMs + PUBLISH_MS, MAX_LEASE_MS);
+}
+
+/** Returns the maximum time from the claim of such a lane to its first call: after a later one, the claim may end. */
+export function computeMaxStartMs(maxRunMs: number, jobs: 'one' | 'three', before: number): number {
+  const wait = jobs === 'three' ? MAX_WAIT_FOR_JOBS_MS : 0;
+  const ofLane = maxRunMs + PUBLISH_MS;
+  return wait + Math.max(0, Math.min((ofLane + wait) * before, MAX_LEASE_MS - wait - ofLane));
+}
+
+/** Returns on how many lanes the machine of a lane works before it, for the lane at a place of the run's list. */
+export function countLanesBefore(place: number, atOnce: number): number {
+  return Math.floor(place / atOnce);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseState } from '../lane/state/state.ts';
+import { type LaneState, parseState } from '../lane/state/state.ts';
 import { emptyBudget, parseBudget, serializeUsage, type Budget, type ParsedBudget } from '../sharing/budget.ts';
 import {
   createLaneRecord,
@@ -82,6 +82,17 @@ export function isSnapshotFile(path: string): boolean {
 /** Returns the lanes that have a file. */
 export function listLanes(snapshot: Snapshot): readonly LaneId[] {
   return [...snapshot.keys()].flatMap((path) => LANE.exec(path)?.[1] ?? []).filter(isLaneId);
+}
+
+/** Returns the states of the other lanes that know of a base on which `verify` fails. */
+export function listLanesOnRedBase(snapshot: Snapshot, lane: LaneId): readonly LaneState[] {
+  return listLanes(snapshot).flatMap((other) => {
+    // Reading every state would take long, so only states with this text are parsed.
+    if (other === lane || !/"redBase": ?\{/.test(snapshot.get(laneFile(other)) ?? '')) return [];
+    const document = parseRecordIn(snapshot, other)?.document ?? null;
+    const parsed = document === null ? null : parseState(document, other);
+    return parsed?.kind === 'state' && parsed.state.redBase !== null ? [parsed.state] : [];
+  });
 }
 
 /** Returns the record of a lane; an empty one if it has no file. */

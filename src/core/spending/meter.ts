@@ -44,9 +44,12 @@ const MAX_INPUT_TOKENS = 1_000_000;
 /** Number of tokens that a provider adds to a request that uses tools. */
 const ADDED_TOKENS = 1_000;
 
-/** Returns the maximum number of tokens of a text: no tokenizer makes more than one token per byte. */
-export function computeMaxTokens(text: string): number {
-  return Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
+/**
+ * Returns the maximum input of a request in tokens: no tokenizer makes more than one token per byte. The model reads
+ * everything again after each search that the provider's servers run, together with the results.
+ */
+export function computeMaxInput(text: string, searches: number): number {
+  return searches > 0 ? (searches + 1) * MAX_INPUT_TOKENS : Math.min(countBytes(text) + ADDED_TOKENS, MAX_INPUT_TOKENS);
 }
 
 /**

@@ -13,6 +13,7 @@ const LISTED: Readonly<Record<string, Price>> = {
   'gpt-4.1-mini': price(0.4, 0.1, 1.6),
   'gpt-4.1-nano': price(0.1, 0.025, 0.4),
   'gpt-4o': price(2.5, 1.25, 10),
+  'gpt-4o-2024-05-13': price(5, 5, 15),
   'gpt-4o-mini': price(0.15, 0.075, 0.6),
   'gpt-5': price(1.25, 0.125, 10),
   'gpt-5-codex': price(1.25, 0.125, 10),
@@ -31,6 +32,20 @@ const LISTED: Readonly<Record<string, Price>> = {
   'gemini-2.5-flash-lite': price(0.1, 0.025, 0.4),
   'gemini-3-pro-preview': price(2, 0.2, 12),
 };
+
+/** Number of searches of a request that names no maximum; no provider runs more for one answer. */
+const UNBOUNDED_SEARCHES = 1_000;
+
+/** The highest list price of one search in US dollars, used where a provider's own price is unknown. */
+export const MAX_SEARCH_USD = 0.035;
+
+/**
+ * Returns the maximum number of searches that the provider's servers run for a request, by the limits of its tools. The
+ * limit null belongs to a tool without a limit.
+ */
+export function computeMaxSearches(limits: readonly (number | null)[]): number {
+  return limits.reduce<number>((sum, limit) => Math.min(sum + (limit ?? UNBOUNDED_SEARCHES), UNBOUNDED_SEARCHES), 0);
+}
 
 /** Matches the date of a model version, which costs the same as the model. */
 const DATE = /-(?:\d{4}-\d{2}-\d{2}|\d{8})$/;
@@ -92,10 +107,27 @@ export function describeMissingPrice(model: string): string {
 }
 
 /**
+ * Returns the sentence that limits in dollars do not bind an agent whose requests nobody counts; `reports` are the
+ * amounts that the agent reports.
+ */
+export function describeUnboundCost(
+  title: string,
+  reports: { readonly cost: boolean; readonly tokens: boolean },
+): string {
+  const later = reports.cost || reports.tokens;
+  return `No limit in dollars binds ${title} during a call, because nobody counts its requests. ${
+    later
+      ? `Between calls, the limits hold if ${reports.cost ? 'it reports what a call cost' : 'it reports tokens and `prices` has its model'}.`
+      : 'It reports no cost, so what bounds this run is `max-iterations`, `max-minutes` and `max-calls-per-hour`.'
+  }`;
+}
+
+/**
  * Returns a model's list price, by its name alone, after a provider's name (`openai/gpt-5`), or with a date; null if it
  * is not listed.
  */
 function listPriceOf(model: string): Price | null {
-  const name = model.toLowerCase().split('/').at(-1)?.replace(DATE, '') ?? '';
-  return Object.hasOwn(LISTED, name) ? (LISTED[name] ?? null) : null;
+  const name = model.toLowerCase().split('/').at(-1) ?? '';
+  const known = [name, name.replace(DATE, '')].find((one) => Object.hasOwn(LISTED, one));
+  return known === undefined ? null : (LISTED[known] ?? null);
 }

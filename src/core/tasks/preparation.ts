@@ -7,7 +7,16 @@ import { namesOf } from '../text/phrase.ts';
 import { titleOfIssue, type IssueText } from './issue-task.ts';
 import { progressOf, resetProgress, listTasksWithinReach, withChangedTasks } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
-import { isBegun, issueOfTask, isSettled, isStuck, nameOfTask, type Approval, type Task } from './task.ts';
+import {
+  isBegun,
+  issueOfTask,
+  isSettled,
+  isStuck,
+  nameOfTask,
+  type Approval,
+  type Task,
+  type TaskProgress,
+} from './task.ts';
 
 /** The part of the judged tasks that their preparation needs. */
 export type JudgedCandidates = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
@@ -61,14 +70,15 @@ export function reopenWaitingTasks(
     const attempts = progress.state === 'failed' ? 0 : progress.attempts;
     return [[id, { ...progress, attempts, state: 'todo' as const, reason: null, setAside: null }] as const];
   });
-  const isAllowed = createPathMatcher(allowed);
-  const ready = Object.keys(state.tasks).filter((id) => {
-    const { reason, needs = [] } = progressOf(state.tasks, id);
-    return reason === 'withheld' && needs.length > 0 && needs.every(isAllowed);
-  });
+  const ready = Object.keys(state.tasks).filter((id) => isNowAllowed(progressOf(state.tasks, id), allowed));
   if (woken.length + ready.length === 0) return state;
   const tasks = withChangedTasks(state.tasks, ready, resetProgress);
   return { ...state, tasks: { ...tasks, ...Object.fromEntries(woken) } };
+}
+
+/** Returns true if the task waits only for protected paths, all of which are `allowed`. */
+export function isNowAllowed({ reason, needs = [] }: TaskProgress, allowed: readonly string[]): boolean {
+  return reason === 'withheld' && needs.length > 0 && needs.every(createPathMatcher(allowed));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { fingerprintOf } from '../analysis/analysis.ts';
+import { describeFailure } from '../analysis/failure-words.ts';
 import { hasAgentChangedContent } from '../pipeline/step-record.ts';
 import { listUnverifiedTasks, isKnownRed, listTasksHeldByOthers } from '../lane/verification.ts';
 import {
@@ -170,7 +171,7 @@ function circuitFacts(
       nothingToDo ||
       judgement.verdict.needsWithheld ||
       ((taskDone || saysAllDone) && countedDenials === 0),
-    agentFailed,
+    failure: agentFailed ? describeFailure({ analysis, end: evidence.end }) : null,
     questionOnly,
     fingerprints: fingerprintsOf(analysis, agentFailed),
     countedDenials,

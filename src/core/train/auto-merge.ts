@@ -2,10 +2,13 @@ import type { LaneState } from '../lane/state/state.ts';
 import type { LookAtKind } from '../review/manifest.ts';
 import type { ObjectId } from '../evidence.ts';
 
-/** The state of GitHub's auto-merge for the next pull request to merge. */
+/**
+ * The state of GitHub's auto-merge for the next pull request to merge. `still-armed` means that it could not be
+ * switched off although somebody pushed.
+ */
 export interface AutoMerge {
   readonly number: number;
-  readonly kind: 'armed' | Refused | Prevented;
+  readonly kind: 'armed' | 'still-armed' | Refused | Prevented;
   /** GitHub's sentence, or names of *Look at first* kinds. */
   readonly detail: string;
 }
@@ -45,4 +48,10 @@ export function explainNotArmed(
   if (change.lookAt === null) return not('look-at', 'not measured');
   const found = change.lookAt.filter((kind) => prevents.includes(kind));
   return found.length === 0 ? null : not('look-at', found.join(', '));
+}
+
+/** Returns true if the head is not the one that the lane's last run published; false if that is not known. */
+export function isPushedByOthers(state: LaneState | null, head: ObjectId): boolean {
+  const published = state?.lastRun?.published ?? null;
+  return published !== null && published.head !== head;
 }

@@ -165,7 +165,7 @@ export const EVENTS: readonly EventRow[] = [
   row({
     event: 'pull_request',
     types: ['closed'],
-    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch is on hold until the pull request is reopened.",
+    does: "For one of Ralph's branches. Merged: its tasks are done, the branch is deleted, and [another pull request](merging.md) that needs work gets it. Not merged: work on the branch is on hold until the pull request is reopened.",
     payload: payloadSchemas.closedPull,
     means: ({ pull_request: pull, sender: actor }, inputs) =>
       dismissForeignPullRequest(pull, inputs) ?? {

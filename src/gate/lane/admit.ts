@@ -174,13 +174,13 @@ async function open(deps: GateDeps, decided: AdmissibleLane, { claim, read, besi
     return { ...decided.end(outcome), state, notes: freed.notes };
   }
   const { pipeline, mcpServers } = read;
-  const { policy, at: claimedAt } = claim;
+  const { policy, at: claimedAt, startBy } = claim;
   const { start } = freed.lane;
   const begun = {
     lane:
       start.kind === 'continue' ? { ...freed.lane, start: { ...start, personHead: opened.personHead } } : freed.lane,
     opened,
-    ...{ tasks, state: freed.state, policy, claimedAt },
+    ...{ tasks, state: freed.state, policy, claimedAt, startBy },
   };
   return { kind: 'work', ...begun, pipeline, mcpServers, notes: freed.notes, proposes: null };
 }

@@ -15,7 +15,13 @@ import {
   tasksOfOtherLanes,
   sumWindows,
 } from '../../core/sharing/budget.ts';
-import { expiryOf, type Lease, computeMaxLeaseMs } from '../../core/sharing/lease.ts';
+import {
+  computeMaxLeaseMs,
+  computeMaxStartMs,
+  countLanesBefore,
+  expiryOf,
+  type Lease,
+} from '../../core/sharing/lease.ts';
 import { planRenewal, type Renewal } from '../../core/sharing/renewal.ts';
 import { changeUsage, mayHold, releaseInSnapshot } from '../../core/snapshot/changes.ts';
 import { parseBudgetIn, emptySnapshot, type Snapshot } from '../../core/snapshot/snapshot.ts';
@@ -30,8 +36,11 @@ import type { GateDeps } from '../deps.ts';
 type Renewed = ({ readonly kind: 'renewed' } & Pick<Renewal, 'windows' | 'policy'>) | Unavailable;
 
 export type LaneClaim =
-  /** `sequence` is what a new copy must exceed, `at` the instant from which the lease and the run's time count. */
-  | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })
+  /**
+   * `sequence` is what a new copy must exceed, `at` the instant from which the lease and the run's time count, and
+   * `startBy` the last one at which another job can begin the calls.
+   */
+  | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number; readonly startBy: number })
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome }
   /** A lane after the first wanted one: the first one was not claimed, or no budget is left for more lanes. */
@@ -85,7 +94,17 @@ export async function claimLanes(
   const { config, store } = deps;
   const at = deps.clock.now();
   const { policy } = config;
-  const unguarded = { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: NOT_ELSEWHERE } as const;
+  const startByOf = (place: number): number =>
+    at + computeMaxStartMs(policy.maxRunMs, jobsOf(config), countLanesBefore(place, config.parallel));
+  const times = { at, startBy: startByOf(0) };
+  const unguarded = {
+    kind: 'claimed',
+    ...times,
+    sequence: 0,
+    windows: null,
+    policy,
+    elsewhere: NOT_ELSEWHERE,
+  } as const;
   const alone = (claim: LaneClaim): readonly [LaneClaim, ...LaneClaim[]] => [
     claim,
     ...others.map(() => ({ kind: 'dropped' }) as const),
@@ -94,9 +113,9 @@ export async function claimLanes(
   const updated = await store.update(
     claimLanesInSnapshot({
       now: at,
-      claims: wanted.map((one) => ({
-        ...{ lane: one.lane, seen: one.seen ?? emptySnapshot, lease: leaseOf({ ...deps, runTag: one.runTag }, at) },
-        ...{ now: at, named: one.named, purpose: one.purpose },
+      claims: wanted.map((one, place) => ({
+        ...{ lane: one.lane, seen: one.seen ?? emptySnapshot, now: at, named: one.named, purpose: one.purpose },
+        lease: leaseOf({ ...deps, runTag: one.runTag }, at, countLanesBefore(place, config.parallel)),
       })),
       reserve: (budget, claims) => {
         const free = wanted.filter((one) => claims.some((claim) => claim.lane === one.lane));
@@ -109,8 +128,9 @@ export async function claimLanes(
       const { answer, snapshot } = updated;
       const taken = wanted.filter((_, place) => answer[place]?.kind === 'claimed');
       const claimOf = (one: WantedClaim, place: number): LaneClaim => {
-        const share = { at: taken.indexOf(one), of: taken.length };
-        return claimFrom(deps, one, { answer: answer[place] ?? { kind: 'dropped' }, snapshot, at, share });
+        const share = { at: taken.indexOf(one), of: taken.length, atOnce: config.parallel };
+        const startBy = startByOf(place);
+        return claimFrom(deps, one, { answer: answer[place] ?? { kind: 'dropped' }, snapshot, at, startBy, share });
       };
       return [claimOf(first, 0), ...others.map((one, place) => claimOf(one, place + 1))];
     }
@@ -140,16 +160,18 @@ function claimFrom(
     readonly answer: SideClaimAnswer;
     readonly snapshot: Snapshot;
     readonly at: number;
+    readonly startBy: number;
     readonly share: LaneShare;
   },
 ): LaneClaim {
-  const { answer, snapshot, at, share } = made;
+  const { answer, snapshot, at, startBy, share } = made;
   if (answer.kind === 'leased') return { kind: 'refused', outcome: outcomeOfHeldLane(lane, answer.lease) };
   if (answer.kind !== 'claimed') return answer;
   const { sequence, problem } = answer;
   return {
     kind: 'claimed',
     at,
+    startBy,
     sequence,
     warnings: problem === null ? [] : [problem],
     ...grantedTo({ ...deps, runTag }, lane, { snapshot, now: at, share }),
@@ -192,10 +214,11 @@ export function outcomeOfHeldLane(lane: LaneId, lease: Lease): Outcome {
  * some budget is left.
  */
 function reservedFor(
-  { config: { policy, ...config }, context: { runUrl, runId, runAttempt } }: ClaimDeps,
+  { config, context: { runUrl, runId, runAttempt } }: ClaimDeps,
   wanted: readonly WantedClaim[],
   { budget, now }: { readonly budget: Budget; readonly now: number },
 ): { readonly budget: Budget; readonly count: number } {
+  const { policy, parallel: atOnce } = config;
   const newest = seedBudget(budget, wanted[0]?.windows ?? emptyBudget.windows);
   const tags = wanted.map(({ runTag }) => runTag);
   const others: Budget = {
@@ -205,15 +228,15 @@ function reservedFor(
   const windows = sumWindows(others, '', now);
   const costs = wanted.flatMap((one) => one.costOfCallUsd ?? []);
   const costOfCallUsd = costs.length === 0 ? null : Math.max(...costs);
-  const count = countAffordableLanes(wanted.length, { windows, policy, costOfCallUsd });
-  const expiresAt = now + computeMaxLeaseMs(policy.maxRunMs, jobsOf(config));
+  const count = countAffordableLanes(wanted.length, { windows, policy, costOfCallUsd, atOnce });
   const reserve = (known: Budget, { lane, runTag, tasks }: WantedClaim, share: LaneShare): Budget => {
+    const expiresAt = now + computeMaxLeaseMs(policy.maxRunMs, jobsOf(config), countLanesBefore(share.at, atOnce));
     const holder = { runTag, lane, runUrl, runId, runAttempt, expiresAt };
     const run = { ...holder, tasks: tasks(tasksOfOtherLanes(known, lane, now)) };
     return reserveUsage(known, reservationOfShare(run, { windows, policy, share }), now);
   };
   // The first lane reserves last, so that it does not take the shares of the others.
-  const shared = wanted.slice(0, count).map((one, at) => ({ one, share: { at, of: count } }));
+  const shared = wanted.slice(0, count).map((one, at) => ({ one, share: { at, of: count, atOnce } }));
   const reserved = shared.toReversed().reduce<Budget>((known, { one, share }) => reserve(known, one, share), others);
   return { budget: reserved, count };
 }

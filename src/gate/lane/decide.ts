@@ -1,7 +1,6 @@
 import { hasAnswersToPost } from '../../core/feedback/memory.ts';
 import { forgetFeedback } from '../../core/feedback/rounds.ts';
 import { noChange } from '../../core/lane/change.ts';
-import { buildVerificationSubject, reconsiderBase } from '../../core/lane/verification.ts';
 import { probeNow } from '../../core/lane/settle/settle-circuit.ts';
 import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
@@ -34,6 +33,7 @@ import {
   endRenamed,
   endWorkedElsewhere,
   type EndIntake,
+  throwIfBaseIsGone,
   throwIfUnread,
   withWarning,
 } from './idle-ends.ts';
@@ -48,6 +48,7 @@ import {
   unreadFeedback,
 } from './kept-lane.ts';
 import { baseBranchOf, checkBeforeSpending, type KeptLane, dropStaleProgress, endIfTooManyPulls } from './restore.ts';
+import { reconsiderRedBase } from './red-base.ts';
 import type { FoundStart } from './start.ts';
 
 /** The end of a run that makes no call on its lane, with the issues whose own lanes could be continued instead. */
@@ -132,7 +133,11 @@ export async function decideOnLane(deps: GateDeps, asked: WorkRequest): Promise<
   const allDone = isPlanComplete(work.tasks, work.state.tasks);
   if (isResting && allDone) return ended(endResting(work));
 
-  const place = await withBase(deps, request, await findPlace(deps, request, { look, restored, work }));
+  const place = await withBase(deps, request, {
+    place: await findPlace(deps, request, { look, restored, work }),
+    snapshot: kept.snapshot,
+  });
+  if (place.closedBy !== null) await throwIfBaseIsGone(deps, place.lane.baseBranch);
   if (place.closedBy !== null && request.requested !== 'by-name')
     return ended(place.end({ kind: 'paused', reason: 'by_person', by: place.closedBy }));
   // Everything is done and merged, or was done before the first run: nothing is left to publish either.
@@ -288,15 +293,14 @@ async function findPlace(
 }
 
 /** Returns the place with what is known now about a base on which `verify` fails. */
-async function withBase(deps: GateDeps, { asked }: WorkRequest, place: Place): Promise<Place> {
-  const { state, lane } = place;
-  if (state.redBase === null) return place;
-  const { verify, policy } = deps.config;
-  const isHeld = state.redBase.stage === 'tried' && !asked && policy.verifies;
-  const tip = isHeld ? (await deps.remote.branches(lane.baseBranch))[lane.baseBranch] : undefined;
-  const subject = buildVerificationSubject(verify, { commit: tip ?? '', sha256: deps.sha256 });
-  const reconsidered = reconsiderBase(state, { asked, subject, verifies: policy.verifies, at: deps.clock.now() });
-  return reconsidered === state ? place : { ...place, state: reconsidered, end: place.endIn(reconsidered) };
+async function withBase(
+  deps: GateDeps,
+  { asked }: WorkRequest,
+  { place, snapshot }: { readonly place: Place; readonly snapshot: Snapshot | null },
+): Promise<Place> {
+  const { lane, state: before } = place;
+  const state = await reconsiderRedBase(deps, { asked, lane, snapshot }, before);
+  return state === before ? place : { ...place, state, end: place.endIn(state) };
 }
 
 /** Returns the function that ends a run on this lane. */

@@ -18,17 +18,17 @@ import {
 } from '../../core/tasks/ids.ts';
 import { isStuck } from '../../core/tasks/task.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { namesOf, completeSentence } from '../../core/text/phrase.ts';
-import type { Train } from '../../core/train/train.ts';
-import { endIntake, type Intake } from '../../handover/intake.ts';
+import { completeSentence } from '../../core/text/phrase.ts';
+import { endIntake, type GateResult, gateResultOfLane, type Intake } from '../../handover/intake.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { BranchDeleted } from '../../ports/remote.ts';
 import { explainOrderNotKept } from '../command/save-order.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intent } from '../event/intent.ts';
 import { isTaskIssue } from '../tasks/queued-issues.ts';
+import { workWaiting } from '../work.ts';
 import { restoreLane } from './restore.ts';
-import { examineTrain, rememberEnds } from './train.ts';
+import { rememberEnds } from './train.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -37,8 +37,37 @@ type Remains = 'done' | 'unfinished';
 /** Maximum number of names in a message. */
 const MAX_NAMED = 10;
 
-/** Handles a closed pull request of Ralph: merged, the lane's work is over; not merged, the lane rests. */
-export async function endLane(
+/**
+ * Handles a closed pull request of Ralph. Not merged, the lane rests. Merged, the lane's work is over, and the run
+ * takes up the first of the other open ones that needs work.
+ */
+export async function endLane(deps: GateDeps, intent: Extract<Intent, { kind: 'end-lane' }>): Promise<GateResult> {
+  const end = await endClosed(deps, intent);
+  if (!intent.pullRequest.merged || end.over === null) return gateResultOfLane(deps, end);
+  const { work, unnotified, problem, train, warnings } = await workWaiting(deps);
+  const { number, branch } = intent.pullRequest;
+  // Merging one of several changes the order of the others.
+  const others = train === null ? null : { ...train, pulls: train.pulls.filter((one) => one.branch !== branch) };
+  if (!train?.closed.some((one) => one.number === number))
+    await rememberEnds(deps, [closedPullOf(deps, intent.pullRequest)]);
+  const further = [
+    ...end.notes.warnings,
+    ...warnings,
+    ...(problem === null ? [] : [`Another open pull request was not worked on: ${completeSentence(problem.message)}`]),
+  ];
+  const next = work ?? unnotified ?? end;
+  const notes = {
+    ...next.notes,
+    train: others,
+    warnings: next === end ? further : [...further, ...next.notes.warnings],
+  };
+  return next.kind === 'work'
+    ? { ...gateResultOfLane(deps, { ...next, notes }), over: end.over }
+    : gateResultOfLane(deps, { ...next, over: end.over, notes });
+}
+
+/** Ends the lane of a closed pull request: `over` is null for a branch that belongs to no lane. */
+async function endClosed(
   deps: GateDeps,
   { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>,
 ): Promise<EndIntake> {
@@ -75,18 +104,15 @@ export async function endLane(
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
-  const train = await examineOtherPulls(deps, branch);
-  if (!train?.closed.some((one) => one.number === number)) await rememberEnds(deps, [closedPullOf(deps, pullRequest)]);
   const end = endAsUpdated(
     deps,
-    `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}${othersSentence(train)}`,
+    `${name} was merged. ${doneSentence(state)} ${branchSentence(branch, deleted, remains)}${remains === 'unfinished' ? ` ${continuationSentence(state, deleted)}` : ''}`,
   );
   return {
     ...end,
     over,
     notes: {
       ...end.notes,
-      train,
       warnings: [
         ...warnings,
         ...(deleted?.kind === 'rejected'
@@ -121,19 +147,6 @@ async function remainingWork(deps: GateDeps, { lane, tasks }: LaneState): Promis
   if (issue === null || issue.state === 'closed' || !(await isTaskIssue(deps, issue))) return null;
   const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
-}
-
-/** Returns the other open pull requests, which may conflict with the merged one; null if they were not read. */
-async function examineOtherPulls(deps: GateDeps, merged: string): Promise<Train | null> {
-  const { train } = await examineTrain(deps);
-  return train === null ? null : { ...train, pulls: train.pulls.filter(({ branch }) => branch !== merged) };
-}
-
-function othersSentence(train: Train | null): string {
-  const names = (train?.pulls ?? []).map(({ number }) => `#${String(number)}`);
-  return names.length === 0
-    ? ''
-    : ` The next run looks at the other open pull requests (${namesOf(names)}) and merges the base branch into those that conflict with it now.`;
 }
 
 /** Ends the agent's session, because its work is merged. Returns the problem as a sentence, or null. */

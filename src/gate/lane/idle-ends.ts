@@ -87,6 +87,15 @@ export function throwIfUnread({ purpose }: WorkRequest, branch: string, { checks
   );
 }
 
+/** Throws a UserError if the base branch does not exist: deleting it makes GitHub close its pull requests. */
+export async function throwIfBaseIsGone({ remote }: Pick<GateDeps, 'remote'>, base: string): Promise<void> {
+  if ((await remote.branches(base))[base] !== undefined) return;
+  throw new UserError(
+    'configuration',
+    `The base branch \`${base}\` does not exist, and GitHub closes pull requests into a branch that is deleted. Set \`base-branch\` to a branch that exists, or restore this one and reopen the pull request.`,
+  );
+}
+
 /** Returns the end with one more warning. */
 export function withWarning(intake: EndIntake, warning: string): EndIntake {
   return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };

@@ -25,14 +25,14 @@ export interface LaneLookup {
 
 /** Reads what is stored of the lane, and the branches of all lanes. */
 export async function readKeptLane(deps: GateDeps, { id, requested, issues }: WorkRequest): Promise<LaneLookup> {
-  const { branchPrefix } = deps.config;
+  const { branchPrefix, allowProtectedPaths: allowed } = deps.config;
   const branch = branchPrefix + id;
   // The state is read before the branches: if a run ends between the two, we see its branch, and our claim detects its
   // save.
   const kept = await loadLane({ lane: id, deps });
   const branches = await deps.remote.branches(branchPrefix);
   const { snapshot } = kept;
-  const asker = { runTag: deps.runTag, ...deps.context, now: deps.clock.now() };
+  const asker = { runTag: deps.runTag, ...deps.context, now: deps.clock.now(), allowed };
   // Unfinished work of a lane is on its branch.
   const isLeft = (lane: LaneId): boolean =>
     branches[branchPrefix + lane] !== undefined && snapshot !== null && goesOnByItself(snapshot, lane, asker);
@@ -109,5 +109,6 @@ export function findLaneStart(deps: GateDeps, { look, restored }: LaneRestoratio
   const { branch, remoteHead } = look;
   const published = restored.state.lastRun?.published ?? null;
   const last = published === null ? null : { branch, ...published };
-  return deps.findStart({ branch, remoteHead, last, baseBranch: () => baseBranchOf(deps) });
+  const { repository } = deps;
+  return deps.findStart({ branch, remoteHead, last, repository, baseBranch: () => baseBranchOf(deps) });
 }

@@ -16,6 +16,9 @@ import type { GateDeps } from '../deps.ts';
 import { FOR_TASKS, createOwnRequest, type WorkRequest } from '../tasks/sources.ts';
 import { type AdmissibleLane, createLaneEnder } from './decide.ts';
 
+/** Maximum number of new lanes in one run, for each of which the gate makes some requests. */
+export const MAX_NEW = 40;
+
 /** A lane that this run may work on, unless another run claims it first. */
 export interface PlannedLane {
   readonly request: WorkRequest;
@@ -91,7 +94,7 @@ export async function planLanes(
     busy: [...ofBusy].map(([lane, text]) => ({ lane, files: filesOf(text, changedBy(lane)) })),
     urgent: urgent === null ? [] : [filesOfLane(urgent)],
     continuable: unfinished.map(filesOfLane),
-    maxBeside: config.parallel - known.length,
+    maxBeside: config.parallel - known.length - busy.length,
     maxNew: queue === null ? 0 : room - unpublished.length,
   });
   const begun = chosen.begun.flatMap(({ lane }) => {
@@ -189,10 +192,12 @@ async function roomForNew(
   firstLanes: readonly PlannedLane[],
 ): Promise<number> {
   const { maxOpenPrs, branchPrefix, parallel } = config;
-  // There are never more pull requests than branches.
-  if (maxOpenPrs === 0 || Object.keys(branches).length + parallel <= maxOpenPrs) return parallel;
+  if (maxOpenPrs === 0) return MAX_NEW;
   const own = firstLanes.filter((one) => !hasPullRequest(one)).length;
-  return Math.max(0, maxOpenPrs - own - (await forge.openPullRequests(branchPrefix)).length);
+  // There are never more pull requests than branches.
+  const certain = maxOpenPrs - own - Object.keys(branches).length;
+  const room = certain >= parallel ? certain : maxOpenPrs - own - (await forge.openPullRequests(branchPrefix)).length;
+  return Math.min(MAX_NEW, Math.max(0, room));
 }
 
 function hasPullRequest({ decided: { lane } }: PlannedLane): boolean {

@@ -95,6 +95,7 @@ export async function previewLanes(deps: GateDeps, request: WorkRequest): Promis
     windows: state.windows,
     policy: deps.config.policy,
     costOfCallUsd: computeAverageCost(state.ledger),
+    atOnce: deps.config.parallel,
   };
   const working = [first, ...others].slice(0, countAffordableLanes(planned.lanes.length, limits));
   const held = announceLanes(deps, planned, { working, isShort: working.length < planned.lanes.length });
@@ -272,15 +273,15 @@ async function claimAndOpen(
     beside.push({ intake: opened, runTag: lane.runTag });
     known = { ...known, fresh: known.fresh ?? freshOf(opened) };
   }
-  return { intake, runTag: first.runTag, beside };
+  return { intake, runTag: first.runTag, beside, over: null };
 }
 
 /**
- * Logs the lanes that a run works on in parallel, and the tasks that wait for them, which it returns. `isShort` is set
- * if a limit allows fewer lanes than planned.
+ * Logs the lanes that a run works on, and the tasks that wait for them, which it returns. `isShort` is true if a limit
+ * allows fewer lanes than planned.
  */
 function announceLanes(
-  { log }: Pick<GateDeps, 'log'>,
+  { log, config }: Pick<GateDeps, 'log' | 'config'>,
   { lanes, files, waiting }: LanePlan,
   { working, isShort }: { readonly working: readonly PlannedLane[]; readonly isShort: boolean },
 ): readonly WaitingTask[] {
@@ -289,7 +290,7 @@ function announceLanes(
   const held = waiting.filter(isWorkedOn);
   if (isShort)
     log.info(`The limits of this run are enough for ${String(working.length)} of ${String(lanes.length)} branches.`);
-  if (working.length > 1) for (const line of linesFor(files.filter(isWorkedOn), held)) log.info(line);
+  if (working.length > 1) for (const line of linesFor(files.filter(isWorkedOn), held, config)) log.info(line);
   return held;
 }
 
@@ -323,10 +324,14 @@ async function openBeside(
 }
 
 /** Returns the lines for the log: the branches of this run with their probable files, and what waits for them. */
-function linesFor(files: readonly LaneFiles[], waiting: readonly WaitingTask[]): readonly string[] {
+function linesFor(
+  files: readonly LaneFiles[],
+  waiting: readonly WaitingTask[],
+  { parallel }: Pick<GateDeps['config'], 'parallel'>,
+): readonly string[] {
   const lanes = files.map(({ lane, files: of }) => `${nameOfLane(lane)} (${joinNames([...(of ?? [])], 3)})`);
   return [
-    `Works on ${String(files.length)} branches at once, with the files that each probably touches: ${lanes.join(', ')}.`,
+    `Works on ${String(files.length)} branches${files.length > parallel ? `, ${String(parallel)}` : ''} at once, with the files that each probably touches: ${lanes.join(', ')}.`,
     ...waiting.map(sentenceOnWaiting),
   ];
 }

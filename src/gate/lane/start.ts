@@ -1,7 +1,8 @@
+import type { ObjectId } from '../../core/evidence.ts';
 import { findRenamedBranch } from '../../core/people/withdrawal.ts';
 import type { Forge, PullRequest } from '../../ports/forge.ts';
 import type { Remote } from '../../ports/remote.ts';
-import type { LaneStart } from '../../ports/repository.ts';
+import type { LaneStart, Repository } from '../../ports/repository.ts';
 
 /** The start of a lane's branch for this run. */
 export interface FoundStart {
@@ -23,6 +24,7 @@ export interface FoundStart {
 export async function findStart(lane: {
   readonly forge: Pick<Forge, 'pullRequestOf'>;
   readonly remote: Pick<Remote, 'branches'>;
+  readonly repository: Pick<Repository, 'branchesWith'>;
   readonly branch: string;
   readonly remoteHead: string | null;
   /** The newest published commit, and the branch that had it: another one if the prefix was changed. */
@@ -36,7 +38,7 @@ export async function findStart(lane: {
     if (last === null || ended === 'merged') return { ...fresh, workIsLost: false };
     const [branches, base] = await Promise.all([lane.remote.branches(''), lane.baseBranch()]);
     // Renaming a branch closes its pull request.
-    const newName = ended === 'closed' ? findRenamedBranch(last.head, branches, base) : null;
+    const newName = ended === 'closed' ? await findNewName(lane.repository, { head: last.head, branches, base }) : null;
     return { ...fresh, workIsLost: branches[base] !== last.head, renamedTo: newName };
   }
 
@@ -52,4 +54,16 @@ export async function findStart(lane: {
       pullRequest?.state === 'closed' ? `pull request #${String(pullRequest.number)}, closed without merging` : null,
     renamedTo: null,
   };
+}
+
+/** Returns the branch that has the work of one that is gone, also behind further commits; null if none but the base. */
+async function findNewName(
+  repository: Pick<Repository, 'branchesWith'>,
+  work: { readonly head: ObjectId; readonly branches: Readonly<Record<string, string>>; readonly base: string },
+): Promise<string | null> {
+  const { head, branches, base } = work;
+  const atTip = findRenamedBranch(head, branches, base);
+  if (atTip !== null || branches[base] === head) return atTip;
+  const found = await repository.branchesWith(head, Object.keys(branches));
+  return found.includes(base) ? null : (found[0] ?? null);
 }

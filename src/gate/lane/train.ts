@@ -35,7 +35,7 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
   const { answers, autoMerge, branchPrefix, dashboard } = deps.config;
   if (!answers.checks && autoMerge === null && !dashboard) return { open: [], train: null, warnings: [] };
   try {
-    const listed = await listTwice(deps);
+    const listed = await deps.forge.waitingPullRequests(branchPrefix);
     // A person may have a branch of the same prefix.
     const open = listed.open.filter(({ branch }) => isLaneId(branch.slice(branchPrefix.length)));
     const compared = await compare(deps, open);
@@ -51,13 +51,6 @@ export async function examineTrain(deps: GateDeps): Promise<ExaminedTrain> {
     const why = `The open pull requests could not be read: ${completeSentence(error.message)}`;
     return { open: [], train: null, warnings: [why] };
   }
-}
-
-/** Lists twice, because GitHub computes whether something can be merged only on the first request. */
-async function listTwice({ forge, config }: GateDeps): ReturnType<GateDeps['forge']['waitingPullRequests']> {
-  const listed = await forge.waitingPullRequests(config.branchPrefix);
-  const isUnknown = listed.open.some(({ mergeable }) => mergeable === 'unknown');
-  return isUnknown ? forge.waitingPullRequests(config.branchPrefix) : listed;
 }
 
 /**

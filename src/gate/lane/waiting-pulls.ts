@@ -46,9 +46,10 @@ export const nothingExamined: ExaminedWaiting = {
 interface Queue {
   readonly issues: readonly Issue[];
   /**
-   * The request with which the queue would answer its own pull request; null if this run decides on the queue anyway.
+   * Returns the request with which the queue would answer its own pull request; null if this run decides on the queue
+   * anyway.
    */
-  readonly request: WorkRequest | null;
+  readonly request: () => Promise<WorkRequest | null>;
   readonly admit: (deps: GateDeps, request: WorkRequest) => Promise<Intake>;
 }
 
@@ -63,9 +64,9 @@ export async function examineWaiting(deps: GateDeps, queue: Queue): Promise<Exam
   let unnotified: EndIntake | null = null;
   let problem: UserError | null = null;
   for (const one of inNeed.slice(0, MAX_EXAMINED)) {
-    const request = await requestFor(deps, one, queue);
-    if (request === null) continue;
     try {
+      const request = await requestFor(deps, one, queue);
+      if (request === null) continue;
       const own = await queue.admit(deps, request);
       if (own.kind === 'work') {
         deps.log.info(`The pull request of ${nameOfLane(one.lane)} comes first: ${NEED_TEXTS[one.need]}.`);
@@ -111,7 +112,10 @@ async function lanesToExamine(
  */
 async function requestFor(deps: GateDeps, { lane, need }: LaneInNeed, queue: Queue): Promise<WorkRequest | null> {
   const update = need === 'update';
-  if (lane === QUEUE) return queue.request === null ? null : { ...queue.request, update };
+  if (lane === QUEUE) {
+    const request = await queue.request();
+    return request === null ? null : { ...request, update };
+  }
   const number = issueOfId(lane);
   if (number === null) return null;
   const listed = queue.issues.find((one) => one.number === number);

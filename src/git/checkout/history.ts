@@ -80,6 +80,29 @@ export async function readEditedMerges(
     : [];
 }
 
+/** Maximum number of branches that are fetched to find a commit. */
+const MAX_SEARCHED = 1_000;
+
+/** Fetches these branches at once, and returns those whose history has the commit. */
+export async function readBranchesWith(
+  { remote }: Pick<OpenOptions, 'remote'>,
+  { repository }: OpenedCheckout,
+  { commit, branches }: { readonly commit: ObjectId; readonly branches: readonly string[] },
+): Promise<readonly string[]> {
+  const searched = branches.filter(isBranchName).slice(0, MAX_SEARCHED);
+  await repository.seal();
+  const { git } = repository;
+  const heads = searched.map((branch) => `+refs/heads/${branch}`);
+  if (searched.length === 0 || !(await fetchBeside(git, { remote, heads }))) return [];
+  const places = searched.map((_, at) => refAt(at));
+  // Without the commit among what was fetched, git fails: no branch has it.
+  const answer = await git.answer(['for-each-ref', `--contains=${commit}`, '--format=%(refname)', ...places], {
+    timeoutMs: WITHIN_MS,
+  });
+  const found = new Set(answer.exitCode === 0 ? answer.stdout.toString().split('\n') : []);
+  return searched.filter((_, at) => found.has(refAt(at)));
+}
+
 async function listCommits(git: Git, head: string): Promise<FileHistory['commits'] | null> {
   const names = await listNames(git, [
     ...['log', '-z', '--name-only', '--no-renames', '--no-merges', `--max-count=${String(MAX_COMMITS)}`],

@@ -7,7 +7,7 @@ import type { FileTexts, Repository } from '../../ports/repository.ts';
 import { buildAuthVariables, createGit, type Git, findGitVersionProblem } from '../git.ts';
 import { placeOf, decodeGitName } from '../names.ts';
 import { diffTrees } from '../objects.ts';
-import { readEditedMerges, readHistory, readReverts } from './history.ts';
+import { readBranchesWith, readEditedMerges, readHistory, readReverts } from './history.ts';
 import { compareOpenPulls } from './merge/open-pulls.ts';
 import { checkWorkingDirectory, findNamesIn, readCommitTexts, findWorkingDirectoryProblem } from './texts.ts';
 import { fetchLane, describeNoWorkTree, type OpenedCheckout, type OpenOptions } from './lane.ts';
@@ -38,6 +38,7 @@ export function createQuestions(
   | 'history'
   | 'revertsIn'
   | 'editedMerges'
+  | 'branchesWith'
 > {
   const { folder, env, remote, workingDirectory } = options;
   const namesAtRoot = async (names: readonly string[]): Promise<readonly string[]> => {
@@ -67,6 +68,13 @@ export function createQuestions(
     async editedMerges(asked) {
       const found = await opened();
       return 'why' in found || found.stillShallow !== null ? [] : readEditedMerges(options, found, asked);
+    },
+
+    async branchesWith(commit, branches) {
+      const found = await opened();
+      return 'why' in found || found.stillShallow !== null
+        ? []
+        : readBranchesWith(options, found, { commit, branches });
     },
 
     async missing() {

@@ -5,11 +5,12 @@ import type { Client } from '../client.ts';
 import { graphqlAnswerOf } from '../graphql/errors.ts';
 
 const PULL = `query ($owner: String!, $repo: String!, $branch: String!) {
+  viewer { login }
   repository(owner: $owner, name: $repo) {
     viewerDefaultMergeMethod
     ref(qualifiedName: $branch) {
       associatedPullRequests(states: OPEN, first: 1, orderBy: { field: CREATED_AT, direction: DESC }) {
-        nodes { id isCrossRepository headRefOid }
+        nodes { id isCrossRepository headRefOid autoMergeRequest { enabledBy { login } } }
       }
     }
   }
@@ -19,7 +20,12 @@ const ARM = `mutation ($input: EnablePullRequestAutoMergeInput!) {
   enablePullRequestAutoMerge(input: $input) { clientMutationId }
 }`;
 
+const DISARM = `mutation ($input: DisablePullRequestAutoMergeInput!) {
+  disablePullRequestAutoMerge(input: $input) { clientMutationId }
+}`;
+
 interface PullAnswer {
+  readonly viewer: { readonly login: string };
   readonly repository: {
     readonly viewerDefaultMergeMethod: string;
     readonly ref: {
@@ -29,6 +35,7 @@ interface PullAnswer {
               readonly id: string;
               readonly isCrossRepository: boolean;
               readonly headRefOid: string;
+              readonly autoMergeRequest: { readonly enabledBy: { readonly login: string } | null } | null;
             } | null)[]
           | null;
       };
@@ -45,13 +52,14 @@ export function armAutoMerge(
 ): ReturnType<ForgeAdapter['armAutoMerge']> {
   const needs = ['pull-requests: write', 'contents: write'];
   return ask({ doing: `switch on auto-merge of ${branch}`, needs }, async (octokit, at) => {
-    const { repository } = await octokit.graphql<PullAnswer>(PULL, { ...at, branch: `refs/heads/${branch}` });
-    const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;
-    if (pull === null || pull.isCrossRepository || pull.headRefOid !== head)
+    const answer = await octokit.graphql<PullAnswer>(PULL, { ...at, branch: `refs/heads/${branch}` });
+    const pull = pullIn(answer);
+    if (pull === null || pull.headRefOid !== head)
       throw new UserError('infrastructure', `Branch ${branch} is no longer at the commit that was verified.`);
     try {
       // With the expected head, GitHub also refuses if somebody pushes in between.
-      const input = { pullRequestId: pull.id, expectedHeadOid: head, mergeMethod: repository.viewerDefaultMergeMethod };
+      const mergeMethod = answer.repository.viewerDefaultMergeMethod;
+      const input = { pullRequestId: pull.id, expectedHeadOid: head, mergeMethod };
       await octokit.graphql(ARM, { input });
       return { kind: 'armed', detail: '' } as const;
     } catch (error) {
@@ -63,4 +71,23 @@ export function armAutoMerge(
       throw error;
     }
   });
+}
+
+/** Switches auto-merge off if this token's own account switched it on; returns whether it did. */
+export function disarmAutoMerge({ ask }: Client, branch: string): ReturnType<ForgeAdapter['disarmAutoMerge']> {
+  const needs = ['pull-requests: write', 'contents: write'];
+  return ask({ doing: `switch off auto-merge of ${branch}`, needs }, async (octokit, at) => {
+    const answer = await octokit.graphql<PullAnswer>(PULL, { ...at, branch: `refs/heads/${branch}` });
+    const pull = pullIn(answer);
+    // GitHub names a bot without its ending where it acts.
+    const own = answer.viewer.login.replace(/\[bot\]$/, '');
+    if (pull === null || pull.autoMergeRequest?.enabledBy?.login.replace(/\[bot\]$/, '') !== own) return false;
+    await octokit.graphql(DISARM, { input: { pullRequestId: pull.id } });
+    return true;
+  });
+}
+
+function pullIn({ repository }: PullAnswer) {
+  const pull = repository.ref?.associatedPullRequests.nodes?.[0] ?? null;
+  return pull === null || pull.isCrossRepository ? null : pull;
 }

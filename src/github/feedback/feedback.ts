@@ -1,14 +1,15 @@
+import { setTimeout } from 'node:timers/promises';
 import type { CheckNow, WaitingPullRequest } from '../../core/feedback/pull-request-now.ts';
 import type { ClosedPull } from '../../core/snapshot/stored-pull.ts';
 import { UserError } from '../../errors.ts';
 import type { ForgeAdapter } from '../../ports/forge.ts';
 import { fitBody, readPullsByNumber } from '../pull-requests.ts';
-import type { Client, ForgeOptions } from '../client.ts';
+import { type Client, type ForgeOptions, usualPace } from '../client.ts';
 import { mayWorkInParts } from '../graphql/errors.ts';
 import { loadCheckDetails } from './check-details.ts';
-import { armAutoMerge } from './auto-merge.ts';
+import { armAutoMerge, disarmAutoMerge } from './auto-merge.ts';
 import { readAllowedParts, checksOf } from './checks-now.ts';
-import { withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
+import { COMPUTES_SECONDS, withdrawFromMerging, createPullRequestReader } from './pull-request-now.ts';
 import {
   type CommitAuthor,
   selectCommitsBefore,
@@ -118,6 +119,7 @@ type FeedbackMethods = Pick<
   | 'headNow'
   | 'withdrawFromMerging'
   | 'armAutoMerge'
+  | 'disarmAutoMerge'
   | 'waitingPullRequests'
   | 'closedAmong'
   | 'checksBefore'
@@ -141,7 +143,13 @@ export function createFeedbackMethods(
       ),
     withdrawFromMerging: (number, standing) => withdrawFromMerging(client, number, standing),
     armAutoMerge: (branch, head) => armAutoMerge(client, { branch, head }),
-    waitingPullRequests: (prefix) => waitingPullRequests(client, prefix),
+    disarmAutoMerge: (branch) => disarmAutoMerge(client, branch),
+    waitingPullRequests: async (prefix) => {
+      const listed = await waitingPullRequests(client, prefix);
+      if (listed.open.every(({ mergeable }) => mergeable !== 'unknown')) return listed;
+      await setTimeout(COMPUTES_SECONDS * (options.pace ?? usualPace).secondMs);
+      return waitingPullRequests(client, prefix);
+    },
     closedAmong: (numbers) =>
       ask({ doing: 'look at closed pull requests', needs: ['pull-requests: read'] }, async (octokit, at) =>
         (await readPullsByNumber<ClosedAnswer>(octokit, at, { numbers, fields: CLOSED })).flatMap((pull) =>

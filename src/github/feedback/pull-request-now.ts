@@ -41,8 +41,8 @@ const DISARM = 'disablePullRequestAutoMerge(input: { pullRequestId: $id }) { pul
 
 const DEQUEUE = 'dequeuePullRequest(input: { id: $id }) { mergeQueueEntry { id } }';
 
-/** Seconds until GitHub is asked again whether the pull request conflicts. */
-const COMPUTES_SECONDS = 2;
+/** Seconds until GitHub is asked again whether a pull request conflicts, which the first query makes it compute. */
+export const COMPUTES_SECONDS = 2;
 
 /** Number of pages of threads beyond the first: 500 threads in total. */
 const MORE_PAGES = 4;
@@ -78,7 +78,6 @@ export function createPullRequestReader(
         const threads = await allThreads(octokit, at, read);
         const mergeable = mergeabilityOf(pull.mergeable);
         if (mergeable !== 'unknown') return toPullRequest({ pull, threads, refused, mergeable });
-        // The first query makes GitHub compute the mergeability, which takes a moment.
         await setTimeout(COMPUTES_SECONDS * pace.secondMs);
         const again = await readStanding(octokit, at, branch).catch(ignoreFailure);
         return toPullRequest({ pull, threads, refused, mergeable: again?.mergeable ?? mergeable });

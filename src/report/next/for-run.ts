@@ -10,6 +10,7 @@ import {
   iterationsOf,
   laneOf,
   pickVerification,
+  settingOf,
   nameFirstTask,
   workOf,
 } from '../facts.ts';
@@ -64,7 +65,7 @@ export function suggestNextSteps(report: RunReport): readonly NextStep[] {
       return outcome.reason === 'withdrawn'
         ? [
             ...(head === null ? [] : [createNextStep('note', 'what was done stays on the branch')]),
-            { ...createNextStep('reopen', 'the issue with the task label'), lead: 'to continue, ' },
+            { ...createNextStep('reopen', 'the issue, or put the task label on it again'), lead: 'to continue, ' },
           ]
         : [...resumeSteps(outcome.by, report), ...keptSteps(report)];
     }
@@ -248,6 +249,13 @@ function resumeSteps(by: string, report: RunReport): readonly NextStep[] {
   return [{ ...createCommandStep('resume', threads, isQueue(report)), lead: 'to continue, ' }];
 }
 
+/** Returns false if the lane's pull request is known to be merged or closed. */
+function mayBeOpen(report: RunReport): boolean {
+  const { train = null } = settingOf(report) ?? {};
+  const branch = laneOf(report)?.branch ?? null;
+  return train === null || branch === null || train.pulls.some((pull) => pull.branch === branch);
+}
+
 function idleSteps(outcome: End<'idle'>, report: RunReport): readonly NextStep[] {
   switch (outcome.reason) {
     case 'no_tasks':
@@ -259,7 +267,8 @@ function idleSteps(outcome: End<'idle'>, report: RunReport): readonly NextStep[]
       const more = suggestAddingTask(sourcesOf(report)).map((one, at) =>
         at === 0 ? { ...one, lead: 'for more work, ' } : one,
       );
-      return [...merge, ...(isPromptAlone(report) ? [createNextStep('wait', again)] : more)];
+      const merging = mayBeOpen(report) ? merge : [];
+      return [...merging, ...(isPromptAlone(report) ? [createNextStep('wait', again)] : more)];
     }
     case 'waiting_for_review':
       return suggestReview(report);
@@ -286,6 +295,7 @@ function failedSteps(outcome: End<'failed'>, report: RunReport): readonly NextSt
 
 /** Says where the finished work is; empty when there is none or none was published. */
 function keptSteps(report: RunReport): readonly NextStep[] {
-  if (report.kind !== 'worked' || report.iterations.length === 0 || report.headSha === null) return [];
+  if (report.kind !== 'worked' || report.headSha === null) return [];
+  if (report.iterations.every(({ commit }) => commit === null)) return [];
   return [createNextStep('note', `what is finished is on \`${report.branch}\``)];
 }

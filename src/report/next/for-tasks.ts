@@ -40,7 +40,9 @@ export function suggestForTask(one: TaskReport, report: RunReport): readonly Nex
       ? withheldSteps(one, report)
       : adviceSteps(advice, describeWhereToWrite(task), createNextStep('finish', ['', task]))),
     ...(hasUsedIterations ? [more] : []),
-    ...[{ ...retry, lead: 'then ' }, createNextStep('note', 'the task gets all its iterations again', ': ')],
+    // The files that are allowed need no command.
+    advice === 'withheld' ? { ...retry, joint: ', then ' } : { ...retry, lead: 'then ' },
+    createNextStep('note', 'the task gets all its iterations again', ': '),
   ];
 }
 
@@ -59,10 +61,10 @@ function replySteps(one: TaskReport, advice: Advice, report: RunReport): readonl
         otherwise('below it what is missing', 'otherwise '),
       ];
     case 'withheld': {
-      const [allow, ...others] = withheldSteps(one, report);
-      // Allowing protected paths helps only if no other files were withheld.
-      if (allow === undefined || others.length === 0) return [reply('below it how to do without them')];
-      return [allow, retry, otherwise('below it how to do without them', 'if not, ')];
+      const allow = allowSteps(one, report);
+      return allow.length === 0
+        ? [reply('below it how to do without them')]
+        : [...allow, otherwise('below it how to do without them', 'if not, ')];
     }
     case 'push_refused':
       return [
@@ -174,19 +176,24 @@ function adviceSteps(
 
 const WITHOUT_THEM = 'that the task should do without them';
 
-/** Names the paths to allow when only protected paths were withheld. */
 function withheldSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
+  const allow = allowSteps(one, report);
+  const without = createNextStep('say', [WITHOUT_THEM, ...describeWhereToWrite(one.task)]);
+  return allow.length === 0 ? [without] : [...allow, { ...without, lead: 'if not, ', joint: '; ' }];
+}
+
+/**
+ * Returns the steps that allow the files of a task, after which it continues by itself; empty unless all of them are
+ * protected paths.
+ */
+function allowSteps(one: TaskReport, report: RunReport): readonly NextStep[] {
   const files = listWithheldFrom(one, report);
   const paths = files.filter(({ why }) => parseLeftOutReason(why) === 'protected').map(({ path }) => path);
-  const without = createNextStep('say', [WITHOUT_THEM, ...describeWhereToWrite(one.task)]);
-  if (paths.length === 0 || paths.length < files.length) return [without];
+  if (paths.length === 0 || paths.length < files.length) return [];
   const allowed = paths.slice(0, SHOWN_PATHS).map((path) => cutText(path, 100).replaceAll('`', "'"));
   const value = allowed.join(', ').replaceAll("'", "''");
   const allow = createNextStep('set', `add \`allow-protected-paths: '${value}'\` to the \`settings:\` of the workflow`);
-  return [
-    { ...allow, lead: 'if Ralph may change them, ' },
-    { ...without, lead: 'if not, ', joint: '; ' },
-  ];
+  return [{ ...allow, lead: 'if Ralph may change them, ' }, createNextStep('wait', 'the next run continues', ': ')];
 }
 
 /** Points out a verification that never passed, because it keeps every task from being done. */

@@ -247,6 +247,9 @@ export function suggestForObjections(report: RunReport): readonly NextStep[] {
   return why === '' ? [] : [createNextStep('look', `the pull request before anything is merged: ${why}`)];
 }
 
+/** A private repository without a paid plan has no drafts. */
+const OR_DISMISS = '(where there are no drafts, dismiss the approval)';
+
 /** Returns the steps that end the wait for a review. */
 export function suggestReview(report: RunReport): readonly NextStep[] {
   const held = laneOf(report)?.held ?? null;
@@ -257,12 +260,15 @@ export function suggestReview(report: RunReport): readonly NextStep[] {
     ];
   if (held.refusal !== null)
     return [
-      ...[createNextStep('draft', 'the pull request to a draft by hand'), createNextStep('merge', 'it', ', or ')],
+      ...[
+        createNextStep('draft', `the pull request to a draft by hand ${OR_DISMISS}`),
+        createNextStep('merge', 'it', ', or '),
+      ],
       createNextStep('wait', 'then the next run continues', ': '),
     ];
   return [
     ...[createNextStep('merge', 'it'), createNextStep('wait', 'then work continues by itself', ': ')],
-    { ...createNextStep('draft', 'it to a draft'), lead: 'to add more work first, ' },
+    { ...createNextStep('draft', `it to a draft ${OR_DISMISS}`), lead: 'to add more work first, ' },
     { ...createCommandStep('run'), joint: ', or ' },
   ];
 }

@@ -30,6 +30,7 @@ type OutputName =
   | 'handoff-digest'
   | 'handoff-digests'
   | 'handoff-branches'
+  | 'handoff-parallel'
   | 'status-json';
 
 /** Builds the values of all outputs; an output that is not known or does not exist is an empty string. */
@@ -70,6 +71,7 @@ export function buildOutputs(
     'handoff-digest': '',
     'handoff-digests': '',
     'handoff-branches': '',
+    'handoff-parallel': '',
     'status-json': renderStatusJson(report),
   };
 }

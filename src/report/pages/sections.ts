@@ -33,7 +33,7 @@ import {
 } from '../facts.ts';
 import { renderRunCost } from '../sentences/spend.ts';
 import { describeObstacles } from '../sentences/waiting.ts';
-import { formatReason } from '../../core/review/left-out.ts';
+import { formatLeftOutReason } from '../../core/review/left-out.ts';
 import type { LookAt } from '../../core/review/look-at.ts';
 import { capLines, joinNames, formatMoreLine, namesOutOf } from '../../core/text/phrase.ts';
 import { describeGroupedIterations, parseOverruled } from './progress.ts';
@@ -279,7 +279,7 @@ function leftOutLines(files: WorkedReport['withheld']): readonly string[] {
       `${joinNames(
         [...new Set(own)].map((path) => renderCode(path, 160)),
         10,
-      )}: ${renderProse(formatReason(why, new Set(own).size), 200)}`,
+      )}: ${renderProse(formatLeftOutReason(why, new Set(own).size), 200)}`,
   );
 }
 

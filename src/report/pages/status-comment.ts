@@ -241,7 +241,9 @@ export type CurrentActivity =
       readonly orders: readonly Order[];
     }
   /** `task` is the next one; `until` is an instant in ms. */
-  | { readonly kind: 'waits'; readonly for: ParkReason; readonly task: TaskReport['task']; readonly until: number };
+  | { readonly kind: 'waits'; readonly for: ParkReason; readonly task: TaskReport['task']; readonly until: number }
+  /** Nothing has begun, because the machines of the run work on other branches first. */
+  | { readonly kind: 'queued'; readonly task: TaskReport['task'] };
 
 /** The state of a run while it works. */
 interface LiveStatus {
@@ -276,9 +278,7 @@ export function renderLiveStatus(live: LiveStatus): string {
   const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
   return [
     STATUS_MARKER,
-    doing.kind === 'iterates'
-      ? `${AT_WORK} Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${named}`
-      : `${AT_WORK} ${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with ${named}`,
+    `${AT_WORK} ${describeActivity(live)} ${named}`,
     ...(last === null ? [] : [`Last iteration: ${lastWordsOfIteration(last)}`]),
     `\`${renderTasksBar(tasks)}\` ${formatTasksDone(done, tasks.length)} · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min${cost}`,
     ...describeForecast(forecast),
@@ -287,6 +287,17 @@ export function renderLiveStatus(live: LiveStatus): string {
       ? '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>'
       : `<sub>Updated when the run ends. To end it now, cancel ${renderLink('the run', runUrl)}: what is finished is kept.</sub>`,
   ].join('\n\n');
+}
+
+function describeActivity({ doing, limits, now }: LiveStatus): string {
+  switch (doing.kind) {
+    case 'iterates':
+      return `Iteration ${doing.iteration} of ${limits.maxIterations} began ${formatInstant(now)}:`;
+    case 'waits':
+      return `${doing.for === 'step_circuit' ? 'The circuit of a step is open' : 'A limit is reached'}, so the run waits until ${formatInstant(doing.until)}, then continues with`;
+    case 'queued':
+      return 'The run works on other branches first, then begins with';
+  }
 }
 
 /** True if a status comment was written by a run at work. */

@@ -105,7 +105,7 @@ function troubleFirst({ lanes }: Pick<ParallelEnd, 'lanes'>): readonly EndOfLane
 function headlineOf(lanes: readonly EndOfLane[]): string {
   const troubled = lanes.filter(isInTrouble);
   const all = `${String(lanes.length)} branches`;
-  if (troubled.length === 0) return `${all} at once`;
+  if (troubled.length === 0) return `${all} in one run`;
   return `${String(troubled.length)} of ${all} ${troubled.length === 1 ? 'needs' : 'need'} you`;
 }
 

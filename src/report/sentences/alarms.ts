@@ -1,7 +1,7 @@
 import type { Verification } from '../../core/evidence.ts';
 import { QUESTION_TOOL, suggestRulesToAllow } from '../../core/people/rules-to-allow.ts';
 import { namesOf, namesOutOf, toOneLine } from '../../core/text/phrase.ts';
-import { formatReason } from '../../core/review/left-out.ts';
+import { formatLeftOutReason } from '../../core/review/left-out.ts';
 import type { RunReport, WorkedReport } from '../../handover/report.ts';
 import { warnOfFailedCalls } from '../agent-failures.ts';
 import { iterationsOf, laneOf, pickVerification, listPassedCommands, settingOf, workOf } from '../facts.ts';
@@ -44,7 +44,7 @@ function leftOutAlarm(named: WorkedReport['withheld'], more: number): readonly s
   const groups = Map.groupBy([...reasons.keys()], (path) => reasons.get(path) ?? '');
   const groupTexts = [...groups].slice(0, SHOWN_REASONS).map(([why, paths]) => {
     const names = namesOutOf(paths.slice(0, SHOWN).map(marked), paths.length);
-    return ` ${names}: ${toOneLine(formatReason(why, paths.length), 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
+    return ` ${names}: ${toOneLine(formatLeftOutReason(why, paths.length), 160).replaceAll('`', "'").replace(/\.$/, '')}.`;
   });
   const explained = [...groups.values()].slice(0, SHOWN_REASONS).flat().length;
   const rest = files === explained ? '' : ` For ${String(files - explained)} more, see “Left out”.`;

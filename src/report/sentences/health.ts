@@ -1,3 +1,4 @@
+import { quoteFailure } from '../agent-failures.ts';
 import { AGENT_NAMES, AGENTS } from '../../core/agent-names.ts';
 import { formatInstant } from '../../core/countdown.ts';
 import { nameOfLane } from '../../core/tasks/ids.ts';
@@ -21,7 +22,11 @@ export function describeHealth(facts: {
   const { lanes, overview, now } = facts;
   const states = lanes.flatMap(({ lane, stored }) => (stored.kind === 'found' ? [{ lane, state: stored.state }] : []));
   const circuits = states.flatMap(({ lane, state: { circuit } }) =>
-    circuit.kind === 'open' ? [`- The circuit of ${nameOfLane(lane)} is open (${wordsOfReason(circuit.reason)}).`] : [],
+    circuit.kind === 'open'
+      ? [
+          `- The circuit of ${nameOfLane(lane)} is open (${wordsOfReason(circuit.reason)}).${circuit.failure === undefined ? '' : ` The last time, ${quoteFailure(circuit.failure)}`}`,
+        ]
+      : [],
   );
   const providers = AGENT_NAMES.flatMap((name) => {
     const worst = states

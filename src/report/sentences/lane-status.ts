@@ -204,8 +204,12 @@ function waitedFor(park: NonNullable<LaneState['park']>, style: Style): string {
 
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
   if (circuit !== 'open' || probeAt === null) return circuit;
-  const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
-  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${renderContinuation('circuit', style.target)}`;
+  const open = state?.circuit.kind === 'open' ? state.circuit : null;
+  const why = open === null ? '' : ` (${style.code(open.reason, 40)})`;
+  const failure = open?.failure ?? null;
+  const words = failure?.words ?? null;
+  const quoted = failure === null ? '' : `; ${failure.how}${words === null ? '' : `: ${style.code(words, 300)}`}`;
+  return `open${why}${quoted}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to continue at once: ${renderContinuation('circuit', style.target)}`;
 }
 
 /** Lists the last transitions, newest last; the reason of an order names the person. */

@@ -21,6 +21,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { formatCount } from '../format.ts';
+import { describeAnsweredRun } from './ends/outcome-name.ts';
 import { listAlarms, describePassedSteps } from './alarms.ts';
 import { type ReadingPlace, type Words, renderWords } from '../next/step.ts';
 import { describeProgress, describeLimit, type OutcomeText, describeParked } from './outcome-limits.ts';
@@ -211,14 +212,12 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       const why = describeCircuitReason(outcome.circuitReason, report);
       const isAgents = outcome.circuitReason === 'agent_error';
       const words = isAgents ? describeLastFailure(report) : null;
+      const quoted = words === null ? '' : ` The last time, ${words}`;
       return outcome.tripped === 'this-run'
-        ? {
-            title,
-            what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${words === null ? '' : ` The last time, ${words}`}`,
-          }
+        ? { title, what: `${capitalizeFirst(why)}, so no further call is made for now (the circuit is open).${quoted}` }
         : {
             title: ['Waiting after a stop'],
-            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.`,
+            what: `No call was made: ${laneOf(report)?.openedBy === 'another-ralph' ? 'another Ralph left its circuit open' : `in an earlier run ${why} (the circuit is open)`}.${quoted}`,
           };
     }
   }
@@ -265,7 +264,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated' | 'no_such_label'>, re
         what: `This event has neither ${where.label} nor a known \`/ralph\` command, and no review or failed check to answer.`,
       };
     case 'answered':
-      return { title: ['Answered'], what: 'The command was answered; no call was made.' };
+      return { title: ['Answered'], what: describeAnsweredRun(report) };
   }
 }
 

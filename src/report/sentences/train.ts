@@ -68,6 +68,8 @@ export function renderAutoMerge({ number, kind, detail }: AutoMerge): string {
   switch (kind) {
     case 'armed':
       return `Auto-merge of ${name} is on: GitHub merges it as soon as the rules of its base branch hold. A merge that the job's own token has armed starts no workflow; the token of a GitHub App solves that.`;
+    case 'still-armed':
+      return `Auto-merge of ${name} is on, although its newest commit is a person's, and GitHub refused to switch it off: ${renderProse(detail, 300)} Switch it off yourself, or review that commit.`;
     case 'at-once':
       return `Auto-merge of ${name} is off: nothing keeps it from being merged now, so GitHub arms nothing. Merge it yourself, or have a rule of its base branch require a review or a check.`;
     case 'not-allowed':

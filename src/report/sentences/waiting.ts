@@ -10,6 +10,8 @@ import { type NextStep, createNextStep, type Words } from '../next/step.ts';
 interface TaskSources {
   readonly sources: readonly string[];
   readonly label: string;
+  /** The search beside the label, as code; null if there is none. */
+  readonly query: string | null;
 }
 
 const FILES: ReadonlyMap<string, string> = new Map([
@@ -154,10 +156,11 @@ function quiet(foreign: string): string {
  */
 export function describeNoTasks(where: TaskSources, leftOut: boolean): string {
   const files = sourceFilesOf(where);
+  const found = where.query === null ? '' : ` or is found by \`issue-query\` (${where.query})`;
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
   return [
     ...(looksAtIssues(where)
-      ? [leftOut ? `no open issue with ${where.label} is for this run` : `no open issue has ${where.label}`]
+      ? [leftOut ? `no open issue with ${where.label} is for this run` : `no open issue has ${where.label}${found}`]
       : []),
     ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`]),
     ...(looksAtPrompt(where) ? ['there is no `PROMPT.md`'] : []),
@@ -171,6 +174,9 @@ export function suggestAddingTask(where: TaskSources): readonly NextStep[] {
     ...(looksAtIssues(where)
       ? [createNextStep('label', `${where.label} on an issue that an agent should work on`)]
       : []),
+    ...(looksAtIssues(where) && where.query !== null
+      ? [createNextStep('set', 'correct `issue-query` if what it names was renamed or deleted')]
+      : []),
     ...(file === undefined ? [] : [createNextStep('write', `a task into ${file}`)]),
     ...(looksAtPrompt(where) ? [createNextStep('write', 'what you want into `PROMPT.md` on the base branch')] : []),
   ];
@@ -181,7 +187,11 @@ export function suggestAddingTask(where: TaskSources): readonly NextStep[] {
 export function sourcesOf(report: RunReport): TaskSources {
   const setting = settingOf(report);
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
-  return { sources: setting?.taskSources ?? [], label };
+  const query = setting?.issueQuery ?? null;
+  return {
+    ...{ sources: setting?.taskSources ?? [], label },
+    query: query === null ? null : `\`${cutText(query, 100).replaceAll('`', "'")}\``,
+  };
 }
 
 function sourceFilesOf({ sources }: TaskSources): readonly string[] {

@@ -94,7 +94,7 @@ async function flow(deps: HomeDeps, recording: Recording): Promise<RunReport> {
   }
   if (beside.length === 0) return work(deps, recording, { gateDeps, intake, prompt, isOpen: true });
   deps.startBeside(beside);
-  const policy = policyOfShare(config.policy, { at: 0, of: beside.length + 1 });
+  const policy = policyOfShare(config.policy, { at: 0, of: beside.length + 1, atOnce: config.parallel });
   const own = { config: { ...config, policy }, runTag };
   return work({ ...deps, ...own }, recording, { gateDeps: { ...gateDeps, ...own }, intake, prompt, isOpen: false });
 }

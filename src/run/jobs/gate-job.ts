@@ -1,3 +1,4 @@
+import { countLanesBefore } from '../../core/sharing/lease.ts';
 import { hasAnySession } from '../../core/lane/session.ts';
 import { nameOfLane, type TaskId } from '../../core/tasks/ids.ts';
 import { chooseNextTask } from '../../core/tasks/queue.ts';
@@ -17,7 +18,7 @@ import type { Recording } from '../recording.ts';
 import { publishRecorded, salvageRun } from '../salvage.ts';
 
 /** The lanes that the gate has claimed and opened, with the stages of the first. */
-interface EnteredLanes extends Omit<GateResult, 'intake'> {
+interface EnteredLanes extends Omit<GateResult, 'intake' | 'over'> {
   readonly stages: Stages;
   readonly intake: WorkIntake;
 }
@@ -65,7 +66,9 @@ export async function runGateJob(
   }
   // If only one lane is left, no other job sums up the run.
   const summedUp = (opened.length > 1 ? lanes : opened).map((one) => one.begun.lane.id);
-  const shown = await Promise.all(opened.map(showBegun));
+  const shown = await Promise.all(
+    opened.map((lane, place) => showBegun(lane, countLanesBefore(place, deps.config.parallel) > 0)),
+  );
   const handed: HandedLane[] = [];
   for (const [at, one] of opened.entries()) {
     try {
@@ -114,12 +117,13 @@ async function createBranch(lane: ClaimedLane, recording: Recording): Promise<Wo
   return openBranch({ outlet, clock, log, redact, appendJournal: null }, work, lane.begun.opened.base);
 }
 
-/** Shows on the issue of the lane's first task that the run begins with it; returns that task. */
-async function showBegun({ deps, stages, begun, work }: OpenedLane): Promise<TaskId | null> {
+/** Shows on the issue of the lane's first task that the run begins with it, now or later; returns that task. */
+async function showBegun({ deps, stages, begun, work }: OpenedLane, isLater: boolean): Promise<TaskId | null> {
   const { config, debug } = deps;
   const task = chooseNextTask(begun.tasks, begun.state.tasks, begun.state.currentTask);
-  const { showLive } = createLiveStatus({ ...stages, config: { ...config, policy: begun.policy }, debug });
-  if (task !== null && begun.proposes === null) await showLive(work, { task, iteration: 1, orders: [] });
+  const live = createLiveStatus({ ...stages, config: { ...config, policy: begun.policy }, debug });
+  if (task !== null && begun.proposes === null)
+    await (isLater ? live.showQueued(work, task) : live.showLive(work, { task, iteration: 1, orders: [] }));
   return task?.id ?? null;
 }
 

@@ -4,7 +4,7 @@ import { agentsOfSteps } from '../../core/pipeline/pipeline.ts';
 import { findStepAgentProblems } from '../../gate/lane/pipeline.ts';
 import { toOneLine, completeSentence } from '../../core/text/phrase.ts';
 import type { Task } from '../../core/tasks/task.ts';
-import { MAX_WAIT_FOR_JOBS_MS } from '../../core/sharing/lease.ts';
+import { formatInstant } from '../../core/countdown.ts';
 import { messageOf, UserError } from '../../errors.ts';
 import type { Work, WorkIntake } from '../../handover/intake.ts';
 import type { RunReport } from '../../handover/report.ts';
@@ -124,11 +124,11 @@ function passedOn({ of, handed }: TakenIntake, report: RunReport): RunEnd {
 
 /** Opens the lane as the gate found it, from this job's own checkout as far as possible. */
 async function openHandedLane({ config, context, connect, clock }: ActionDeps, { handed }: TakenIntake): Promise<void> {
-  const { lane, opened, claimedAt } = handed.intake;
-  if (clock.now() > claimedAt + MAX_WAIT_FOR_JOBS_MS)
+  const { lane, opened, startBy } = handed.intake;
+  if (clock.now() > startBy)
     throw new UserError(
       'infrastructure',
-      "This job began more than an hour after the gate's job, so another run may soon take over. No call was made. Run the workflow again when runners are free.",
+      `This job began too long after the gate's job: another run may take over before its work is done. It had to begin by ${formatInstant(startBy)}. No call was made. Run the workflow again when runners are free.`,
     );
   const repository = await connect.repository();
   const { order } = config.agent;

@@ -1,5 +1,6 @@
 import { mergeReceivedFeedback } from '../../core/feedback/answered.ts';
 import { withMeasuredSizes } from '../../core/lane/change.ts';
+import type { LaneState } from '../../core/lane/state/state.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { formatTaskName } from '../../core/text/commit-message.ts';
 import { meaningOfRun } from '../../gate/event/event-table.ts';
@@ -27,6 +28,17 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
   const folder = await connect.handoff(null);
   const taken = await takeIntake(folder, config.handoff);
   const { handed, of } = taken;
+  // The record makes sure that the loop's spending is booked even if this job fails.
+  const keepSpent = (spent: 'reservation' | LaneState): void => {
+    recording.tryToKeep(createLostWork(handed, { outcome: lost('This job failed.'), spent, now: clock.now() }));
+  };
+  keepSpent('reservation');
+  const text = await folder.read('loop/work.json');
+  const received: ReceivedWork =
+    text === null && config.handoff.loopResult === 'skipped'
+      ? { kind: 'failed', outcome: { kind: 'cancelled', reason: 'signal' } }
+      : receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
+  if (received.kind === 'work') keepSpent(received.work.state);
   // If the run is killed from here on, post releases its lane.
   recording.claiming([{ lane: handed.intake.lane.id, runTag: deps.runTag }]);
   // The last job of a run of several lanes keeps the dashboard for all of them.
@@ -35,8 +47,6 @@ export async function publishJob(deps: ActionDeps, recording: Recording): Promis
     { ...deps, config: { ...config, dashboard } },
     { exporters: null, stepWithinMs: null },
   );
-  const text = await folder.read('loop/work.json');
-  const received = receiveWork(text === null ? null : Buffer.from(text).toString(), { handed, of, now: clock.now() });
   const whole = received.kind === 'work' ? await withCommits(deps, taken, received) : received;
   switch (whole.kind) {
     case 'work': {

@@ -114,6 +114,7 @@ export async function showWhatWouldRun(
           state: preview.state,
           policy,
           claimedAt: now,
+          startBy: now,
           pipeline,
           mcpServers,
           notes: preview.notes,

@@ -34,7 +34,7 @@ import { takeWork, type TakenWork } from '../../processes/same-program.ts';
 import { withNamedWait } from '../../ports/waits.ts';
 import type { GenerationFiles } from '../../state/generation-files.ts';
 import { endAgent } from '../agent.ts';
-import { type LaneOfRun, workInOwnProcess } from './processes/beside.ts';
+import { type LaneOfRun, workBeside } from './processes/beside.ts';
 import { createCheckoutFiles } from './checkout-state.ts';
 import { completeHomeSettings, describePassedOver } from './completed-settings.ts';
 import { cleanUpAfter } from './processes/killed-run.ts';
@@ -208,7 +208,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
     },
     withinMs: END_WITHIN_MS,
   });
-  const beside: Promise<LocalRunResult>[] = [];
+  const beside: Promise<readonly LocalRunResult[]>[] = [];
   try {
     taken?.obey();
     if (taken === null) sayFirst();
@@ -224,13 +224,13 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
       task: asked.task,
       handed: taken?.intake ?? null,
       startBeside: (lanes) => {
-        const of = lanes.length + 1;
-        for (const [index, lane] of lanes.entries()) {
-          const handed = { ...lane, asked, number, share: { at: index + 1, of } };
-          beside.push(
-            workInOwnProcess(handed, { world, place, store: () => openHomeStore(kept, top), interruption, print }),
-          );
-        }
+        const atOnce = config.parallel;
+        const handed = lanes.map((lane, index) => {
+          const share = { at: index + 1, of: lanes.length + 1, atOnce };
+          return { ...lane, asked, number, share };
+        });
+        const store = () => openHomeStore(kept, top);
+        beside.push(...workBeside(handed, atOnce - 1, { world, place, store, interruption, print }));
       },
       runName: `local-${String(number)}`,
       journalFolder: () =>
@@ -238,7 +238,7 @@ async function begin(begun: Beginning): Promise<LocalRunResult> {
       before: await lastStatus(worked, places.status),
     });
     if (beside.length > 0) log.info('Waiting for the other branches of this run to end.');
-    const others = await Promise.all(beside);
+    const others = (await Promise.all(beside)).flat();
     print('\n');
     const isFailure = conclusionOf(report.outcome, config.failOn) === 'failure';
     const [title = '', ...rest] = renderEndAtHome(report).split('\n');

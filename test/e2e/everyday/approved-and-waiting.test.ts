@@ -47,11 +47,12 @@ test("a pull request that is approved and armed: a new issue waits, and the revi
   );
 });
 
-test('two issues on branches of their own change the same line: once one is merged, the next run merges the base into the other', async () => {
+test('two issues on branches of their own change the same line: the run of the merge of one merges the base into the other', async () => {
   await using scene = await createScene();
   const { github, git } = scene.testbed;
   const { state } = github;
   const issues = [scene.openIssue('Count'), scene.openIssue('Subtract')];
+  const waiting = scene.openIssue('Waits for the schedule');
   const write = (text: string) =>
     ({
       kind: 'shell',
@@ -74,10 +75,15 @@ test('two issues on branches of their own change the same line: once one is merg
     text: 'Both stay.',
     status: { finishes: true, exit: false },
   } as const;
-  const run = await scene.run({ agent: [both] });
+  const event = events.pullClosed(first);
+  const run = await scene.run({ event, agent: [both] });
+  expect(run.main.log).toContain(`Pull request #${String(first.number)} was merged. Done on its branch: #1.`);
   expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', branch: second.head } });
+  expect(await git('for-each-ref', 'refs/heads')).not.toContain(first.head);
   expect(await git('show', `${second.head}:src/shared.mjs`)).toBe('// 0\n// 1');
   await git('merge-base', '--is-ancestor', 'main', second.head);
   expect(scene.pullOf(second.head).body).toContain('Merge main and resolve the conflicts');
-  expect(await scene.run()).toMatchObject({ calls: 0 });
+  expect(await scene.run({ event })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'updated' } });
+  expect(waiting.labels).toEqual(['ralph']);
+  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', branch: 'ralph/queue' } });
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseBudget } from '../../../src/core/sharing/budget.ts';
 import type { RunningMain } from '../../../testbed/runner.ts';
 import { ACTION_FOLDER, events } from '../../../testbed/testbed.ts';
@@ -98,6 +98,54 @@ test('branches that are killed at any moment or cancelled lose nothing, and the 
   expect(await heldIn(scene)).toEqual({ leases: [], reservations: [] });
   // Each task takes two calls; a call that hangs is not counted as one.
   expect(calls + callsIn(next)).toBe(2 * paths.length);
+});
+
+describe('more branches than machines', () => {
+  const inputs = {
+    parallel: '2',
+    'max-open-prs': '0',
+    'max-iterations': '40',
+    'max-cost-usd': '0',
+    'max-tasks-per-pr': '7',
+  };
+
+  async function openLongQueue({ openIssue, testbed }: Scene): Promise<void> {
+    const paths = Array.from({ length: 7 }, (_, at) => `src/${String(at)}.js`);
+    await testbed.remote.commitByHand('main', Object.fromEntries(paths.map((path) => [path, '// Nothing yet\n'])));
+    for (const path of paths) openIssue(`Improve ${path}`);
+  }
+
+  test('are worked on one after another; those that are killed while they work or wait, or cancelled, lose nothing', async () => {
+    await using scene = await createScene();
+    await openLongQueue(scene);
+    const run = await runBranches(scene, {
+      inputs,
+      loop: (branch) => (branch === 'issue-4' ? 'never' : (LOOPS[branch === 'queue' ? '' : branch] ?? {})),
+      publish: (branch) => (branch === 'issue-4' ? 'never' : {}),
+    });
+    expect(Object.keys(run.branches)).toEqual(['queue', 'issue-2', 'issue-3', 'issue-4']);
+    expect(run.gate.outputs['handoff-parallel']).toBe('2');
+    expect(run.gate.main.log).toContain('Works on 4 branches, 2 at once');
+    const signals = Object.values(run.branches).map(({ loop }) => loop?.main.signal);
+    expect(signals).toEqual([null, 'SIGKILL', null, undefined]);
+    expect(run.finish?.outputs).toMatchObject({ 'tasks-done': '4' });
+    expect((await heldIn(scene)).leases).toEqual([]);
+    const next = await runBranches(scene, { inputs });
+    for (const { publish } of Object.values(next.branches))
+      expect(publish?.outputs).toMatchObject({ outcome: 'complete' });
+    // Each task takes two calls; a call that hangs is not counted as one.
+    expect(callsIn(run) + callsIn(next)).toBe(14);
+    expect((await heldIn(scene)).leases).toEqual([]);
+  });
+
+  test('are not begun without a budget for their tasks', async () => {
+    await using scene = await createScene();
+    await openLongQueue(scene);
+    // $4 are enough for eight calls of the assumed cost, half of them beside the queue.
+    const { main, outputs } = await runGateOfBranches(scene, { inputs: { ...inputs, 'max-cost-usd': '4' } }, '5001');
+    expect(outputs['handoff-branches']).toBe('["queue","issue-2"]');
+    expect(main.log).toContain('The limits of this run are enough for 2 of 4 branches.');
+  });
 });
 
 function callsIn({ branches }: BranchesRun): number {

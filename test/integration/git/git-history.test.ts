@@ -56,6 +56,21 @@ describe('what the history tells about files', () => {
     expect(lane.fork).not.toBe(queue.fork);
   });
 
+  test('the branches that have a commit, also one below their tips, without those that do not', async () => {
+    const { checkout, server, repository } = scene;
+    const [{ head }] = branches as [RemoteBranch];
+    await runGit(checkout, ['checkout', '--quiet', '-b', 'mine', head]);
+    await commit(scene, { 'src/mine.js': '1' });
+    await runGit(checkout, ['push', '--quiet', server.repositoryFolder, 'mine']);
+    await runGit(checkout, ['checkout', '--quiet', 'main']);
+    await runGit(checkout, ['branch', '--quiet', '-D', 'mine']);
+    const asked = ['main', 'mine', 'ralph/issue-7'];
+    expect(await repository.branchesWith(head, asked)).toEqual(['mine', 'ralph/issue-7']);
+    expect(await repository.branchesWith(head, ['main'])).toEqual([]);
+    expect(await repository.branchesWith('0123'.repeat(10), asked)).toEqual([]);
+    expect(await repository.branchesWith(head, [...asked, 'gone'])).toEqual([]);
+  });
+
   test('the commits that revert others, newest first, and none from before', async () => {
     const { checkout } = scene;
     await runGit(checkout, ['checkout', '--quiet', '-b', 'reverting', 'HEAD~1']);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addSubIssue, blockIssue, closeIssue, deleteIssue, editComment } from '../../../testbed/github/people.ts';
 import { addComment, addIssue, closePull } from '../../../testbed/github/state.ts';
-import { type ForgeFixture, now, openForge } from './github-fixture.ts';
+import { type ForgeFixture, now, openForge, openPull } from './github-fixture.ts';
 
 describe('the dependencies of an issue', () => {
   test('is what blocks it and its sub-issues, with their states; of other repositories as well', async () => {
@@ -63,7 +63,7 @@ describe('states', () => {
     await using at = await openIssues(3);
     closeIssue(at.github.state, 2, { by: 'octo', now });
     deleteIssue(at.github.state, 3);
-    const { number: merged } = await at.forge.openPullRequest({
+    const { number: merged } = await openPull(at, {
       title: 'Work',
       body: '',
       head: 'ralph/queue',
@@ -71,7 +71,7 @@ describe('states', () => {
       draft: false,
     });
     closePull(at.github.state, merged, { kind: 'merged', at: now });
-    const { number: open } = await at.forge.openPullRequest({
+    const { number: open } = await openPull(at, {
       title: 'Work',
       body: '',
       head: 'ralph/queue',

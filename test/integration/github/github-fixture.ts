@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { TokenIdentity } from '../../../testbed/github/route.ts';
 import type { CacheShelf } from '../../../testbed/github/state.ts';
 import { type GitHub, startGitHub } from '../../../testbed/github/server.ts';
-import type { ForgeAdapter } from '../../../src/ports/forge.ts';
+import type { ForgeAdapter, PullRequest } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { TokenSource } from '../../../src/github/errors.ts';
 import { createForge } from '../../../src/github/forge.ts';
@@ -110,4 +110,14 @@ export async function refusedWith(promise: Promise<unknown>): Promise<UserError>
   );
   expect(error).toBeInstanceOf(UserError);
   return error as UserError;
+}
+
+/** Opens a pull request of a branch with commits of its own. */
+export async function openPull(
+  { forge }: Pick<ForgeFixture, 'forge'>,
+  request: Parameters<ForgeAdapter['openPullRequest']>[0],
+): Promise<PullRequest> {
+  const opened = await forge.openPullRequest(request);
+  if (opened === null) throw new Error(`There is nothing to merge on ${request.head}.`);
+  return opened;
 }

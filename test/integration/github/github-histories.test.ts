@@ -12,7 +12,7 @@ import {
 } from '../../../testbed/github/people.ts';
 import { addComment, addIssue } from '../../../testbed/github/state.ts';
 import type { IssueHistory } from '../../../src/ports/forge.ts';
-import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
+import { type ForgeFixture, now, openForge, openPull, refusedWith } from './github-fixture.ts';
 
 const issue = { title: 'Add a greeting', body: 'Say hello.', labels: [], author: 'stranger' };
 const MINUTE = 60_000;
@@ -245,13 +245,7 @@ describe('histories of many issues', () => {
     for (let count = 0; count < 3; count += 1) addIssue(at.github.state, issue, now);
     deleteIssue(at.github.state, 1);
     transferIssue(at.github.state, 2, { to: 'octo/other', as: 5 });
-    const { number } = await at.forge.openPullRequest({
-      title: 'Work',
-      body: '',
-      head: 'ralph/queue',
-      base: 'main',
-      draft: true,
-    });
+    const { number } = await openPull(at, { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: true });
     const found = await at.forge.issueHistories(
       [1, 2, 3, number, 99, 0, -1, 1.5, NaN, 2 ** 31, Number.MAX_SAFE_INTEGER],
       'ralph',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addSubIssue, blockIssue, deleteIssue, transferIssue } from '../../../testbed/github/people.ts';
 import { addIssue, ensureLabel } from '../../../testbed/github/state.ts';
-import { now, openForge, refusedWith } from './github-fixture.ts';
+import { now, openForge, openPull, refusedWith } from './github-fixture.ts';
 
 const issue = { title: 'Add a greeting', body: 'Say hello.', labels: ['ralph'], author: 'stranger' };
 
@@ -100,13 +100,7 @@ describe('open issues with a label', () => {
     addIssue(at.github.state, issue, now);
     addIssue(at.github.state, { ...issue, labels: ['bug'] }, now);
     addIssue(at.github.state, issue, now).state = 'closed';
-    const { number } = await at.forge.openPullRequest({
-      title: 'Work',
-      body: '',
-      head: 'ralph/queue',
-      base: 'main',
-      draft: true,
-    });
+    const { number } = await openPull(at, { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: true });
     at.github.state.issues.find((candidate) => candidate.number === number)?.labels.push('ralph');
     expect((await at.forge.openIssuesWithLabel('ralph')).map((found) => found.number)).toEqual([1]);
   });
@@ -155,13 +149,7 @@ describe('one issue', () => {
 
   test('a pull request says that it is one', async () => {
     await using at = await openForge();
-    const { number } = await at.forge.openPullRequest({
-      title: 'Work',
-      body: '',
-      head: 'ralph/queue',
-      base: 'main',
-      draft: false,
-    });
+    const { number } = await openPull(at, { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: false });
     expect(await at.forge.issue(number)).toMatchObject({ isPullRequest: true });
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { deleteIssue, transferIssue } from '../../../testbed/github/people.ts';
 import { addIssue } from '../../../testbed/github/state.ts';
 import { withWishes } from '../../../src/github/wishes/with-wishes.ts';
-import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
+import { type ForgeFixture, now, openForge, openPull, refusedWith } from './github-fixture.ts';
 
 const working = { name: 'ralph:working', color: '1d76db', description: 'Ralph is working on this issue' };
 const request = { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: true };
@@ -10,7 +10,7 @@ const done = { name: 'ralph:done', color: '0e8a16', description: 'Ralph has fini
 
 test('a pull request is labelled, also with what the repository lacks, and says what it has', async () => {
   await using at = await openForge();
-  const { number } = await at.forge.openPullRequest(request);
+  const { number } = await openPull(at, request);
   await at.forge.addLabels(number, ['bot', 'needs review']);
   expect(await at.nextRun().pullRequestOf('ralph/queue')).toMatchObject({ labels: ['bot', 'needs review'] });
   expect(at.sent().slice(0, 2)).toEqual(['POST /pulls', 'POST /issues/1/labels']);
@@ -18,7 +18,7 @@ test('a pull request is labelled, also with what the repository lacks, and says 
 
 test('a label that GitHub does not accept costs a pull request none of the others', async () => {
   await using at = await openForge();
-  const { number } = await at.forge.openPullRequest(request);
+  const { number } = await openPull(at, request);
   const { message } = await refusedWith(at.forge.addLabels(number, ['bot', 'x'.repeat(51), 'needs review']));
   expect(message).toContain('is too long');
   expect(at.github.state.issues.at(-1)?.labels.toSorted()).toEqual(['bot', 'needs review']);

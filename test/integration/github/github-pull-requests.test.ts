@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { closePull, createStoredIssue } from '../../../testbed/github/state.ts';
-import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
+import { type ForgeFixture, now, openForge, openPull, refusedWith } from './github-fixture.ts';
 
 const request = { title: 'Ralph: work', body: 'What was done.', head: 'ralph/queue', base: 'main', draft: true };
 
@@ -38,19 +38,24 @@ describe('opening', () => {
 
   test('cuts title and body to what GitHub takes', async () => {
     await using at = await openForge();
-    const { number } = await at.forge.openPullRequest({ ...request, title: 'T'.repeat(300), body: 'x'.repeat(70_000) });
+    const { number } = await openPull(at, { ...request, title: 'T'.repeat(300), body: 'x'.repeat(70_000) });
     const stored = at.github.state.issues.find((issue) => issue.number === number);
     expect(stored?.title).toHaveLength(256);
     expect(stored?.body).toHaveLength(65_536);
   });
 
+  test('is null for a head without commits of its own', async () => {
+    await using at = await openForge();
+    at.branches['same'] = at.branches['main'] ?? '';
+    expect(await at.forge.openPullRequest({ ...request, head: 'same' })).toBeNull();
+    expect(at.github.state.pulls).toEqual([]);
+  });
+
   test.each<[string, Partial<typeof request>, string]>([
     ['a head that is not there', { head: 'ralph/gone' }, '"field":"head"'],
     ['a base that is not there', { base: 'trunk' }, '"field":"base"'],
-    ['a head without commits of its own', { head: 'same' }, 'No commits between main and same'],
   ])('of %s ends with what GitHub says', async (_case, change, words) => {
     await using at = await openForge();
-    at.branches['same'] = at.branches['main'] ?? '';
     const { message } = await refusedWith(at.forge.openPullRequest({ ...request, ...change }));
     expect(message).toMatch(
       /^GitHub did not let us open a pull request of .* into .* in octo\/demo \(422 Validation Failed: /,

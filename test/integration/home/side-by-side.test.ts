@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, inject, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { runSchema } from '../../../src/cli/run/run.ts';
 import { runStatusSchema } from '../../../src/core/local/status-document.ts';
 import { parseBudgetIn, parseSnapshot, parseRecordIn, type Snapshot } from '../../../src/core/snapshot/snapshot.ts';
@@ -201,6 +201,40 @@ test('Ctrl-C twice ends every branch at once, and leaves no process', async () =
   expect(await processesOf(scene)).toEqual([]);
   expect(await leftIn(scene)).toEqual(['key']);
   expect(await heldIn(scene)).toEqual([[], []]);
+});
+
+describe('a branch that waits for a machine', () => {
+  const asked = ['--parallel', '2', '--max-iterations', '20', '--input', 'max-cost-usd=0'];
+  const fiveIssues = (): Promise<Scene> =>
+    checkoutWithIssues(...['cart', 'till', 'menu', 'shop', 'door'].map((name) => `src/${name}.ts`));
+
+  test('is worked on once the one before has ended', async () => {
+    await using scene = await fiveIssues();
+    const { code, out } = await scene.start(asked).ended;
+    expect(code, out).toBe(0);
+    expect(out).toContain('Works on 3 branches, 2 at once');
+    expect(out.indexOf('#3 │ ')).toBeGreaterThan(out.lastIndexOf('#2 │ '));
+    expect(out).toMatch(
+      /^ralph\/queue: complete .* 3 of 3 .*\nralph\/issue-2: complete .*\nralph\/issue-3: complete /m,
+    );
+    expect(await heldIn(scene)).toEqual([[], []]);
+    expect(await leftIn(scene)).toEqual(['key']);
+  });
+
+  test('does not begin after Ctrl-C, and the next run works on it', async () => {
+    await using scene = await fiveIssues();
+    const { meet, environment } = await scripted(scene, 'until [ -e $meet/go ]; do sleep 0.1; done', null);
+    const run = scene.start(asked, environment);
+    await bothWork(run);
+    run.kill('SIGINT');
+    await run.says('Press Ctrl-C again to end now');
+    await writeFile(join(meet, 'go'), '');
+    const { out } = await run.ended;
+    expect(out).not.toContain('#3 │ ');
+    expect(out).toMatch(/^ralph\/issue-3: cancelled \(signal\) /m);
+    expect(await heldIn(scene)).toEqual([[], []]);
+    expect((await scene.start(asked).ended).out).toMatch(/^ralph\/issue-3: complete /m);
+  });
 });
 
 test('a killed process fails its branch alone, and the next run continues it', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { HOUR, MINUTE, noon } from '../../unit/core/core-fixtures.ts';
 import { crashing, endless, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
@@ -167,6 +168,33 @@ describe("the surroundings' errors are not the task's (L11)", () => {
     expect(only).not.toContain('smaller');
     expect(only).toContain('/ralph retry');
     expect(comments).not.toContain('Make the task smaller');
+  });
+
+  test('later runs that wait for the circuit quote it as well, wherever people look', async () => {
+    const long = 'x'.repeat(2_000);
+    const project = createProject({
+      issues: [1, 2],
+      agent: [fails(`${SCHEMA}\u0007 \`@everyone\` ${long}`)],
+      inputs: { session: 'fresh' },
+    });
+    await runOnce(project);
+    expect(JSON.stringify(savedState(project).circuit).length).toBeLessThan(700);
+    const later = await runOnce(project);
+    expect(later).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
+    const { report } = later;
+    if (report === null) throw new Error('there is no report');
+    expect(notified(project)).toHaveLength(1);
+    const texts = () => [...project.forge.comments.values()].flatMap((thread) => [...thread.values()]);
+    const before = texts();
+    await runOnce(project, { event: commented('/ralph status', { issue: 1 }) });
+    const answer = texts()
+      .filter((text) => !before.includes(text))
+      .join('\n');
+    for (const text of [renderSummary(report), describeOutcome(report).what, answer]) {
+      expect(text).toContain('the agent failed (exit code 1): ');
+      expect(text).toContain('JSON schema is invalid');
+      expect(text).not.toContain('\u0007');
+    }
   });
 
   test('it is reported once, and its probe fails in the same way', async () => {

@@ -3,7 +3,7 @@ import type { Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
 import { warningsIn } from '../stage/run-action.ts';
-import { BRANCH, bodyOf, next, reviewed, worker } from './reviewing.ts';
+import { BRANCH, bodyOf, next, remembered, reviewed, worker } from './reviewing.ts';
 import { comment, review, thread } from './said.ts';
 
 /** Changes this many files in the base branch that the branch has changed as well. */
@@ -64,6 +64,27 @@ describe('a base branch that conflicts', () => {
       expect.stringMatching(/is for develop, but runs merge main .*`base-branch: develop`/),
     ]);
     expect(bodyOf(project)).not.toMatch(/resolve the conflicts|which a run merges into it/);
+    expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+
+  test('stays open while GitHub computes whether it still conflicts', async () => {
+    const lost: Behaviour = (call) =>
+      call.task === 'conflict-base'
+        ? { output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } } }
+        : worker(call);
+    const project = await reviewed(lost, { 'max-iterations': '1' });
+    conflicting(project, 1);
+    await next(project);
+    expect(remembered(project, 'conflict-base')).toMatchObject({ answer: null });
+    project.forge.saidOf.set(BRANCH, { mergeable: 'unknown' });
+    await next(project);
+    expect(remembered(project, 'conflict-base')).toMatchObject({ answer: null });
+    expect(bodyOf(project)).toContain(
+      '**Next:** Look at the pull request before anything is merged: 1 merge conflict is open',
+    );
+    project.forge.saidOf.delete(BRANCH);
+    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(bodyOf(project)).not.toContain('conflict is open');
     expect(await next(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 

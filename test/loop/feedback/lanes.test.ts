@@ -40,7 +40,7 @@ function repliesOf({ forge }: Project): readonly number[] {
 
 function toGoOn({ kept, clock }: Project): unknown {
   const { snapshot } = kept.refs.shared;
-  const asker = { runTag: 'a new run', runId: 'new', runAttempt: 1, now: clock.now() };
+  const asker = { runTag: 'a new run', runId: 'new', runAttempt: 1, now: clock.now(), allowed: [] };
   return listLanes(snapshot).filter((lane) => hasWorkLeft(snapshot, lane, asker));
 }
 

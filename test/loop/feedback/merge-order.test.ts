@@ -244,6 +244,32 @@ describe('auto-merge', () => {
     expect(arms(project)).toEqual(['armed ralph/issue-1', 'armed ralph/issue-1']);
   });
 
+  test('is switched off once a person commits on top, with a word on the page', async () => {
+    const project = await done([1], armed);
+    commit(project, 'ralph/issue-1', { mine: 'x' });
+    await next(project);
+    expect(project.forge.writes).toContain('disarmed ralph/issue-1');
+    expect(arms(project)).toEqual(['armed ralph/issue-1']);
+    expect(bodyOf(project, 101)).toContain("Auto-merge of #101 is off: its newest commit is a person's.");
+  });
+
+  test('stays on where a person has switched it on, whoever commits on top', async () => {
+    const project = await done([1], { ...armed, 'auto-merge': 'false' });
+    project.forge.saidOf.set('ralph/issue-1', { autoMerge: true });
+    commit(project, 'ralph/issue-1', { mine: 'x' });
+    await next({ ...project, inputs: { ...project.inputs, ...armed } });
+    expect(arms(project)).toEqual([]);
+    expect(bodyOf(project, 101)).toContain('Auto-merge of #101 is on');
+  });
+
+  test('that cannot be switched off is named on the page', async () => {
+    const project = await done([1], armed);
+    commit(project, 'ralph/issue-1', { mine: 'x' });
+    project.forge.faults.set('disarmAutoMerge', new UserError('configuration', 'It may not.'));
+    await next(project);
+    expect(bodyOf(project, 101)).toContain('GitHub refused to switch it off: It may not.');
+  });
+
   test('is armed by a run that finds it on for what is complete already', async () => {
     const project = await done([1], { ...armed, 'auto-merge': 'false' });
     await next({ ...project, inputs: { ...project.inputs, ...armed } });

@@ -77,20 +77,71 @@ function contentOf({ origin }: Project, branch: string): string | undefined {
 }
 
 describe("another branch's pull request that conflicts after a merge", () => {
-  test('is named by the event of the merge, and merged by the next run with one call', async () => {
+  test('is merged by the run of that merge with one call, behind the end of the merged branch', async () => {
     const project = await twoDone();
-    const merged = mergeFirst(project);
-    const event = await next(project, merged);
-    expect(event.calls).toBe(0);
-    expect(event.outcome).toMatchObject({
-      kind: 'idle',
-      message: expect.stringContaining('The next run looks at the other open pull requests (#102)'),
-    });
-    expect(await next(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    const run = await next(project, mergeFirst(project));
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(contentOf(project, SECOND)).toBe('both');
     expect(project.forge.pulls[1]?.body).toContain('✅ [Merge main and resolve the conflicts]');
+    expect(project.origin.branches.has(FIRST)).toBe(false);
     project.forge.saidOf.delete(SECOND);
     expect(await next(project)).toMatchObject({ calls: 0 });
+  });
+
+  test('is merged by the run of that merge in three jobs', async () => {
+    const project = await twoDone();
+    await runSplit(project, { event: mergeFirst(project) });
+    expect(contentOf(project, SECOND)).toBe('both');
+    expect(project.origin.branches.has(FIRST)).toBe(false);
+  });
+
+  test('is merged by the run of that merge if it is the queue that conflicts', async () => {
+    const project = await twoDone();
+    addIssue(project.forge, 3);
+    expect((await next(project)).work?.lane.id).toBe('queue');
+    const event = mergeFirst(project);
+    const { branches, commits } = project.origin;
+    const parent = branches.get('main') ?? '';
+    const tree = { ...commits.get(parent)?.tree, 'src/issue-3.ts': 'theirs' };
+    branches.set('main', addCommit(project.origin, { tree, parent, message: 'Merge' }));
+    project.forge.saidOf.delete(SECOND);
+    project.forge.saidOf.set('ralph/queue', { mergeable: 'conflicting' });
+    const run = await next(project, event);
+    expect(run).toMatchObject({ calls: 1 });
+    expect(run.work?.lane.id).toBe('queue');
+  });
+
+  test('does not start new tasks of the queue if no pull request needs work', async () => {
+    const project = await twoDone();
+    const event = mergeFirst(project);
+    project.forge.saidOf.delete(SECOND);
+    addIssue(project.forge, 3);
+    const run = await next(project, event);
+    expect(run).toMatchObject({
+      end: 'idle (updated)',
+      calls: 0,
+      outcome: { message: expect.stringContaining('Pull request #101 was merged.') },
+    });
+  });
+
+  test('does not keep the notification about the merged one from being settled', async () => {
+    const project = await twoDone();
+    const open = (): readonly string[] => [
+      ...(project.forge.notifications.get(101) ?? new Map<string, string>()).keys(),
+    ];
+    expect(open()).toHaveLength(1);
+    expect(await next(project, mergeFirst(project))).toMatchObject({ calls: 1 });
+    expect(open().filter((marker) => !marker.includes('settled'))).toEqual([]);
+  });
+
+  test('leaves the end of the merged one as it is if it cannot be read, with a warning', async () => {
+    const project = await twoDone();
+    const event = mergeFirst(project);
+    project.forge.faults.set('pullRequestOf', new UserError('infrastructure', 'GitHub answers 502.'));
+    const run = await next(project, event);
+    expect(run).toMatchObject({ end: 'idle (updated)', calls: 0 });
+    expect(project.origin.branches.has(FIRST)).toBe(false);
+    expect(warningsIn(run).join('\n')).toContain('GitHub answers 502.');
   });
 
   test('and that of a third one: each run merges one of them', async () => {

@@ -106,6 +106,23 @@ describe('a paid call is booked, whatever fails after it:', () => {
   });
 });
 
+test.each([
+  [
+    'the day',
+    { 'max-cost-usd-per-day': '0.8', 'max-cost-usd': '0', 'max-iterations-per-task': '20' },
+    'parked (cost_per_day)',
+  ],
+  ['the run', { 'max-cost-usd': '0.8', 'max-iterations-per-task': '20' }, 'limit (cost)'],
+])('a limit for %s that calls reach exactly is reached, whatever the sum is rounded to', async (_, inputs, end) => {
+  const tenth: Behaviour = (call) => {
+    const made = steadyWorker(call);
+    return { ...made, output: { ...made.output, costUsd: 0.1 } };
+  };
+  const project = createProject({ agent: [tenth], inputs });
+  // The sum of eight tenths is 0.7999999999999999.
+  expect(await runOnce(project)).toMatchObject({ end, calls: 8 });
+});
+
 test('the call is recorded before anything else is done', async () => {
   const seen: (readonly [number, number])[] = [];
   const project = createProject({ agent: [paid(steadyWorker)], inputs: { 'max-iterations': '1' } });

@@ -103,6 +103,17 @@ describe('while other runs work', () => {
   });
 });
 
+test('branches on which other runs work count among those at once', async () => {
+  const project = shop(['a.ts', 'b.ts', 'c.ts', 'd.ts']);
+  await gateOnce(project, { event: labeled(2) });
+  const lanes = async (parallel: string) =>
+    lanesOf(await gateOnce(project, { inputs: { ...inputs, parallel } })).map(([lane]) => lane);
+  const before = structuredClone(project.kept.refs.shared);
+  expect(await lanes('2')).toEqual(['queue']);
+  Object.assign(project.kept.refs.shared, before);
+  expect(await lanes('3')).toEqual(['queue', 'issue-3']);
+});
+
 test('runs of the queue and of labels at once, in any order, share no branch and no task', async () => {
   for (let seed = 1; seed <= (IS_DEEP ? 400 : 20); seed += 1) {
     const project = shop();

@@ -19,6 +19,7 @@ const EVERY_WISH: Readonly<Record<keyof WishWrites, true>> = {
   replyInThread: true,
   resolveThread: true,
   armAutoMerge: true,
+  disarmAutoMerge: true,
   rewriteBodies: true,
   readDashboard: true,
   openDashboard: true,

@@ -111,6 +111,40 @@ describe('a call that runs for long', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by } });
   });
 
+  test.each([
+    ['stays unpaid', 'mine', ['paused (by_person)', 0]],
+    ['is begun again if it is on the base branch', 'main', ['limit (iterations)', 1]],
+  ] as const)('between two runs, a renamed branch with a further commit %s', async (_, name, [end, calls]) => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const { branches, commits } = project.origin;
+    const parent = branches.get('ralph/queue') ?? '';
+    const tree = { ...commits.get(parent)?.tree, 'src/mine.ts': 'mine' };
+    branches.set(name, addCommit(project.origin, { tree, parent, message: 'Mine' }));
+    branches.delete('ralph/queue');
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
+    expect(await runOnce(project)).toMatchObject({ end, calls });
+  });
+
+  test('whose base branch was deleted, which closes its pull request, names that branch and nobody who closed it', async () => {
+    const inputs = { 'base-branch': 'develop', 'max-iterations': '1' };
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs });
+    const { branches } = project.origin;
+    const tip = branches.get('main') ?? '';
+    branches.set('develop', tip);
+    await runOnce(project);
+    branches.delete('develop');
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
+    const run = await runOnce(project);
+    expect(run).toMatchObject({
+      end: 'failed (configuration)',
+      calls: 0,
+      outcome: { message: expect.stringContaining('The base branch `develop` does not exist') },
+    });
+    branches.set('develop', tip);
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+  });
+
   test('is ended if its new branch is deleted, which no other branch makes a renaming', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
     const remove = (): void => void project.origin.branches.delete('ralph/queue');

@@ -1,3 +1,4 @@
+import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { describe, expect, test } from 'vitest';
 import { findProposal } from '../../../src/core/snapshot/proposals.ts';
 import { listLaneAnswers } from '../../../src/core/snapshot/snapshot.ts';
@@ -56,6 +57,9 @@ describe('a proposal', () => {
     const project = unlabelled(createProject({ agent: [proposer(TWO, { writes: { 'src/a.ts': 'changed' } })] }));
     const run = await runOnce(project, { event });
     expect(run.end).toBe('idle (answered)');
+    const summary = run.report === null ? '' : renderSummary(run.report);
+    expect(summary).toContain('is in a comment on the issue');
+    expect(summary).not.toContain('no call was made');
     const [call, ...others] = project.script.calls;
     expect(others).toEqual([]);
     expect(call).toMatchObject({ allowedTools: ['Read', 'Glob', 'Grep'], resume: null });

@@ -34,6 +34,23 @@ const leaky =
     return { ...act, writes: { ...act.writes, ...config } };
   };
 
+test('a branch without commits that the server does not let be deleted does not fail the run, and nothing is said to be on it', async () => {
+  const idle: Behaviour = () => ({
+    output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
+  });
+  const project = createProject({ issues: [1], agent: [idle], inputs: { 'max-iterations': '1' } });
+  project.remote.deletionRule = '- Cannot delete this branch';
+  for (let run = 0; run < 2; run += 1) {
+    const { end, report } = await runOnce(project);
+    expect(end).toBe('limit (iterations)');
+    expect(report === null ? '' : renderSummary(report)).not.toContain('is finished is on');
+  }
+  expect(project.forge.pulls).toEqual([]);
+  expect([...project.origin.branches.keys()]).toContain('ralph/queue');
+  project.script.behaviours = [finisher];
+  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+});
+
 describe('the server judges the content (L5)', () => {
   test('an agent that learns what the server said fixes the file: all three tasks are done in one run', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: Array.from({ length: 9 }, () => leaky(true)) });
@@ -110,9 +127,11 @@ describe('the server judges the branch (L6)', () => {
     const project = createProject({ issues: [1, 2], agent: Array.from({ length: 9 }, () => steadyWorker) });
     const words = `[remote rejected] (push declined)\nremote: error: GH013: Repository rule violations found\nremote: ${rule}`;
     project.remote.contentRule = (files) => ('src/issue-1.ts' in files ? words : null);
+    project.remote.deletionRule = words;
     const first = await runOnce(project);
     expect(first.report?.outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
     expect(first.calls).toBe(1);
+    expect(first.report === null ? '' : renderSummary(first.report)).not.toContain('is finished is on');
     project.remote.refusal = words;
     for (let run = 0; run < 4; run += 1) {
       const later = await runOnce(project);

@@ -53,6 +53,23 @@ function summedUp({ finish }: LanesRun): Readonly<Record<string, string | undefi
   return Object.fromEntries((finish?.together?.lanes ?? []).map(({ lane, run }) => [lane, run?.outcome.kind]));
 }
 
+test('a red base that several branches find at once is mailed once', async () => {
+  const project = createShop({ verify: 'npm test' });
+  project.verifier = {
+    verify: () =>
+      Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '✖ main is red', durationMs: 1 }),
+  };
+  const run = await runLanes(project);
+  expect(Object.values(endsOf(run))).toEqual(LANES.map(() => 'blocked (base_is_red)'));
+  const texts = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]);
+  expect(texts.filter((text) => text.includes('base_is_red'))).toHaveLength(1);
+  // The branches without a comment of their own stay silent as well.
+  project.clock.advance(61 * MINUTE);
+  await runLanes(project);
+  const later = [...project.forge.notifications.values()].flatMap((thread) => [...thread.values()]);
+  expect(later).toHaveLength(texts.length);
+});
+
 test('a run of one lane hands over in a folder of that name, and needs no summing up', async () => {
   const [plain, named] = [createProject({ agent: [finisher] }), createProject({ agent: [finisher] })];
   const { publish } = await runSplit(plain, { event: labeled(1) });
@@ -167,6 +184,82 @@ describe('a lane that fails takes nothing from the others', () => {
     expect(run.gate.handedOver?.beside.map(({ outcome }) => outcome.kind)).toEqual(['failed']);
     expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'failed', 'issue-3': 'complete' });
     expect(heldIn(project)).toEqual(FREE);
+  });
+});
+
+describe('more lanes than machines', () => {
+  const lanes = ['queue', 'issue-2', 'issue-3'];
+
+  /** Creates a project with five issues, of which two machines work on three lanes. */
+  function createLongQueue(inputs: Readonly<Record<string, string>> = {}): Project {
+    const project = createShop({ parallel: '2', 'max-iterations': '20', 'max-cost-usd': '0', ...inputs });
+    for (const [at, name] of ['d', 'e'].entries()) addIssue(project.forge, at + 4, { body: `Change src/${name}.ts` });
+    return project;
+  }
+
+  const tooLate = 121 * MINUTE;
+
+  test('one that waits for a machine begins hours after the gate, and the queue takes the rest', async () => {
+    const project = createLongQueue();
+    const late = (lane: LaneId) => (lane === 'issue-3' ? { skewMs: tooLate } : {});
+    const run = await runLanes(project, { loop: late, publish: late });
+    expect([...run.lanes.keys()]).toEqual(lanes);
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': 'complete' });
+    expect(project.script.calls).toHaveLength(5);
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
+  test.each<[LaneId, number]>([
+    ['issue-2', 61 * MINUTE],
+    ['issue-3', 2 * tooLate],
+  ])('%s, whose machine begins after its claim ended, makes no call', async (late, skewMs) => {
+    const project = createLongQueue();
+    const run = await runLanes(project, { loop: (lane) => (lane === late ? { skewMs } : {}) });
+    expect(summedUp(run)).toMatchObject({ queue: 'complete', [late]: 'failed' });
+    expect(run.lanes.get(late)?.loop?.calls).toBe(0);
+    expect(heldIn(project)).toEqual(FREE);
+  });
+
+  test('one that no machine ever takes is given back, and the next run works on it', async () => {
+    const project = createLongQueue();
+    const never = (lane: LaneId) => (lane === 'issue-3' ? 'never' : {});
+    const run = await runLanes(project, { loop: never, publish: never });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': undefined });
+    expect(heldIn(project).held).toEqual([]);
+    expect(endsOf(await runLanes(project))).toEqual({ 'issue-3': 'complete (plan_complete)' });
+  });
+
+  test('one whose turn never came before the run was cancelled has used nothing', async () => {
+    const project = createLongQueue();
+    const run = await runLanes(project, { loop: (lane) => (lane === 'issue-3' ? 'never' : {}) });
+    expect(summedUp(run)).toEqual({ queue: 'complete', 'issue-2': 'complete', 'issue-3': 'cancelled' });
+    expect(heldIn(project)).toEqual(FREE);
+    expect(run.lanes.get('issue-3')?.publish?.log.join('\n')).not.toContain('counts as used');
+    // Nothing of the issue was begun, so it is the queue's again.
+    expect(endsOf(await runLanes(project))).toEqual({ queue: 'complete (plan_complete)' });
+  });
+
+  test('are not begun with limits that are too small for their tasks', async () => {
+    const run = await runLanes(createLongQueue({ 'max-iterations': '10' }));
+    expect([...run.lanes.keys()]).toEqual(['queue', 'issue-2']);
+    expect(run.gate.log.join('\n')).toContain('The limits of this run are enough for 2 of 3 branches.');
+  });
+
+  test('are claimed for as long as those before them and they may take', async () => {
+    const project = createLongQueue();
+    await playGate(
+      project,
+      killAt(() => false, 'before'),
+    );
+    const said = [2, 3].map((issue) => [...(project.forge.comments.get(issue)?.values() ?? [])].join());
+    expect(said).toEqual([
+      expect.stringContaining('Ralph is at work.** Iteration 1 of 5 began'),
+      expect.stringContaining('Ralph is at work.** The run works on other branches first, then begins with'),
+    ]);
+    const times = lanes.map((lane) => (storedRecord(project, lane).lease?.durationMs ?? 0) / MINUTE);
+    expect(times).toEqual([120, 120, 240]);
+    const { reservations } = storedBudget(project);
+    expect(lanes.map((lane) => reservations.find((one) => one.lane === lane)?.calls)).toEqual([10, 5, 5]);
   });
 });
 

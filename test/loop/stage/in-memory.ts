@@ -248,6 +248,10 @@ export function createCheckout(origin: Origin): Checkout {
           changed: Object.fromEntries(changed),
         };
       }),
+    branchesWith: (commit, asked) =>
+      guarded(faults, 'branchesWith', () =>
+        asked.filter((name) => history(commits, branches.get(name) ?? '').includes(commit)),
+      ),
     revertsIn: (tip, since) => Promise.resolve(commits.has(tip) ? origin.reverts.filter(({ at }) => at >= since) : []),
     editedMerges: (asked) => Promise.resolve(asked.flatMap((one) => one.commits.filter((id) => origin.edited.has(id)))),
     namesOf: namesAtRoot,
@@ -882,6 +886,8 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
   };
   const shelfOf = (marker: string): FakeForge['comments'] =>
     marker.startsWith('<!-- ralph-action:notification ') ? notifications : comments;
+  /** Branches whose pull requests a run has armed. */
+  const armed = new Set<string>();
   /** Thread and marker of each comment, by comment id. */
   const commentIds: (readonly [number, string])[] = [[0, '']];
   const idOf = (number: number, marker: string): number => {
@@ -1125,6 +1131,7 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         const headSha = branches.get(head) ?? fail(`There is no branch ${head}.`);
         if (pulls.some((pull) => pull.branch === head && pull.state === 'open'))
           fail(`There is an open pull request for ${head} already.`);
+        if (history(known, branches.get(base) ?? '').includes(headSha)) return null;
         const number = 100 + pulls.length + 1;
         const pull = {
           number,
@@ -1229,8 +1236,16 @@ export function createForge({ branches, commits: known }: Origin): FakeForge {
         if (branches.get(branch) !== head) fail(`${branch} is not at ${head}.`);
         if (rules.arms !== 'armed') return { kind: rules.arms, detail: '' };
         saidOf.set(branch, { ...saidOf.get(branch), autoMerge: true });
+        armed.add(branch);
         writes.push(`armed ${branch}`);
         return { kind: 'armed', detail: '' };
+      }),
+    disarmAutoMerge: (branch) =>
+      ask('disarmAutoMerge', () => {
+        if (!armed.delete(branch)) return false;
+        saidOf.set(branch, { ...saidOf.get(branch), autoMerge: false });
+        writes.push(`disarmed ${branch}`);
+        return true;
       }),
     rewriteBodies: (numbers, rewrite) =>
       ask('rewriteBodies', () => {

@@ -255,6 +255,8 @@ export interface Job {
   readonly lane?: LaneId;
   /** Number of the run that the three jobs share. */
   readonly run: number;
+  /** The input `loop-result` of the job that publishes. */
+  readonly loopResult?: string;
 }
 
 export interface RunSetting {
@@ -297,6 +299,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
           'handoff-path': '/runner/temp/ralph-handoff',
           'handoff-digest': job.digest,
           'handoff-branch': job.lane ?? '',
+          'loop-result': job.loopResult ?? '',
           ...(job.phase === 'loop' ? { 'github-token': '' } : {}),
         }),
   });

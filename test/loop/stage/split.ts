@@ -59,7 +59,7 @@ export interface LanesRun {
 /** The events of a run of several lanes. */
 export interface LanesSetting extends Pick<RunSetting, 'event'> {
   readonly gate?: Omit<RunSetting, 'event' | 'job'>;
-  /** The setting of a lane's loop, or `never` if its machine never begins. */
+  /** The setting of a lane's loop, or `never` if GitHub skips it because the run was cancelled before. */
   readonly loop?: (lane: LaneId) => Omit<RunSetting, 'event' | 'job'> | 'never';
   readonly publish?: (lane: LaneId) => Omit<RunSetting, 'event' | 'job'> | 'never';
 }
@@ -86,7 +86,7 @@ export async function runLanes(project: Project, setting: LanesSetting = {}): Pr
     lanes.set(lane, {
       loop,
       publish: await play(
-        { phase: 'publish', digest, lane },
+        { phase: 'publish', digest, lane, loopResult: loop === null ? 'skipped' : 'success' },
         publish === 'never' ? publish : { ...publish, hasProviderKey: false },
       ),
     });

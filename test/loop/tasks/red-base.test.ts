@@ -4,7 +4,7 @@ import type { VerifyCall } from '../../../src/ports/agent.ts';
 import { finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { addCommit } from '../stage/in-memory.ts';
 import type { Project } from '../stage/project.ts';
-import { commented, createProject, runOnce, savedState, senderOf, type Event } from '../stage/run-action.ts';
+import { commented, createProject, labeled, runOnce, savedState, senderOf, type Event } from '../stage/run-action.ts';
 import { runSplit } from '../stage/split.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
@@ -136,6 +136,33 @@ describe('verify fails on the base branch', () => {
     expect(notifications(project)).toHaveLength(1);
   });
 
+  test.each<[string, Event]>([
+    ['by a label', labeled(2)],
+    ['by a command', commented('/ralph run', { issue: 2 })],
+  ])('a person who asks for another issue %s gets one call, without a second notification', async (_, event) => {
+    const { project, runs, commitToMain, pass } = redProject([finisher], { issues: [1, 2, 3] });
+    await runOnce(project);
+    runs.length = 0;
+    const asked = await runOnce(project, { event });
+    expect(asked).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(runs).not.toContain('base');
+    expect(notifications(project)).toHaveLength(1);
+    // The person finds the reason in the issue.
+    expect([...(project.forge.comments.get(2)?.values() ?? [])].join('\n')).toContain(
+      'Blocked: the base branch is red',
+    );
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    // Another commit that fails in the same way is the same cause.
+    commitToMain({ 'other.txt': 'x' });
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(await runOnce(project, { event: labeled(3) })).toMatchObject({ end: 'blocked (base_is_red)', calls: 1 });
+    expect(notifications(project)).toHaveLength(1);
+    commitToMain({ [FIX]: 'x' });
+    pass();
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+  });
+
   test('other commands get one more call', async () => {
     const { project } = redProject([stuck], { issues: [1] });
     await runOnce(project);
@@ -183,6 +210,90 @@ describe('verify fails on the base branch', () => {
     expect(runs).toEqual([]);
     expect(await later(5)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(textsOf(project.forge.notifications).join('\n')).toContain('`verify` passes on the base branch again.');
+  });
+
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const many = (run: number): string =>
+    Array.from({ length: 60 }, (_, at) => (at + run * 7) % 60)
+      .map((at) => `✖ adds ${letters.charAt(at % 26)}${letters.charAt(Math.floor(at / 26))}`)
+      .join('\n');
+  test.each<[string, number, (run: number, where: 'base' | 'here') => { tail: string; code?: null }]>([
+    ['is out of time, wherever it was', 1, (run) => ({ tail: `compiling ${letters.charAt(run)} …`, code: null })],
+    ['reports many failures in another order each time', 1, (run) => ({ tail: many(run) })],
+    [
+      'has one failure less, and no progress on the other',
+      2,
+      (_, where) => ({ tail: where === 'base' ? '✖ adds\n✖ subtracts' : '✖ subtracts' }),
+    ],
+  ])('a base that %s: %d calls, and no task is blamed', async (_, calls, print) => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
+    let run = 0;
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        const { tail, code = 1 } = print((run += 1), folder === null ? 'here' : 'base');
+        return Promise.resolve({ kind: 'failed', command: 'npm test', code, tail, durationMs: 1 });
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 0 });
+    expect(notifications(project)).toHaveLength(1);
+    expect(savedState(project).tasks['issue-1']).not.toMatchObject({ state: 'failed' });
+  });
+
+  test('a base that was green and is red by now, at the same commit: it is verified again after the second failure', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        seen.push(folder === null ? 'here' : 'base');
+        const isFirst = seen.length === 1;
+        return Promise.resolve(
+          isFirst ? green : { kind: 'failed', command: 'npm test', code: 1, tail: '✖ service answers', durationMs: 1 },
+        );
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (base_is_red)', calls: 3 });
+    expect(seen).toEqual(['base', 'here', 'here', 'base', 'here']);
+    expect(notifications(project)).toHaveLength(1);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress' });
+  });
+
+  test('a base that stays green is verified once more, and no more often', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [finisher],
+      inputs: { verify: 'npm test', 'max-iterations': '6' },
+    });
+    const seen: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        seen.push(folder === null ? 'here' : 'base');
+        return Promise.resolve(
+          folder === null ? { kind: 'failed', command: 'npm test', code: 1, tail: '✖ adds', durationMs: 1 } : green,
+        );
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 6 });
+    expect(seen.filter((where) => where === 'base')).toHaveLength(2);
+  });
+
+  test('a base that is fixed bit by bit is fixed in the end', async () => {
+    const project = createProject({
+      issues: [1],
+      agent: [steadyWorker, steadyWorker, finisher],
+      inputs: { verify: 'npm test' },
+    });
+    let left = 3;
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        if (folder === null) left -= 1;
+        const tail = Array.from({ length: left }, (_, at) => `✖ adds ${letters.charAt(at)}`).join('\n');
+        return Promise.resolve(
+          left > 0 ? { kind: 'failed', command: 'npm test', code: 1, tail, durationMs: 1 } : green,
+        );
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
   });
 
   test('three jobs have the same result', async () => {

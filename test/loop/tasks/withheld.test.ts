@@ -211,8 +211,11 @@ describe('a protected path in finished work', () => {
     expect(await runOnce(project)).toMatchObject({ calls: 0 });
   });
 
-  test('of a labelled issue is published by the schedule after the setting allows it', async () => {
-    const project = createProject({ issues: [1], agent: [writesOnly(CI)] });
+  test.each([
+    ['without a branch', writesOnly(CI)],
+    ['with the rest on its branch', alsoWrites(CI, () => true)],
+  ])('of a labelled issue, %s, is published by the schedule after the setting allows it', async (_, agent) => {
+    const project = createProject({ issues: [1], agent: [agent] });
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
     project.inputs = { 'allow-protected-paths': CI };
     expect(await runOnce(project)).toMatchObject({ calls: 1 });

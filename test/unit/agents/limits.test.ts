@@ -86,6 +86,9 @@ test.each<[keyof typeof ends, string]>([
   ['codex', 'You hit your spend cap set by the owner of your workspace.'],
   ['copilot', '[API Error: Your project has exceeded its monthly spending cap.]'],
   ['copilot', 'You have exceeded your premium request allowance'],
+  ['codex', 'Your plan’s monthly usage is exhausted. Add credits to continue.'],
+  ['codex', 'Workspace spend cap reached. Ask your admin to raise it.'],
+  ['copilot', 'Organization spend limit exceeded'],
 ])('a limit that only a person lifts: %s, %s', (agent, message) => {
   expect(failedWith(agent, message).usageLimit).toEqual({ window: 'unknown', resumeAt: null, byPerson: true });
 });
@@ -148,6 +151,26 @@ test.each<[keyof typeof ends, string, string]>([
   ['copilot', 'Insufficient credits. Add more at https://openrouter.ai/settings/credits', 'billing'],
   ['copilot', 'This API method requires billing to be enabled. Please enable billing on project #1', 'billing'],
   ['copilot', 'API key not valid. Please pass a valid API key.', 'auth'],
+  ['copilot', 'This model has been retired. Please use gpt-8.', 'model'],
+  ['codex', 'The model gpt-5 was deprecated and is no longer available', 'model'],
+  ['copilot', 'ValidationException: The provided model identifier is invalid.', 'model'],
+  [
+    'copilot',
+    'ValidationException: Invocation of model ID anthropic.claude-x with on-demand throughput isn’t supported.',
+    'model',
+  ],
+  ['copilot', 'Your API key has been disabled.', 'auth'],
+  ['copilot', 'API_KEY_INVALID', 'auth'],
+  ['copilot', 'Arrearage: Access denied, please make sure your account is in good standing.', 'billing'],
+  [
+    'copilot',
+    '429 Request too large for gpt-5 in organization org-x on tokens per min (TPM): Limit 30000, Requested 50000.',
+    'prompt-too-long',
+  ],
+  ['copilot', 'fetch failed', 'server'],
+  ['copilot', 'getaddrinfo EAI_AGAIN api.openai.com', 'server'],
+  ['codex', 'stream disconnected before completion: idle timeout waiting for SSE', 'server'],
+  ['copilot', 'A test fails: connect is not a function', 'other'],
   ['copilot', 'Memory usage exceeded', 'other'],
   ['copilot', 'The request exceeded the maximum size limit of 20 MB.', 'other'],
   ['copilot', 'User location is not supported for the API use.', 'auth'],
@@ -179,6 +202,9 @@ describe('Claude Code', () => {
     ["You've hit your monthly spend limit.\n/usage-credits to adjust your monthly spend limit."],
     ["You've hit your org's monthly usage limit"],
     ["You're out of extra usage · /usage-credits to add more"],
+    ["You've used up your usage credits · add more at claude.ai/settings"],
+    ['Your team has reached its monthly spend limit'],
+    ["You've hit your usage limit for this billing period · upgrade at claude.ai/upgrade"],
   ])('only a person lifts: %s', (text) => {
     const { agentError, usageLimit } = read(text);
     expect(agentError?.kind).toBe('rate-limit');
@@ -191,6 +217,9 @@ describe('Claude Code', () => {
       '2026-11-23T07:40:00.000Z',
     ],
     ["You're out of extra usage · resets 9pm (UTC)", '2026-11-22T21:00:00.000Z'],
+    ["You've hit your weekly limit · resets Monday at 9am (UTC)", '2026-11-23T09:00:00.000Z'],
+    ["You've reached your Fable limit · resets in 2 days", '2026-11-24T09:00:00.000Z'],
+    ['Limit reached · resets in 3 hours', '2026-11-22T12:00:00.000Z'],
     ["You've hit your weekly limit · resets Nov 22, 8:54am (UTC)", '2026-11-22T08:54:00.000Z'],
     ["You've hit your weekly limit · resets Jan 3, 2027 at 5pm (UTC)", '2027-01-03T17:00:00.000Z'],
     [

@@ -47,6 +47,20 @@ describe('ralph status', () => {
     ]);
   });
 
+  test('a circuit that a failed call opened quotes it', async () => {
+    const failure = { how: 'the agent failed (exit code 1)', words: 'no such tool' };
+    const circuit = {
+      kind: 'open',
+      totalOpens: 1,
+      reason: 'agent_error',
+      openedAt: noon,
+      taskId: null,
+      failure,
+    } as const;
+    const { out } = await status(placeWith({ ...richState, circuit }));
+    expect(out).toContain('open (agent_error): the agent failed (exit code 1): `no such tool`, since 2026-11-21');
+  });
+
   test('a change of a task names it as people do', async () => {
     const moved = { at: noon, subject: 'task' as const, from: 'issue-7 todo', to: 'in-progress', reason: 'started' };
     const { out } = await ralph(['status'], '', at(placeWith({ ...richState, transitions: [moved] })));

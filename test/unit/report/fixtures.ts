@@ -1,4 +1,5 @@
 import { noFeedback } from '../../../src/core/feedback/memory.ts';
+import type { TrainPull } from '../../../src/core/train/train.ts';
 import { noChange, noShare, type BranchChange, type TaskShare } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
@@ -216,6 +217,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
     openedBy: 'streak',
+    failure: null,
     callsRemaining: 99,
     tokens: 12_345,
     costUsd: 0.12,
@@ -246,6 +248,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     found: [],
     testOnlyPercent: 30,
     answersReviews: true,
+    issueQuery: null,
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     ...change,
   };
@@ -372,3 +375,12 @@ export const OUTCOMES: readonly Outcome[] = [
   },
   { kind: 'failed', reason: 'infrastructure', message: 'The push was refused: GitHub said 403.' },
 ];
+
+/** Returns an open pull request that nothing keeps people from merging. */
+export function trainPull(number: number, change: Partial<TrainPull> = {}): TrainPull {
+  return {
+    ...{ number, branch: `ralph/issue-${String(number)}`, head: 'h', createdAt: number, obstacle: null },
+    ...{ needsReview: false, isReviewRequested: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
+    ...change,
+  };
+}

@@ -26,7 +26,7 @@ import { renderStatusComment } from '../../../src/report/pages/status-comment.ts
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { renderEndAtHome } from '../../../src/report/sentences/at-home.ts';
 import { noChange } from '../../../src/core/lane/change.ts';
-import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport } from './fixtures.ts';
+import { END, entry, OUTCOMES, planTask, prdTask, report, taskReport, trainPull } from './fixtures.ts';
 
 /** Returns the steps by their kinds, with the command if there is one: `fix, command retry`. */
 function kindsOf(steps: readonly NextStep[]): string {
@@ -160,7 +160,15 @@ describe('about one task', () => {
     const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT_CLAUSES.protected }] };
     const one = taskReport(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
     expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toBe(
-      "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow and comment /ralph retry on the issue; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
+      "If Ralph may change them, add allow-protected-paths: '.github/a.yml' to the settings: of the workflow: the next run continues; if not, reply on #7 with one comment: first line /ralph retry, below it how to do without them.",
+    );
+  });
+
+  test('protected files of a task of the plan are allowed without a command', () => {
+    const change = { ...noChange, leftOut: [{ path: '.github/a.yml', why: LEFT_OUT_CLAUSES.protected }] };
+    const one = planTask(7, { state: 'blocked', attempts: 1, reason: 'withheld' });
+    expect(renderSteps(suggestForTask(one, report(LIMIT, { change })), 'log')).toMatch(
+      /of the workflow: the next run continues; if not, say that the task should do without them: below the title in .*, then comment \/ralph retry/,
     );
   });
 
@@ -170,6 +178,15 @@ describe('about one task', () => {
       'run the workflow by hand with the command retry',
     );
   });
+});
+
+test.each([
+  ['open', ['ralph/queue'], 'merge, label, write'],
+  ['closed or merged', ['ralph/issue-7'], 'label, write'],
+])('with all done and its pull request %s: %s', (_state, branches, kinds) => {
+  const train = { pulls: branches.map((branch) => trainPull(7, { branch })), isCompared: true, autoMerge: null };
+  const ended = report({ kind: 'idle', reason: 'all_done' }, { train: { ...train, closed: [] } });
+  expect(kindsOf(suggestNextSteps(ended))).toBe(kinds);
 });
 
 test('after the last round an answer may be enough', () => {

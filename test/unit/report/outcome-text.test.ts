@@ -353,6 +353,13 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'Put the label `ralph` on an issue that an agent should work on, or write a task into `.ralph/fix_plan.md`.',
   ],
   [
+    'idle with a search, which may name what was renamed',
+    { kind: 'idle', reason: 'no_tasks' },
+    { tasks: [], taskSources: ['issues'], issueQuery: 'milestone:v1' },
+    'Nothing to do: no open issue has the label `ralph` or is found by `issue-query` (`milestone:v1`).',
+    'Put the label `ralph` on an issue that an agent should work on, or correct `issue-query` if what it names was renamed or deleted.',
+  ],
+  [
     'idle although something is there: the warnings say why',
     { kind: 'idle', reason: 'no_tasks' },
     { tasks: [], warnings: ['#4 was labelled by eve.'] },

@@ -39,6 +39,7 @@ test('every output of a run that worked', () => {
     'handoff-digest': '',
     'handoff-digests': '',
     'handoff-branches': '',
+    'handoff-parallel': '',
   });
   expect(JSON.parse(status)).toMatchObject({ version: 1, outcome: 'parked', resumeAt: '2026-11-21T16:18:00.000Z' });
 });

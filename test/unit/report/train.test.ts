@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AutoMerge } from '../../../src/core/train/auto-merge.ts';
 import type { Train, TrainPull } from '../../../src/core/train/train.ts';
+import { trainPull } from './fixtures.ts';
 import {
   renderAutoMerge,
   renderNextToMerge,
@@ -10,35 +11,30 @@ import {
   withTrainPart,
 } from '../../../src/report/sentences/train.ts';
 
-function pull(number: number, change: Partial<TrainPull> = {}): TrainPull {
-  return {
-    ...{ number, branch: `ralph/issue-${String(number)}`, head: 'h', createdAt: number, obstacle: null },
-    ...{ needsReview: false, isReviewRequested: false, isArmed: false, conflictsWith: [], behind: 'no', stale: [] },
-    ...change,
-  };
-}
-
 const of = (...pulls: readonly TrainPull[]): Train => ({ pulls, isCompared: true, autoMerge: null, closed: [] });
 
 describe('which to merge next is said with the reason', () => {
   test.each<[string, Train]>([
-    ['', of(pull(1))],
-    ['Merge #1 next: it conflicts with none of the others, and has waited longest of those.', of(pull(1), pull(2))],
+    ['', of(trainPull(1))],
+    [
+      'Merge #1 next: it conflicts with none of the others, and has waited longest of those.',
+      of(trainPull(1), trainPull(2)),
+    ],
     [
       'Review and merge #1 next: it conflicts with the fewest others (#2).',
-      of(pull(1, { needsReview: true, conflictsWith: [2] }), pull(2, { conflictsWith: [1] })),
+      of(trainPull(1, { needsReview: true, conflictsWith: [2] }), trainPull(2, { conflictsWith: [1] })),
     ],
     [
       'Merge #1 next: it has waited longest (git could not tell which of them conflict with each other).',
-      { ...of(pull(1), pull(2)), isCompared: false },
+      { ...of(trainPull(1), trainPull(2)), isCompared: false },
     ],
     [
       '#1 is the next to merge: a rule requires it to be up to date with its base branch, which the next run merges into it.',
-      of(pull(1, { obstacle: 'update' }), pull(2)),
+      of(trainPull(1, { obstacle: 'update' }), trainPull(2)),
     ],
     [
       'None of the 2 open pull requests can be merged now.',
-      of(pull(1, { obstacle: 'checks' }), pull(2, { obstacle: 'unfinished' })),
+      of(trainPull(1, { obstacle: 'checks' }), trainPull(2, { obstacle: 'unfinished' })),
     ],
   ])('%s', (expected, train) => {
     expect(renderNextToMerge(train)).toBe(expected);
@@ -53,19 +49,19 @@ test.each<[string, Partial<TrainPull>]>([
   ['#2: it conflicts with its base branch, which is not the one that runs merge.', { obstacle: 'foreign' }],
   ['#2: it was verified before its base branch changed the same files (`a.ts`).', { stale: ['a.ts'] }],
 ])('of one it is said: %s', (expected, change) => {
-  const second = pull(2, change);
-  expect(describePullStanding(of(pull(1), second), second)).toBe(expected);
+  const second = trainPull(2, change);
+  expect(describePullStanding(of(trainPull(1), second), second)).toBe(expected);
 });
 
 test('the section of the summary has the next one, and each that waits', () => {
-  expect(renderTrainSection(of(pull(1), pull(2, { obstacle: 'checks' })))).toBe(
+  expect(renderTrainSection(of(trainPull(1), trainPull(2, { obstacle: 'checks' })))).toBe(
     [
       '### Merge order',
       '- Merge #1 next: it conflicts with none of the others, and has waited longest of those.',
       '- #2: a check fails, which a run works on.',
     ].join('\n'),
   );
-  expect([renderTrainSection(null), renderTrainSection(of(pull(1)))]).toEqual(['', '']);
+  expect([renderTrainSection(null), renderTrainSection(of(trainPull(1)))]).toEqual(['', '']);
 });
 
 test.each<[AutoMerge['kind'], string, string]>([
@@ -102,14 +98,14 @@ test.each<[AutoMerge['kind'], string, string]>([
 ])('auto-merge that is %s is explained on its page and in the summary', (kind, detail, expected) => {
   const autoMerge = { number: 1, kind, detail };
   expect(renderAutoMerge(autoMerge)).toBe(expected);
-  const train = { ...of(pull(1)), autoMerge };
+  const train = { ...of(trainPull(1)), autoMerge };
   expect(renderTrainSection(train)).toContain(expected);
   expect(renderTrainPart(train, 1)).toContain(expected);
   expect(renderTrainPart(train, 2)).toBe('');
 });
 
 describe('the order on the page of a pull request', () => {
-  const part = renderTrainPart(of(pull(1), pull(2, { behind: 'left' })), 2);
+  const part = renderTrainPart(of(trainPull(1), trainPull(2, { behind: 'left' })), 2);
   const body = 'Mine\n\n<!-- ralph:begin -->\n## done\n<!-- ralph:end -->\n\nAlso mine';
 
   test("is added to Ralph's part, replaced and removed, and nothing else changes", () => {
@@ -118,7 +114,7 @@ describe('the order on the page of a pull request', () => {
     expect(written).toContain('#2: it is only behind');
     expect(written.indexOf('Merge #1 next')).toBeLessThan(written.indexOf('<!-- ralph:end -->'));
     expect(withTrainPart(written, part)).toBe(written);
-    const other = renderTrainPart(of(pull(2), pull(1)), 2);
+    const other = renderTrainPart(of(trainPull(2), trainPull(1)), 2);
     const rewritten = withTrainPart(written, other);
     expect(rewritten).toContain('Merge #2 next');
     expect(rewritten).not.toContain('Merge #1 next');

@@ -28,6 +28,8 @@ export function createRoot(call: Call): object {
   const { state, token } = call;
 
   return {
+    viewer: { login: call.viewer.login },
+
     repository: ({ owner, name }: { readonly owner: string; readonly name: string }) => {
       const { repository } = state;
       const isOurs = `${owner}/${name}`.toLowerCase() === `${repository.owner}/${repository.name}`.toLowerCase();

@@ -88,11 +88,12 @@ const API_ERRORS: Readonly<Record<string, Kind>> = {
 
 /** The beginnings of messages about a reached limit; versions differ in apostrophes and separators. */
 const LIMIT_START = [
-  String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit`,
-  String.raw`Your organi[sz]ation has (?:hit|reached) its (?:[\w.'’-]+ ){0,3}limit`,
+  String.raw`You['’]ve (?:hit|reached) your (?:[\w.'’-]+ ){0,3}limit(?: for (?:this|the) (?:[\w-]+ ){0,2}(?:period|month|week|day))?`,
+  String.raw`You['’]ve used (?:up|all(?: of)?) your (?:[\w.'’-]+ ){0,3}(?:usage|credits)`,
+  String.raw`Your (?:organi[sz]ation|team|workspace|company) has (?:hit|reached) its (?:[\w.'’-]+ ){0,3}limit`,
   String.raw`You['’]re out of (?:extra usage|usage credits)`,
   String.raw`(?:API Error: 400 [^\n]{0,200}?)?You have reached your specified (?:\w+ )?API usage limits`,
-  String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
+  String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){0,4}limit reached`,
 ].join('|');
 
 /** Matches `resets 5pm (Europe/Berlin)`, optionally followed by a hint but not by prose. */
@@ -183,7 +184,10 @@ export function claudeLimitOf(
 
 /** Returns true if only a person can lift the limit, such as missing credit or a rule of the organization. */
 function isByPerson(limit: string | null): boolean {
-  return limit !== null && /\b(?:spend(?:ing)?|credits?|monthly|organi[sz]ation|org|extra usage)\b/i.test(limit);
+  return (
+    limit !== null &&
+    /\b(?:spend(?:ing)?|credits?|monthly|month|billing|organi[sz]ation|org|extra usage)\b/i.test(limit)
+  );
 }
 
 function confirmed(

@@ -35,7 +35,7 @@ const price = (input: number, output: number, cacheRead: number): Price => ({ in
  */
 const FAMILIES: readonly (readonly [RegExp, Price])[] = [
   [/opus-5[.-]5/, price(4, 20, 0.2)],
-  [/opus-4[.-](0|1|20\d{6})|opus-4(?:$|@)|3-opus/, price(15, 75, 1.5)],
+  [/opus-4(?:[.-](?:0|1|20\d{6})(?!\d)|(?![\d.-])|-(?!\d))|[34]-opus/, price(15, 75, 1.5)],
   [/opus/, price(5, 25, 0.5)],
   [/sonnet-5[.-]5/, price(2, 10, 0.1)],
   [/sonnet-5/, price(2, 10, 0.2)],

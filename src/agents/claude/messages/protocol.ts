@@ -1,5 +1,5 @@
-import { computeMaxTokens, type Spent } from '../../../core/spending/meter.ts';
-import type { Prices } from '../../../core/spending/prices.ts';
+import { computeMaxInput, type Spent } from '../../../core/spending/meter.ts';
+import { computeMaxSearches, type Prices } from '../../../core/spending/prices.ts';
 import type { AgentRequest, ModelProtocol } from '../../../ports/broker.ts';
 import {
   findBearerKey,
@@ -153,6 +153,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
         staysInOneCountry: !['global', undefined, null].includes(message['inference_geo'] as string | null | undefined),
         prices,
         chars: body.length,
+        searches: computeMaxSearches(searchLimitsIn(message['tools'])),
       };
       const costs = {
         model,
@@ -161,10 +162,7 @@ export function createClaudeProtocol({ api, headers: own, mayWebSearch, prices }
         account: (contentType: string) =>
           createAccount(createClaudeUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
-            spentBy(
-              counts ?? { ...NO_TOKENS, input: estimateTokens(asked.chars), output: estimateTokens(chars) },
-              asked,
-            ),
+            spentBy(counts ?? { ...usualCounts(asked), output: estimateTokens(chars) }, asked),
           ),
       };
       return { target, body: JSON.stringify(withPassedBetas(message)), costs: isFree ? null : costs };
@@ -190,27 +188,44 @@ function withPassedBetas(message: JsonObject): JsonObject {
 /** The properties of a request that decide the price of its answer. */
 interface PricedRequest extends Terms {
   readonly chars: number;
+  /** The maximum number of searches on the provider's servers. */
+  readonly searches: number;
+}
+
+/** Returns the expected usage without an answer: a request that may search usually does so once. */
+function usualCounts({ chars, searches }: PricedRequest): ClaudeTokenCounts {
+  return { ...NO_TOKENS, input: estimateTokens(chars), webSearches: Math.min(searches, 1) };
 }
 
 /** Returns the expected cost. An answer that does not stream is generated to its end, even if nobody waits for it. */
 function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean): Spent {
   const most = maxTokensIn(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
-  return spentBy({ ...NO_TOKENS, input: estimateTokens(asked.chars), output }, asked);
+  return spentBy({ ...usualCounts(asked), output }, asked);
 }
 
 /**
- * Returns the maximum cost: one token per byte of the request, the most expensive cache that it names, and the longest
- * answer that it allows.
+ * Returns the maximum cost: the longest input, the most expensive cache that it names, the longest answer and all
+ * searches that it allows.
  */
 function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
-  const input = computeMaxTokens(body);
+  const input = computeMaxInput(body, asked.searches);
   const kind = /"ttl":\s*"1h"/.test(body)
     ? 'cacheWriteHour'
     : body.includes('"cache_control"')
       ? 'cacheWrite'
       : 'input';
-  return spentBy({ ...NO_TOKENS, [kind]: input, output: maxTokensIn(message) }, asked);
+  const output = maxTokensIn(message);
+  return spentBy({ ...NO_TOKENS, [kind]: input, output, webSearches: asked.searches }, asked);
+}
+
+/** Returns the limit of each tool that searches on the provider's servers; null for one without a limit. */
+function searchLimitsIn(tools: unknown): readonly (number | null)[] {
+  return asArray(tools).flatMap((tool) => {
+    const { type, max_uses: limit } = asObject(tool) ?? {};
+    if (typeof type !== 'string' || !WEB_SEARCH.test(type)) return [];
+    return [typeof limit === 'number' && limit > 0 ? limit : null];
+  });
 }
 
 function maxTokensIn({ max_tokens: given }: JsonObject): number {

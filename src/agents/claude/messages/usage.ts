@@ -38,10 +38,13 @@ function createEventCounter() {
   let counts: ClaudeTokenCounts | null = null;
   // Tokens since the last reported output: the only estimate for an answer that breaks off or continues.
   let since = 0;
+  // Searches of the provider's servers, which are reported at the end.
+  let searches = 0;
   let isComplete = false;
   return {
     read: (event: string): void => {
       if (event.includes('"content_block_delta"')) since += tokensOf(event);
+      else if (SEARCH_START.test(event)) searches += 1;
       else if (/"message_(?:start|delta)"/.test(event)) {
         const reported = countsIn(parseJsonObject(event));
         if (reported !== null && reported.output > 0 && event.includes('"message_delta"')) {
@@ -52,10 +55,14 @@ function createEventCounter() {
       }
     },
     counts: (): ClaudeTokenCounts | null =>
-      counts === null ? null : { ...counts, output: Math.max(counts.output, since) },
+      counts === null
+        ? null
+        : { ...counts, output: Math.max(counts.output, since), webSearches: Math.max(counts.webSearches, searches) },
     isComplete: () => isComplete,
   };
 }
+
+const SEARCH_START = /"content_block_start"[^]*"type": ?"server_tool_use"/;
 
 /** Returns roughly how many tokens a delta adds, at least one. */
 function tokensOf(event: string): number {

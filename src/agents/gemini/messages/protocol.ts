@@ -1,5 +1,12 @@
-import { computeMaxTokens, type Spent } from '../../../core/spending/meter.ts';
-import { computeCostAt, givenPriceOf, priceOf, type Prices } from '../../../core/spending/prices.ts';
+import { computeMaxInput, type Spent } from '../../../core/spending/meter.ts';
+import {
+  computeCostAt,
+  computeMaxSearches,
+  givenPriceOf,
+  MAX_SEARCH_USD,
+  priceOf,
+  type Prices,
+} from '../../../core/spending/prices.ts';
 import type { ModelProtocol } from '../../../ports/broker.ts';
 import { createProtocol, headersOf, joinHeader, shortenRequest } from '../../passing/protocol.ts';
 import { createAccount, estimateTokens } from '../../passing/usage.ts';
@@ -114,7 +121,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
     pass: (message, { model, isFree, isStream }, { target, body }) => {
       const reach = reachesOutOfGemini(message, mayWebSearch);
       if (reach !== null) return reach;
-      const asked: PricedRequest = { model, chars: body.length, prices };
+      const asked: PricedRequest = { model, chars: body.length, prices, searches: countSearches(message, model) };
       const costs = {
         model,
         expected: expectedOf(asked, message, isStream),
@@ -122,7 +129,7 @@ export function createGeminiProtocol({ prices, mayWebSearch }: ProtocolOptions):
         account: (contentType: string) =>
           createAccount(createGeminiUsage(contentType), (counts, chars) =>
             // For a gateway that reports no usage, the estimate counts.
-            spentBy(counts ?? { input: estimateTokens(asked.chars), cached: 0, output: estimateTokens(chars) }, asked),
+            spentBy(counts ?? { ...usualCounts(asked), output: estimateTokens(chars) }, asked),
           ),
       };
       return { target, body: JSON.stringify(message), costs: isFree ? null : costs };
@@ -136,18 +143,40 @@ interface PricedRequest {
   readonly model: string;
   readonly chars: number;
   readonly prices: Prices;
+  /** The maximum number of searches on the provider's servers. */
+  readonly searches: number;
+}
+
+/** Models up to 2.5 pay once for all searches of a request, later ones for each. */
+const PAID_BY_PROMPT = /^gemini-[12]\b/;
+
+/** List price of one search of Gemini 3 in US dollars. */
+const SEARCH_USD = 0.014;
+
+function countSearches(message: JsonObject, model: string): number {
+  const searches = [message['tools']]
+    .flat()
+    .some((tool) => Object.keys(asObject(tool) ?? {}).some((field) => isSpellingOfField(field, 'googleSearch')));
+  if (!searches) return 0;
+  return computeMaxSearches([PAID_BY_PROMPT.test(model) ? 1 : null]);
+}
+
+/** Returns the expected usage without an answer: a request that may search usually does so once. */
+function usualCounts({ chars, searches }: PricedRequest): GeminiTokenCounts {
+  return { input: estimateTokens(chars), cached: 0, output: 0, searches: Math.min(searches, 1) };
 }
 
 /** Returns the expected cost. An answer that does not stream is generated to its end, even if nobody waits for it. */
 function expectedOf(asked: PricedRequest, message: JsonObject, isStream: boolean): Spent {
   const most = mostOutput(message);
   const output = isStream ? Math.min(most, USUAL_OUTPUT_TOKENS) : most;
-  return spentBy({ input: estimateTokens(asked.chars), cached: 0, output }, asked);
+  return spentBy({ ...usualCounts(asked), output }, asked);
 }
 
-/** Returns the maximum cost: one token per byte of the request, and the longest answer that it allows. */
+/** Returns the maximum cost: the longest input, the longest answer, and all searches that the request allows. */
 function atMost(asked: PricedRequest, message: JsonObject, body: string): Spent {
-  return spentBy({ input: computeMaxTokens(body), cached: 0, output: mostOutput(message) }, asked);
+  const { searches } = asked;
+  return spentBy({ input: computeMaxInput(body, searches), cached: 0, output: mostOutput(message), searches }, asked);
 }
 
 function mostOutput(message: JsonObject): number {
@@ -168,8 +197,14 @@ function spentBy(counts: GeminiTokenCounts, { model, prices }: PricedRequest): S
     price === null || !isLong
       ? price
       : { input: 2 * price.input, cachedInput: 2 * price.cachedInput, output: 1.5 * price.output };
-  const { input, output } = counts;
-  return { tokens: input + output, outputTokens: output, costUsd: asked === null ? 0 : computeCostAt(asked, counts) };
+  const { input, output, searches } = counts;
+  const ofTokens = asked === null ? 0 : computeCostAt(asked, counts);
+  return { tokens: input + output, outputTokens: output, costUsd: ofTokens + searchCost(searches, model) };
+}
+
+function searchCost(searches: number, model: string): number {
+  if (PAID_BY_PROMPT.test(model)) return searches > 0 ? MAX_SEARCH_USD : 0;
+  return searches * (model.startsWith('gemini-3') ? SEARCH_USD : MAX_SEARCH_USD);
 }
 
 /** Returns the endpoint, or null if Gemini CLI does not need it. */

@@ -1,13 +1,15 @@
 import { tryJson } from '../../../core/text/try-json.ts';
 import { createAnswerReader, mergeCounts, parseJsonObject, type UsageReader } from '../../passing/usage.ts';
 import { createEventData } from '../../reading/agent-event.ts';
-import { asAmount, asObject, type JsonObject } from '../../reading/json-value.ts';
+import { asAmount, asArray, asObject, type JsonObject } from '../../reading/json-value.ts';
 
 /** Tokens of one answer; `cached` is part of `input`. */
 export interface GeminiTokenCounts {
   readonly input: number;
   readonly cached: number;
   readonly output: number;
+  /** Queries with which the provider's servers have searched; at least one if the answer rests on a search. */
+  readonly searches: number;
 }
 
 /** Counts are null while the answer has not reported them. */
@@ -43,18 +45,27 @@ function createEventCounter() {
   let counts: GeminiTokenCounts | null = null;
   // An event with content is at least one token, which is the estimate for an answer that breaks off.
   let pieces = 0;
+  const queries = new Set<string>();
+  let isGrounded = false;
   let isComplete = false;
   return {
     read: (event: JsonObject | null): void => {
       const candidates = event?.['candidates'];
       if (candidates !== undefined) pieces += 1;
+      for (const one of asArray(candidates)) {
+        const grounding = asObject(asObject(one)?.['groundingMetadata']);
+        isGrounded ||= grounding !== null && Object.keys(grounding).length > 0;
+        for (const query of asArray(grounding?.['webSearchQueries'])) queries.add(String(query));
+      }
       isComplete ||=
         Array.isArray(candidates) && candidates.some((one) => asObject(one)?.['finishReason'] !== undefined);
       const usage = asObject(event?.['usageMetadata']);
       if (usage !== null) counts = mergeCounts(counts, countsIn(usage));
     },
     counts: (): GeminiTokenCounts | null =>
-      counts === null ? null : { ...counts, output: Math.max(counts.output, pieces) },
+      counts === null
+        ? null
+        : { ...counts, output: Math.max(counts.output, pieces), searches: Math.max(queries.size, isGrounded ? 1 : 0) },
     isComplete: () => isComplete,
   };
 }
@@ -71,5 +82,6 @@ function countsIn(usage: JsonObject): GeminiTokenCounts {
     input,
     cached: Math.min(count('cachedContentTokenCount'), input),
     output: Math.max(output, count('totalTokenCount') - input),
+    searches: 0,
   };
 }

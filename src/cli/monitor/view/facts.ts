@@ -1,4 +1,4 @@
-import { completeSentence } from '../../../core/text/phrase.ts';
+import { capitalizeFirst, completeSentence } from '../../../core/text/phrase.ts';
 import { selectEffectiveOrders } from '../../../core/sharing/orders.ts';
 import { isHashedId, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { MINUTE_MS, formatInstant } from '../../../core/countdown.ts';
@@ -235,6 +235,9 @@ function laneFacts(lane: ReportedLane | null, run: LocalPicture['run'], now: num
             clock: countdown(probeAt, now),
           },
         ]
+      : []),
+    ...(circuit.kind === 'open' && circuit.failure !== undefined && !hasClosed(run)
+      ? [sentenceFact('failure', 3, capitalizeFirst(completeSentence(circuit.failure)), 'bad')]
       : []),
     ...(pause === null
       ? []

@@ -80,7 +80,7 @@ function countAsIdle(state: LaneState, policy: Policy, now: number): LaneState {
   const nothing: CircuitFacts = {
     progress: false,
     neutral: false,
-    agentFailed: false,
+    failure: null,
     questionOnly: false,
     fingerprints: [],
     countedDenials: 0,

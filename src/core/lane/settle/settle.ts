@@ -17,6 +17,7 @@ import { progressOf } from '../../tasks/queue.ts';
 import { type SetAsideReason, computeProgressAfter, stepAside } from '../../tasks/stepping-aside.ts';
 import type { TaskProgress } from '../../tasks/task.ts';
 import { capText } from '../../text/phrase.ts';
+import { countSameFailures, TIMES_TO_DOUBT_BASE, withFixedFailures } from '../base/red-base.ts';
 import { holdForBase } from '../verification.ts';
 import { hasAgentAnswered, type CircuitView, noSignals, recordSignals, type Signals, viewCircuit } from '../circuit.ts';
 import type { IterationFacts } from '../verdict/claims.ts';
@@ -118,6 +119,7 @@ export function settleIteration(
   const isHanded = isLeftToOtherAgent({ ...facts, agentFailed }, providers, policy, now);
   const judgement = { ...judged, neutral: judged.neutral || isHanded };
   const { circuit, aside } = stepAside(state, facts, { judgement, policy, now });
+  const failed = countSameFailures(state.lastIteration, facts.evidence.verification);
   const signalled: LaneState = {
     ...state,
     circuit,
@@ -132,6 +134,7 @@ export function settleIteration(
       fileCount: facts.evidence.fileCount,
       tree: facts.evidence.after.tree,
       verification: judgement.verification,
+      ...(failed === null ? {} : { failed }),
       hints: judgement.hints,
       ...withheldWords(facts.evidence),
       ...(facts.evidence.beside === undefined ? {} : { beside: facts.evidence.beside.slice(0, MAX_BESIDE) }),
@@ -148,7 +151,12 @@ export function settleIteration(
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id, agentFailed }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, policy, now),
-    (next) => (judgement.verdict.baseIsRed ? holdForBase(next) : next),
+    (next) =>
+      judgement.verdict.baseIsRed
+        ? holdForBase(next)
+        : { ...next, redBase: withFixedFailures(next.redBase, facts.evidence.verification) },
+    (next) =>
+      failed?.times === TIMES_TO_DOUBT_BASE && next.redBase === null ? { ...next, baseVerification: null } : next,
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),

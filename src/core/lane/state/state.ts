@@ -75,6 +75,8 @@ const lastIterationSchema = z.object({
   tree: objectId,
   /** Newest verification of `tree`, which an iteration without changes inherits. */
   verification: z.enum(verificationKinds),
+  /** The failures of that verification, and the number of iterations in a row that had them; absent if it passed. */
+  failed: z.object({ as: z.string().max(64), times: countSchema }).exactOptional(),
   /** Hints for the next prompt; hints.ts turns them into fixed sentences. */
   hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
   /** Files of the iteration that were withheld or have conflict markers, with the reasons; absent if there are none. */

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../core/outcome.ts';
+import type { RunReport } from '../../../handover/report.ts';
 
 const NAMES: Readonly<Record<Outcome['reason'], string>> = {
   signal: 'cancelled',
@@ -44,4 +45,11 @@ const NAMES: Readonly<Record<Outcome['reason'], string>> = {
 export function nameOutcome({ kind, reason }: { readonly kind: string; readonly reason: string }): string {
   const known: Readonly<Record<string, string>> = NAMES;
   return Object.hasOwn(known, reason) ? (known[reason] ?? '') : `${kind} (${reason})`;
+}
+
+/** Describes the answer to a command, or to the request for a plan, which takes a call. */
+export function describeAnsweredRun({ kind }: Pick<RunReport, 'kind'>): string {
+  return kind === 'worked'
+    ? 'The plan that was asked for, or why there is none, is in a comment on the issue.'
+    : 'The command was answered; no call was made.';
 }

@@ -2,7 +2,7 @@ import type { AskedRun, LocalRunResult } from '../../../cli/run/run.ts';
 import { combineLanes } from '../../../cli/run/side-by-side.ts';
 import { describeRemains } from '../../../core/isolation/sandbox-record.ts';
 import { conclusionOf, type Outcome } from '../../../core/outcome.ts';
-import type { LaneShare } from '../../../core/parallel/shares.ts';
+import { endBeforeTurn, type LaneShare } from '../../../core/parallel/shares.ts';
 import { nameOfLane, nameOfTaskId } from '../../../core/tasks/ids.ts';
 import { releaseLane } from '../../../gate/lane/claim.ts';
 import type { WorkIntake } from '../../../handover/intake.ts';
@@ -39,13 +39,34 @@ export function tagOfSideProcesses(runTag: string): string {
   return `${runTag}:beside`;
 }
 
+/** Works on lanes in order, each in its own process, at most `machines` at a time. Returns the results by machine. */
+export function workBeside(
+  lanes: readonly LaneOfRun[],
+  machines: number,
+  starter: Starter,
+): readonly Promise<readonly LocalRunResult[]>[] {
+  const waiting = lanes.values();
+  return Array.from({ length: machines }, async () => {
+    const results: LocalRunResult[] = [];
+    for (const lane of waiting) results.push(await workInOwnProcess(lane, starter));
+    return results;
+  });
+}
+
 /**
  * Works on a lane in a separate process, whose output lines are printed with the issue's number in front. If the
- * process is killed, releases the lane; its reservation counts as used.
+ * process is killed, releases the lane; its reservation counts as used. A lane that waited does not begin if the run is
+ * ending or its claim could expire.
  */
-export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
-  const { world, interruption, print } = starter;
+async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promise<LocalRunResult> {
+  const { world, interruption, print, store } = starter;
   const { id, branch } = lane.intake.lane;
+  const isEnding = interruption.ending.aborted || interruption.signal.aborted;
+  const unbegun = endBeforeTurn(lane.share, { startBy: lane.intake.startBy, isEnding, now: world.clock.now() });
+  if (unbegun !== null) {
+    await releaseLane({ ...world, runTag: lane.runTag, store: await store() }, id);
+    return resultWithoutWork(lane, world, { outcome: unbegun, costUsd: 0 });
+  }
   const prefix = `${nameOfTaskId(id)} │ `;
   const ended = await runSameProgram({
     ...{ work: lane, command: 'run', environment: world.environment, tag: tagOfSideProcesses(world.runTag) },
@@ -61,11 +82,19 @@ export async function workInOwnProcess(lane: LaneOfRun, starter: Starter): Promi
   const outcome: Outcome = interruption.signal.aborted
     ? { kind: 'cancelled', reason: 'signal' }
     : { kind: 'failed', reason: 'infrastructure', message: 'its process was killed' };
-  const nothing = { iterations: 0, tasksDone: 0, tasks: lane.intake.tasks.length, costUsd: null, tokens: 0 };
-  const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch, head: null };
+  return resultWithoutWork(lane, world, { outcome, costUsd: null });
+}
+
+function resultWithoutWork(
+  { intake }: LaneOfRun,
+  { config }: World,
+  { outcome, costUsd }: { readonly outcome: Outcome; readonly costUsd: number | null },
+): LocalRunResult {
+  const nothing = { iterations: 0, tasksDone: 0, tasks: intake.tasks.length, costUsd, tokens: 0 };
+  const end = { ...nothing, outcome: outcome.kind, reason: outcome.reason, branch: intake.lane.branch, head: null };
   return {
     ended: combineLanes([{ ...end, resumeAt: null, pushed: null }]),
-    failed: conclusionOf(outcome, world.config.failOn) === 'failure',
+    failed: conclusionOf(outcome, config.failOn) === 'failure',
   };
 }
 

@@ -118,7 +118,7 @@ describe('freeing a head', () => {
 });
 
 describe('the open pull requests', () => {
-  test('of our branches come with one request', async () => {
+  test('of our branches come with one request, and with a second one while GitHub computes whether one can be merged', async () => {
     await using at = await openPull();
     const { state } = at.github;
     addPull(at, { number: 2, head: 'ralph/issue-2' });
@@ -136,8 +136,12 @@ describe('the open pull requests', () => {
       },
       expect.objectContaining({ number: 2, branch: 'ralph/issue-2', mergeable: 'unknown' }),
     ]);
-    expect(at.sent()).toHaveLength(1);
+    // GitHub computes whether something can be merged only once it is asked.
+    expect(at.sent()).toHaveLength(2);
     expect(at.github.violations).toEqual([]);
+    state.mergeable.delete(2);
+    await at.forge.waitingPullRequests('ralph/');
+    expect(at.sent()).toHaveLength(3);
   });
 
   test('come with what their order needs: reviews, drafts, and whether a rule wants them up to date', async () => {
@@ -275,6 +279,23 @@ describe('auto-merge', () => {
     at.github.state.settings.requiredApprovals = 1;
     expect((await refusedWith(at.forge.armAutoMerge(branch, head))).message).toContain('no longer at the commit');
     expect(at.github.state.autoMerge.size).toBe(0);
+  });
+
+  test('is switched off if this account has switched it on', async () => {
+    await using at = await openPull();
+    at.github.state.settings.requiredApprovals = 1;
+    await at.forge.armAutoMerge(BRANCH, HEAD);
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(true);
+    expect(at.github.state.autoMerge.size).toBe(0);
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(false);
+    expect(at.github.violations).toEqual([]);
+  });
+
+  test('stays on if a person has switched it on', async () => {
+    await using at = await openPull();
+    armAutoMerge(at.github.state, 1, { by: 'octo' });
+    expect(await at.forge.disarmAutoMerge(BRANCH)).toBe(false);
+    expect(at.github.state.autoMerge.size).toBe(1);
   });
 
   test('takes the permissions that the message names', async () => {

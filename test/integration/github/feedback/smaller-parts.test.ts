@@ -79,6 +79,15 @@ describe('what people and CI say about a pull request is requested in smaller pa
   });
 });
 
+test('the list of open pull requests is requested again in smaller pages', async () => {
+  await using at = await reviewedPull();
+  const tooLarge = words('Resource limits for this query exceeded.', { type: 'RESOURCE_LIMITS_EXCEEDED' });
+  at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: tooLarge });
+  expect((await at.forge.waitingPullRequests('ralph/')).open).toMatchObject([{ number: 1 }]);
+  const sizes = at.github.requests.map(({ body }) => /"first":(\d+)/.exec(JSON.stringify(body))?.[1]);
+  expect(sizes).toEqual(['50', '10']);
+});
+
 /** Matches the second and every later request to GraphQL. */
 function afterOne(): RegExp {
   let seen = 0;

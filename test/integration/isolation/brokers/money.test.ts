@@ -1,69 +1,15 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { bedrockApi, createClaudeProtocol, messagesApi } from '../../../../src/agents/claude/messages/protocol.ts';
 import { createGeminiProtocol } from '../../../../src/agents/gemini/messages/protocol.ts';
 import { createOpenAiProtocol } from '../../../../src/agents/openai/protocol.ts';
-import { createBroker } from '../../../../src/isolation/broker.ts';
-import { listenOnLoopback } from '../../../../src/isolation/listening.ts';
-import { createDirectSend } from '../../../../src/isolation/provider-connection.ts';
-import type { BrokeredCall, ModelProtocol } from '../../../../src/ports/broker.ts';
+import type { ModelProtocol } from '../../../../src/ports/broker.ts';
 import { eventually } from '../../../eventually.ts';
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Creates a provider on loopback with a broker in front of it that uses its protocol. */
-async function createScene(protocol: ModelProtocol, handle: Handler) {
-  let asked = 0;
-  let hungUp = 0;
-  const server = createServer((request, response) => {
-    asked += 1;
-    response.on('close', () => {
-      if (!response.writableFinished) hungUp += 1;
-    });
-    request.resume().on('end', () => {
-      handle(request, response);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const broker = createBroker({
-    protocol,
-    provider: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
-    keys: { KEY: 'a-real-key' },
-    secrets: [],
-    environmentFor: ({ address, placeholders }) => ({ ADDRESS: address, ...placeholders }),
-    sign: null,
-    connect: () => Promise.resolve(createDirectSend()),
-    listen: listenOnLoopback,
-  });
-  return {
-    asked: () => asked,
-    hungUp: () => hungUp,
-    open: (costUsd: number | null) => broker.open({ costUsd, tokens: null }, () => undefined),
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
-  };
-}
-
-/** Makes a request as a CLI does, with the placeholder in each provider's place. */
-function ask({ environment }: BrokeredCall, path: string, body: object): Promise<Response> {
-  const key = environment['KEY'] ?? '';
-  return fetch(`${environment['ADDRESS'] ?? ''}${path}`, {
-    method: 'POST',
-    headers: {
-      'x-api-key': key,
-      authorization: `Bearer ${key}`,
-      'x-goog-api-key': key,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(body),
-  });
-}
+import {
+  askProvider as ask,
+  beginStream as stream,
+  createMoneyScene as createScene,
+  eventOf as event,
+} from './money-scene.ts';
 
 const claude = createClaudeProtocol({ api: messagesApi, headers: {}, mayWebSearch: false, prices: {} });
 const bedrock = createClaudeProtocol({ api: bedrockApi, headers: {}, mayWebSearch: false, prices: {} });
@@ -71,12 +17,9 @@ const openAi = (api: 'responses' | 'chat'): ModelProtocol =>
   createOpenAiProtocol({ apis: [api], basePath: '/v1', headers: {}, mayWebSearch: false, prices: {} });
 const gemini = createGeminiProtocol({ prices: {}, mayWebSearch: false });
 
-const event = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 const started = (input: number): string =>
   event({ type: 'message_start', message: { usage: { input_tokens: input, output_tokens: 1 } } });
 const finished = (output: number): string => event({ type: 'message_delta', usage: { output_tokens: output } });
-const stream = (response: ServerResponse, type = 'text/event-stream'): ServerResponse =>
-  response.writeHead(200, { 'content-type': type });
 const message = { model: 'claude-opus-5-5', stream: true, messages: [] };
 
 describe('twenty requests at once', () => {

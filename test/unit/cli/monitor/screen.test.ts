@@ -204,6 +204,14 @@ describe('every state of a local run', () => {
       ['circuit  open', 'cooldown no_progress: probe from 2026-11-21 12:20 UTC by default  in 20:00'],
     ],
     [
+      'a circuit that a failed call opened',
+      { ...none, state: stateOf({ circuit: { ...open, failure: 'the agent failed (exit code 1): `no such tool`' } }) },
+      [
+        'cooldown no_progress: probe from 2026-11-21 12:20 UTC by default  in 20:00',
+        'failure  The agent failed (exit code 1): `no such tool`.',
+      ],
+    ],
+    [
       'one that has cooled down',
       { ...none, state: stateOf({ circuit: { ...open, openedAt: iso(noon - 31 * MINUTE_MS) } }) },
       ['cooldown no_progress: over by the default cooldown, the next run probes'],

@@ -172,7 +172,14 @@ describe('what `settings` refuses', () => {
 });
 
 describe('a setting in the wrong place under `with`', () => {
-  const job = { phase: 'gate', 'handoff-path': '/x', 'handoff-digest': '', 'handoff-branch': '', 'login-ends': '' };
+  const job = {
+    phase: 'gate',
+    'handoff-path': '/x',
+    'handoff-digest': '',
+    'handoff-branch': '',
+    'loop-result': '',
+    'login-ends': '',
+  };
   test.each<[string, Readonly<Record<string, string>>, readonly RegExp[]]>([
     ['nothing', { verify: 'make', settings: '', 'something-else': '1' }, []],
     [

@@ -25,6 +25,16 @@ describe('a clock', () => {
     ],
     ['tomorrow', 'resets tomorrow at 9am', NOON, '2026-11-27T09:00:00.000Z'],
     ['a weekday', 'resets Monday at 9am (UTC)', NOON, '2026-11-30T09:00:00.000Z'],
+    ['the next weekday', 'resets next Monday at 9am (UTC)', NOON, '2026-11-30T09:00:00.000Z'],
+    ['a weekday alone', 'Your weekly limit resets on Friday.', NOON, '2026-11-27T00:00:00.000Z'],
+    ['tomorrow alone', 'Please try again tomorrow.', NOON, '2026-11-27T00:00:00.000Z'],
+    ['an offset', 'resets 3:30pm (UTC+2)', NOON, '2026-11-26T13:30:00.000Z'],
+    ['an offset of half an hour', 'resets at 15:00 (GMT+05:30)', '2026-11-26T09:00:00Z', '2026-11-26T09:30:00.000Z'],
+    ['an offset behind the time', 'resets at 16:00 +0200', NOON, '2026-11-26T14:00:00.000Z'],
+    ['a zone in words', 'Your limit resets at 6 p.m. Eastern', NOON, '2026-11-26T23:00:00.000Z'],
+    ['a zone in many words', 'resets at 6pm Central Standard Time', NOON, '2026-11-27T00:00:00.000Z'],
+    ['a zone of Australia', 'available again at 23:30 AEST', NOON, '2026-11-26T13:30:00.000Z'],
+    ['to continue', 'You can continue at 3:00 PM UTC', NOON, '2026-11-26T15:00:00.000Z'],
     ['the same weekday', 'resets Thu 9am (UTC)', NOON, '2026-12-03T09:00:00.000Z'],
   ])('%s: %s at %s', (_rule, text, now, instant) => {
     expect(at(`You’ve hit your usage limit. ${text}`, now)).toBe(instant);
@@ -57,6 +67,10 @@ describe('a date', () => {
       '2026-12-02T02:00:00.000Z',
     ],
     ['the day first', 'Resets on 1 Jan 2027', '2027-01-01T00:00:00.000Z'],
+    ['the day of a month', 'resets on the 1st of December', '2026-12-01T00:00:00.000Z'],
+    ['of a field', '"reset_time": "2026-11-27T09:00:00.123Z"', '2026-11-27T09:00:00.000Z'],
+    ['of another field', '"resetTime":"2026-11-27T09:00:00Z"', '2026-11-27T09:00:00.000Z'],
+    ['of a header of Anthropic', 'anthropic-ratelimit-tokens-reset: 2026-11-26T13:00:00Z', '2026-11-26T13:00:00.000Z'],
     ['without an hour', 'resets Dec 1', '2026-12-01T00:00:00.000Z'],
     ['a leap day', 'try again at Feb 29th, 2028 8:41 PM.', '2028-02-29T20:41:00.000Z'],
     ['ISO', 'resets at 2026-11-27T09:00:00Z', '2026-11-27T09:00:00.000Z'],
@@ -91,6 +105,15 @@ describe('a span', () => {
     ['try again in about 2 weeks', 14 * 86_400],
     ['try again in an hour', 3600],
     ['retry-after: 3600', 3600],
+    ['Retry-After-Ms: 90000', 90],
+    ['ratelimit-reset: 3600', 3600],
+    ['X-RateLimit-Reset: 60', 60],
+    ['x-ratelimit-reset-requests: 1m30s', 90],
+    ['x-ratelimit-reset-tokens: 20s', 20],
+    ['Your limit resets in three days', 3 * 86_400],
+    ['You can send messages again in 2 hours', 7200],
+    ['It unlocks in 45 minutes', 2700],
+    ['Cooldown: 30 seconds', 30],
     ['"retry_after_ms": 1500', 1.5],
     ['"retryDelay": "3600s"', 3600],
     ['"resets_in_seconds":7200', 7200],
@@ -103,6 +126,8 @@ test.each([
   ['"resets_at":1795300000', '2026-11-21T22:26:40.000Z'],
   ['"resets_at": 1795300000000', '2026-11-21T22:26:40.000Z'],
   ['"resetsAt":1795300000', '2026-11-21T22:26:40.000Z'],
+  ['"next_reset": 1795300000', '2026-11-21T22:26:40.000Z'],
+  ['x-ratelimit-reset: 1795300000', '2026-11-21T22:26:40.000Z'],
 ])('a number: %s', (text, instant) => {
   expect(at(text, NOON)).toBe(instant);
 });
@@ -124,6 +149,10 @@ test.each([
   'resets soon',
   'raise it at claude.ai/settings/usage',
   'I resized 12 images in 5 hours',
+  'resets at 15:00 (UTC+99)',
+  'the monday report was reset',
+  'We cannot continue after 30 turns',
+  'the reset code is 123456',
 ])('no time: %s', (text) => {
   expect(at(text, '2026-11-22T09:00:00Z')).toBeNull();
 });

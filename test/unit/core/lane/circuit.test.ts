@@ -14,7 +14,7 @@ const bounds = policy.circuit;
 const idle: CircuitFacts = {
   progress: false,
   neutral: false,
-  agentFailed: false,
+  failure: null,
   questionOnly: false,
   fingerprints: [],
   countedDenials: 0,

@@ -42,6 +42,34 @@ const names = (of: QueueNow): readonly string[] => {
   return [...continued, ...begun].map((one) => one.lane);
 };
 
+describe('more new lanes than machines', () => {
+  const many = (tasks: number, change: Partial<QueueNow>): number =>
+    names(
+      queue(Object.fromEntries(Array.from({ length: tasks }, (_, at) => [at + 1, [`f${String(at)}`]])), {
+        ...{ maxIterations: 100, maxNew: 40, ...change },
+      }),
+    ).length;
+
+  test.each([
+    ['one for each task beside the first of the queue', 3, 2, 2],
+    ['none that would only wait for the others', 5, 4, 4],
+    ['so many that the queue and the other machines end at about the same time', 12, 2, 7],
+    ['the same for one machine beside the queue', 4, 1, 2],
+    ['none without a machine beside the queue', 12, 0, 0],
+    ['at most four for each machine beside the queue', 90, 2, 8],
+  ])('%s', (_, tasks, maxBeside, expected) => {
+    expect(many(tasks, { maxBeside })).toBe(expected);
+  });
+
+  test('are at most as many as the limit', () => {
+    expect(many(12, { maxBeside: 2, maxNew: 4 })).toBe(4);
+  });
+
+  test.each(['busy', 'urgent'] as const)('do not begin beside a lane that is %s', (what) => {
+    expect(many(12, { maxBeside: 2, [what]: [lane(99, ['other'])] })).toBe(2);
+  });
+});
+
 describe('lanes side by side', () => {
   test.each<[string, QueueNow, readonly string[]]>([
     ['tasks whose files differ', queue({ 1: ['a'], 2: ['b'], 3: ['c'] }), ['issue-2', 'issue-3']],

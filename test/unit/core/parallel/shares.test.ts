@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countAffordableLanes, policyOfShare, reservationOfShare } from '../../../../src/core/parallel/shares.ts';
+import {
+  countAffordableLanes,
+  endBeforeTurn,
+  policyOfShare,
+  reservationOfShare,
+} from '../../../../src/core/parallel/shares.ts';
 import { boundPolicy, planReservation } from '../../../../src/core/sharing/budget.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { noon, policy as defaults } from '../core-fixtures.ts';
@@ -23,19 +28,49 @@ describe('a run can afford', () => {
     ['any number without a limit of money', 5, { maxCostUsd: 0, maxCostUsdPerDay: 0 }, 9, 5],
     ['always one', 5, { maxIterations: 0 }, 100, 1],
   ])('%s', (_, wanted, change, costOfCallUsd, expected) => {
-    expect(countAffordableLanes(wanted, { windows: unused, policy: { ...policy, ...change }, costOfCallUsd })).toBe(
-      expected,
-    );
+    const budget = { windows: unused, policy: { ...policy, ...change }, costOfCallUsd, atOnce: 5 };
+    expect(countAffordableLanes(wanted, budget)).toBe(expected);
   });
 
   test('what others have left', () => {
     const windows = { hour: { openedAt: noon, calls: 98, tokens: 0 }, day: { openedAt: noon, costUsd: 19 } };
-    expect(countAffordableLanes(5, { windows, policy, costOfCallUsd: 0.1 })).toBe(2);
+    expect(countAffordableLanes(5, { windows, policy, costOfCallUsd: 0.1, atOnce: 5 })).toBe(2);
   });
 });
 
+describe('more lanes than machines', () => {
+  const free = { maxCostUsd: 0, maxCostUsdPerDay: 0 };
+
+  test.each<[string, Partial<Policy>, number]>([
+    ['are as many as get three iterations each', { ...free, maxIterations: 30 }, 7],
+    ['do not begin if that is not possible', { ...free, maxIterations: 10 }, 3],
+    ['are as many as get the money of three calls', { maxIterations: 100, maxCostUsd: 14 }, 5],
+    ['are no more than there is work for', { ...free, maxIterations: 1000 }, 12],
+  ])('%s', (_, change, expected) => {
+    const budget = { windows: unused, policy: { ...policy, ...change }, costOfCallUsd: 0.7, atOnce: 3 };
+    expect(countAffordableLanes(12, budget)).toBe(expected);
+  });
+
+  test('leave the first one the part of a machine, and divide the rest', () => {
+    const own = { ...policy, maxIterations: 30, maxCostUsd: 18 };
+    const shares = Array.from({ length: 7 }, (_, at) => policyOfShare(own, { at, of: 7, atOnce: 3 }));
+    expect(shares.map(({ maxIterations }) => maxIterations)).toEqual([10, 4, 4, 3, 3, 3, 3]);
+    expect(shares.map(({ maxCostUsd }) => Math.round(maxCostUsd))).toEqual([6, 2, 2, 2, 2, 2, 2]);
+  });
+});
+
+test.each([
+  ['begins at once in the first round, by any clock', 2, false, noon + 9, null],
+  ['begins in time once a machine is free', 3, false, noon, null],
+  ['does not begin when its claim could end before its work', 3, false, noon + 1, 'infrastructure'],
+  ['does not begin while its run ends', 2, true, noon, 'signal'],
+])('a lane %s', (_, at, isEnding, now, expected) => {
+  const end = endBeforeTurn({ at, of: 5, atOnce: 3 }, { startBy: noon, isEnding, now });
+  expect(end?.reason ?? null).toBe(expected);
+});
+
 test('one lane has everything', () => {
-  const share = { at: 0, of: 1 };
+  const share = { at: 0, of: 1, atOnce: 3 };
   expect(policyOfShare(policy, share)).toBe(policy);
   expect(reservationOfShare(run, { windows: unused, policy, share })).toEqual(planReservation(run, unused, policy));
 });
@@ -52,15 +87,16 @@ test('the shares of several lanes are together at most what one lane would have'
         callsPerIteration: fc.integer({ min: 1, max: 3 }),
       }),
       fc.record({ calls: fc.nat(70), tokens: fc.nat(1200), costUsd: fc.nat(25) }),
+      fc.integer({ min: 1, max: 40 }),
       fc.integer({ min: 1, max: 20 }),
-      (change, used, wanted) => {
+      (change, used, wanted, atOnce) => {
         const own = { ...policy, ...change };
         const windows = { hour: { openedAt: noon, ...used }, day: { openedAt: noon, costUsd: used.costUsd } };
-        const of = countAffordableLanes(wanted, { windows, policy: own, costOfCallUsd: 0.5 });
+        const of = countAffordableLanes(wanted, { windows, policy: own, costOfCallUsd: 0.5, atOnce });
         expect(of).toBeLessThanOrEqual(wanted);
         const whole = planReservation(run, windows, own);
         const shares = Array.from({ length: of }, (_, at) => {
-          const share = { at, of };
+          const share = { at, of, atOnce };
           const reserved = reservationOfShare(run, { windows, policy: own, share });
           return { reserved, bound: boundPolicy(policyOfShare(own, share), reserved) };
         });

@@ -231,6 +231,7 @@ describe('each refusal is of one kind', () => {
       'remote: Your organization has enabled or enforced SAML SSO.\nfatal: The requested URL returned error: 403',
       /Authorise/,
     ],
+    ["fatal: unable to access 'http://127.0.0.1:1/a/b.git/': The requested URL returned error: 301", /renamed/],
     ['remote: The organization has an IP allow list enabled.\nfatal: The requested URL returned error: 403', /runner/],
     ["remote: Invalid username or token.\nfatal: Authentication failed for 'https://x/'", /has expired or was revoked/],
     ['remote: Permission to o/r.git denied to x.\nfatal: The requested URL returned error: 403', /contents: write/],
@@ -265,7 +266,7 @@ describe("the server's words", () => {
     const refusal = parseRefusal(words);
     expect(refusal).toMatchObject({ kind: 'branch', rule: 'access' });
     expect(explainRefusal(refusal)).toMatch(
-      /^The repository accepts no pushes, because it is archived.*Unarchive it, or switch the workflow off\./,
+      /^The repository accepts no pushes, because it is archived.*Unarchive it, or switch the workflow off;/,
     );
   });
 

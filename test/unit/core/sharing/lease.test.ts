@@ -4,6 +4,8 @@ import {
   expiryOf,
   keepsOut,
   computeMaxLeaseMs,
+  computeMaxStartMs,
+  countLanesBefore,
   leaseSchema,
   withStoredTag,
 } from '../../../../src/core/sharing/lease.ts';
@@ -67,11 +69,27 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
 
 describe('how long a lease is taken', () => {
   test.each([
-    ['the run, and ten minutes for publishing', 50 * MINUTE, 'one', HOUR],
-    ['and an hour for jobs that wait for each other', 50 * MINUTE, 'three', 2 * HOUR],
-    ["never beyond GitHub's longest job", 30 * 24 * HOUR, 'three', 120 * HOUR],
-  ] as const)('%s', (_, maxRunMs, jobs, expected) => {
-    expect(computeMaxLeaseMs(maxRunMs, jobs)).toBe(expected);
+    ['the run, and ten minutes for publishing', 50 * MINUTE, 'one', 0, HOUR],
+    ['and an hour for jobs that wait for each other', 50 * MINUTE, 'three', 0, 2 * HOUR],
+    ['and the same for each lane before it on its machine', 50 * MINUTE, 'three', 2, 6 * HOUR],
+    ["never beyond GitHub's longest job", 30 * 24 * HOUR, 'three', 0, 120 * HOUR],
+    ['not even behind other lanes', 10 * HOUR, 'three', 90, 120 * HOUR],
+  ] as const)('%s', (_, maxRunMs, jobs, before, expected) => {
+    expect(computeMaxLeaseMs(maxRunMs, jobs, before)).toBe(expected);
+  });
+
+  test.each([
+    ['at once in one job', 50 * MINUTE, 'one', 0, 0],
+    ['within an hour in three', 50 * MINUTE, 'three', 0, HOUR],
+    ['after the lanes before it', 50 * MINUTE, 'three', 2, 5 * HOUR],
+    ['so that the claim still holds at its end', 10 * HOUR - 10 * MINUTE, 'three', 90, 110 * HOUR],
+    ['within an hour even if the claim cannot last as long as the run', 200 * HOUR, 'three', 90, HOUR],
+  ] as const)('a run begins its calls %s', (_, maxRunMs, jobs, before, expected) => {
+    expect(computeMaxStartMs(maxRunMs, jobs, before)).toBe(expected);
+  });
+
+  test('the lanes before one on its machine are as many as the rounds of all machines', () => {
+    expect([0, 1, 2, 3, 5, 6].map((place) => countLanesBefore(place, 3))).toEqual([0, 0, 0, 1, 1, 2]);
   });
 
   test('it ends so long after it was taken', () => {

@@ -42,7 +42,7 @@ const stateOf = (standing: TaskProgress, lane = LANE): LaneState => ({
   tasks: { 'issue-1': standing },
 });
 const asks = (snapshot: Snapshot, lane = LANE, now = noon): boolean =>
-  hasWorkLeft(snapshot, lane, { runTag: 'other', runId: '9', runAttempt: 1, now });
+  hasWorkLeft(snapshot, lane, { runTag: 'other', runId: '9', runAttempt: 1, now, allowed: [] });
 /** Returns the snapshot after a run claims the lane and ends with this state; null for a killed run. */
 function afterRun(
   snapshot: Snapshot,

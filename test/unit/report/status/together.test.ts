@@ -63,6 +63,10 @@ test('a table with a line for each branch, trouble first', () => {
   expect(log.at(-1)).toContain('Review and merge #12.');
 });
 
+test('the headline counts branches, of which some may have waited for others', () => {
+  expect(renderTogether(togetherOf({}, {}))).toContain('## Ralph: 2 branches in one run\n');
+});
+
 describe('the next step', () => {
   const next = (...runs: Runs): string => renderSteps(suggestTogether(togetherOf(...runs)), 'log');
 

@@ -29,14 +29,14 @@ export const EARLY_STATE: readonly string[] = [
 export const EARLY_MARKS: readonly string[] = ['@AGENT.md', 'ralph_loop.sh', ...EARLY_STATE];
 
 /** Names of files that show that a `fix_plan.md` next to them is the plan of a Ralph; one is enough. */
-export const BESIDE_ROOT_PLAN: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
+export const ROOT_PLAN_NEIGHBOURS: readonly string[] = ['PROMPT.md', ...EARLY_MARKS];
 
 /**
- * Returns true if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `BESIDE_ROOT_PLAN` that exist next
- * to it.
+ * Returns true if a `fix_plan.md` is the plan of a Ralph. `there` are those names of `ROOT_PLAN_NEIGHBOURS` that exist
+ * next to it.
  */
 export function isRootPlan(there: readonly string[]): boolean {
-  return BESIDE_ROOT_PLAN.some((name) => there.includes(name));
+  return ROOT_PLAN_NEIGHBOURS.some((name) => there.includes(name));
 }
 
 /** Returns the entries by path, without a `fix_plan.md` at the root that is not a plan. */

@@ -18,7 +18,7 @@ const last = {
     totalTokenCount: 1_280,
   },
 };
-const whole = { input: 1_030, cached: 700, output: 250 };
+const whole = { input: 1_030, cached: 700, output: 250, searches: 0 };
 
 const read = (chunks: readonly string[], type = 'text/event-stream') => {
   const reader = createGeminiUsage(type);
@@ -150,12 +150,12 @@ test('whatever comes, the counts are numbers that add up, and grow', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.record({ usageMetadata: usage }), fc.jsonValue())), (events) => {
       const reader = createGeminiUsage('text/event-stream');
-      let before = { input: 0, cached: 0, output: 0 };
+      let before = { input: 0, cached: 0, output: 0, searches: 0 };
       for (const data of events) {
         reader.push(`data: ${JSON.stringify(data)}\n`);
         const now = reader.counts() ?? before;
         expect(now.cached).toBeLessThanOrEqual(now.input);
-        for (const kind of ['input', 'cached', 'output'] as const) {
+        for (const kind of ['input', 'cached', 'output', 'searches'] as const) {
           expect(now[kind]).toBeGreaterThanOrEqual(before[kind]);
           expect(Number.isFinite(now[kind])).toBe(true);
         }

@@ -1,10 +1,10 @@
-import { createLaneRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
-import { STATE_VERSION } from '../../../src/core/lane/state/state.ts';
-import { UserError } from '../../../src/errors.ts';
-import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
-import { addCommit } from './in-memory.ts';
+import { createLaneRecord, serializeRecord } from '../../../../src/core/sharing/lane-record.ts';
+import { STATE_VERSION } from '../../../../src/core/lane/state/state.ts';
+import { UserError } from '../../../../src/errors.ts';
+import { HOUR, MINUTE } from '../../../unit/core/core-fixtures.ts';
+import { addCommit } from '../in-memory.ts';
 import type { FaultRow } from './play-fault.ts';
-import type { Machine } from './machine.ts';
+import type { Machine } from '../machine.ts';
 import {
   addIssue,
   commented,
@@ -16,9 +16,10 @@ import {
   runOnce,
   savedState,
   storedRecord,
-} from './run-action.ts';
-import type { Project } from './project.ts';
-import { killAt } from './tap.ts';
+} from '../run-action.ts';
+import type { Project } from '../project.ts';
+import { stepRows } from './step-rows.ts';
+import { killAt } from '../tap.ts';
 
 const DAY = 24 * HOUR;
 
@@ -635,4 +636,5 @@ export const faultRows: readonly FaultRow[] = [
   ...diskRows,
   ...orderRows,
   ...releaseRows,
+  ...stepRows,
 ];
